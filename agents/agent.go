@@ -1,0 +1,96 @@
+// Package agents drives whoever turns a brief into changes: the embedded script agent, any command-line
+// agent, a local model.
+//
+// An agent works in a workspace and nowhere else. It commits nothing that counts and judges nothing: what
+// it left behind is committed by the runner and judged by the gates. What an agent says of its own success
+// is therefore never asked for.
+package agents
+
+import (
+	"context"
+	"time"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// Agent turns a brief into changes in a workspace.
+type Agent interface {
+	Name() string
+	// Run works on t until it is done, out of limits or ctx ends. An error means that the agent could not
+	// be run at all (missing program, workspace gone); whatever an agent does badly is an [Outcome].
+	Run(ctx context.Context, t Task, obs Observer) (Result, error)
+}
+
+// Task is one attempt at a batch.
+type Task struct {
+	Dir     string // the workspace; the agent's working directory
+	Brief   string // the text the agent gets
+	Run     string // run id
+	Attempt int    // 1-based
+	Model   string // "" lets the agent choose
+	Variant string // prompt variant, "" outside a tournament
+	Batch   planparse.Batch
+	Limits  Limits
+	Env     []string // environment for the agent's processes, complete: KEY=VALUE
+	LogPath string   // file that receives the agent's raw output; "" keeps none
+	TempDir string   // the agent's TMPDIR, outside the workspace
+
+	// Redact, if set, takes secrets out of what is logged, observed and kept in the result.
+	Redact func(string) string `json:"-"`
+}
+
+// Limits end an attempt. Zero means no such limit.
+type Limits struct {
+	Total time.Duration // from start to end
+	Idle  time.Duration // without a byte of output
+	Grace time.Duration // between asking a process group to end and killing it
+}
+
+// Outcome says how an attempt ended, as far as the agent's own process tells. It is never a verdict on
+// the code.
+type Outcome string
+
+// The outcomes.
+const (
+	Done        Outcome = "done"
+	GaveUp      Outcome = "gave_up" // exited with an error, or said that it cannot
+	RateLimited Outcome = "rate_limited"
+	TimedOut    Outcome = "timed_out" // Result.Summary names the limit
+	NeedsHuman  Outcome = "needs_human"
+)
+
+// Result is what is known once an agent has stopped.
+type Result struct {
+	Outcome   Outcome
+	Summary   string // one line for people; for a failure: what failed
+	Detail    string // the last lines of output, or what an embedded step printed; bounded
+	Findings  []Finding
+	Usage     Usage
+	SessionID string
+	RetryAt   time.Time // with RateLimited: when another try makes sense; zero if unknown
+}
+
+// Finding is a place in the plan that the agent could not carry out.
+type Finding struct {
+	Path    string
+	Line    int
+	Message string
+}
+
+// Usage is what the agent reported of its cost. Nil fields are unknown, which is not zero.
+type Usage struct {
+	InputTokens  *int64   `json:"input_tokens,omitempty"`
+	OutputTokens *int64   `json:"output_tokens,omitempty"`
+	CostUSD      *float64 `json:"cost_usd,omitempty"`
+}
+
+// Observer receives what an agent does while it does it. Calls come one at a time.
+type Observer interface {
+	Line(text string) // one line of output, without control codes, bounded in length
+}
+
+// ObserverFunc makes an [Observer] of a function.
+type ObserverFunc func(text string)
+
+// Line calls f.
+func (f ObserverFunc) Line(text string) { f(text) }

@@ -1,0 +1,270 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/planparse"
+)
+
+// testscript runs a block in the testscript engine. The script starts in the workspace, $WORKSPACE; the
+// files of its archive lie in $WORK, a folder of its own that goes with it.
+func (w *work) testscript(ctx context.Context, b planparse.Block) error {
+	w.say("testscript: " + summary(b.Text))
+	// Empty lines in front let the engine name the lines of the plan.
+	text := strings.Repeat("\n", b.Line) + b.Text
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		if !filepath.IsLocal(f.Name) || strings.ContainsAny(f.Name, `$\`) {
+			return fmt.Errorf("the archive's file %q does not lie in the script's own folder", f.Name)
+		}
+	}
+	dir, err := os.MkdirTemp(w.task.TempDir, "testscript-")
+	if err != nil {
+		return fmt.Errorf("make room for the script: %w", err)
+	}
+	defer removeAll(dir)
+	file := filepath.Join(dir, "plan.txtar")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("make room for the script: %w", err)
+	}
+	var rep engineReport
+	if len(w.agent.Engine) > 0 {
+		res, err := w.run(ctx, proc.Cmd{
+			Args:   append(slices.Clip(w.agent.Engine), file, w.task.Dir),
+			Limits: proc.Limits{Idle: -1}, // the engine prints when the script is over
+		})
+		if err != nil {
+			return err
+		}
+		if res.Ended != proc.Exited {
+			return w.expectSuccess(res, "the testscript block")
+		}
+		rep = engineReport{failed: res.Exit != 0, log: res.Tail, skipped: skipLine(res.Tail)}
+	} else {
+		rep = w.inProcess(ctx, file)
+		if w.task.Redact != nil {
+			rep.log = w.task.Redact(rep.log)
+		}
+		for line := range strings.Lines(strings.ReplaceAll(rep.log, file, w.agent.planPath)) {
+			w.say(strings.TrimRight(line, "\n"))
+		}
+	}
+	return w.judge(ctx, rep, file, text)
+}
+
+// judge turns what the engine says into a failure that names the line of the plan.
+func (w *work) judge(ctx context.Context, rep engineReport, file, text string) error {
+	if rep.skipped != "" {
+		w.notes = append(w.notes, "a testscript block skipped itself: "+rep.skipped)
+	}
+	if !rep.failed {
+		return nil
+	}
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	f := &failure{message: "the testscript block failed", output: strings.ReplaceAll(rep.log, file, w.agent.planPath)}
+	m := regexp.MustCompile(`(?m)^FAIL: .*?plan\.txtar:(\d+): (.*)$`).FindStringSubmatch(rep.log)
+	if m == nil {
+		return f
+	}
+	f.line, _ = strconv.Atoi(m[1])
+	f.message = "testscript: " + m[2]
+	if lines := strings.Split(text, "\n"); f.line > 0 && f.line <= len(lines) {
+		f.message = fmt.Sprintf("testscript: %s: %s", strings.TrimSpace(lines[f.line-1]), m[2])
+	}
+	return f
+}
+
+// inProcess runs the engine here. Its commands are ordinary children of this process; when ctx or the
+// time is over they are found by their tag and killed, and the script fails.
+func (w *work) inProcess(ctx context.Context, file string) engineReport {
+	untag := w.agent.reaper.Tag(w.tag)
+	defer untag()
+	done := make(chan engineReport, 1)
+	go func() { done <- runEngine(file, w.task.Dir, append(w.task.Environ(), w.tag), w.deadline) }()
+	if !w.deadline.IsZero() {
+		limited, cancel := context.WithDeadline(ctx, w.deadline)
+		defer cancel()
+		ctx = limited
+	}
+	select {
+	case rep := <-done:
+		if n := proc.Sweep(w.tag); n > 0 {
+			w.notes = append(w.notes, fmt.Sprintf("%d processes left in the background were killed", n))
+		}
+		return rep
+	case <-ctx.Done():
+	}
+	for { // the script may be about to start one more
+		proc.Sweep(w.tag)
+		select {
+		case rep := <-done:
+			proc.Sweep(w.tag)
+			return rep
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// EngineMain is the command behind [Agent.Engine]: it runs the script args[0] in the workspace args[1],
+// prints the engine's log and returns the exit status.
+func EngineMain(args []string, environ []string, stdout io.Writer) int {
+	if len(args) != 2 {
+		_, _ = fmt.Fprintln(stdout, "usage: SCRIPT WORKSPACE")
+		return 2
+	}
+	rep := runEngine(args[0], args[1], environ, time.Time{})
+	_, _ = io.WriteString(stdout, rep.log)
+	if rep.skipped != "" {
+		_, _ = fmt.Fprintln(stdout, skipMark+rep.skipped)
+	}
+	if rep.failed {
+		return 1
+	}
+	return 0
+}
+
+const skipMark = "SKIP: "
+
+func skipLine(log string) string {
+	i := strings.LastIndex("\n"+log, "\n"+skipMark)
+	if i < 0 {
+		return ""
+	}
+	text, _, _ := strings.Cut(log[i+len(skipMark):], "\n")
+	return text
+}
+
+type engineReport struct {
+	failed  bool
+	skipped string
+	log     string
+}
+
+// runEngine runs one script file, whose folder is free to be used.
+func runEngine(file, workspace string, env []string, deadline time.Time) engineReport {
+	t := &engine{}
+	p := testscript.Params{
+		Files:       []string{file},
+		WorkdirRoot: filepath.Dir(file),
+		Deadline:    deadline,
+		Setup: func(e *testscript.Env) error {
+			tmp := e.Getenv("TMPDIR")
+			e.Vars = append(e.Vars, env...)
+			// The engine's own places stay its own, whatever the environment says.
+			e.Vars = append(e.Vars, "WORK="+e.WorkDir, "WORKSPACE="+workspace, "PWD="+workspace)
+			if tmp != "" {
+				e.Vars = append(e.Vars, "TMPDIR="+tmp)
+			}
+			e.Cd = workspace
+			return nil
+		},
+	}
+	// FailNow ends the goroutine, as in package testing.
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				t.Log(fmt.Sprintf("the engine gave up: %v", r))
+				t.mark(true, "")
+			}
+		}()
+		testscript.RunT(t, p)
+	})
+	wg.Wait()
+	return t.report()
+}
+
+// engine is the engine's idea of a test.
+type engine struct {
+	mu  sync.Mutex
+	rep engineReport
+	log strings.Builder
+}
+
+const maxEngineLog = 1 << 20
+
+func (e *engine) report() engineReport {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rep.log = e.log.String()
+	return e.rep
+}
+
+func (e *engine) mark(failed bool, skipped string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rep.failed = e.rep.failed || failed
+	if skipped != "" {
+		e.rep.skipped = skipped
+	}
+}
+
+func (e *engine) Log(args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	text := strings.Trim(fmt.Sprintln(args...), "\n") + "\n"
+	if strings.HasPrefix(text, "WORK=") { // the engine's own folder, which is gone when this is read
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if room := maxEngineLog - e.log.Len(); len(text) > room {
+		text = text[len(text)-max(room, 0):] // what failed stands last
+	}
+	e.log.WriteString(text)
+}
+
+func (e *engine) Skip(args ...any) {
+	reason := strings.TrimSpace(fmt.Sprintln(args...))
+	if reason == "" {
+		reason = "without a reason"
+	}
+	e.mark(false, reason)
+	runtime.Goexit()
+}
+
+func (e *engine) Fatal(args ...any) {
+	e.Log(args...)
+	e.FailNow()
+}
+
+func (e *engine) FailNow() {
+	e.mark(true, "")
+	runtime.Goexit()
+}
+
+func (e *engine) Run(_ string, f func(testscript.T)) { f(e) }
+
+func (e *engine) Parallel() {}
+
+func (e *engine) Verbose() bool { return false }
+
+// removeAll removes a folder in which a script may have taken away its own rights, as go does with its
+// module cache.
+func removeAll(dir string) {
+	if err := os.RemoveAll(dir); err == nil || errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newDocsCommand writes the command line reference and the man pages from the commands themselves, so that
+// they cannot disagree.
+func newDocsCommand() *cobra.Command {
+	var man string
+	cmd := &cobra.Command{
+		Use:    "docs FILE",
+		Short:  "Write the command line reference",
+		Hidden: true,
+		Args:   exactlyOne("the file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := reference(cmd.Root())
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(args[0], []byte(text), 0o644); err != nil {
+				return err
+			}
+			if man == "" {
+				return nil
+			}
+			if err := os.MkdirAll(man, 0o755); err != nil {
+				return err
+			}
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "RUNPLAN", Section: "1", Source: "runplan"}, filepath.Clean(man))
+		},
+	}
+	cmd.Flags().StringVar(&man, "man", "", "write man pages into this folder as well")
+	return cmd
+}
+
+// reference renders all commands into one page of markdown.
+func reference(root *cobra.Command) (string, error) {
+	var b bytes.Buffer
+	b.WriteString("# Command line\n\nThis page is generated from the commands: `make generate`.\n\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" {
+			return
+		}
+		fmt.Fprintf(&b, "## %s\n\n", c.CommandPath())
+		long := c.Long
+		if long == "" {
+			long = c.Short + "."
+		}
+		fmt.Fprintf(&b, "```\n%s\n```\n\n", strings.TrimSpace(long))
+		if c.Runnable() {
+			fmt.Fprintf(&b, "Usage: `%s`\n\n", c.UseLine())
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.TrimSpace(c.Example))
+		}
+		if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "```\n%s```\n\n", flags.FlagUsages())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	root.DisableAutoGenTag = true
+	walk(root)
+	return b.String(), nil
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// execution is one process's go at a run: everything between the decision to run and the exit code.
+type execution struct {
+	app      *App
+	project  *project
+	plan     *planparse.Plan
+	planFile string
+	text     []byte
+	agent    chosenAgent
+	options  runOptions
+	run      string
+	info     runner.Info
+	why      string // why this agent
+}
+
+// start runs the plan and turns its result into an error with the right exit code.
+func (x *execution) start(ctx context.Context) error {
+	journal, err := store.OpenJournal(ctx, x.project.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	// What an earlier process of this run left behind, should its reaper have been killed with it.
+	proc.Sweep("RUNPLAN_RUN=" + x.run)
+	reaper, err := startReaper(self)
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+	}
+	defer reaper.Close()
+	view := newView(x.app, x.options, x.info)
+	defer view.Close()
+	agent := x.agent.build(self, reaper)
+	if x.why != "" {
+		view.Note("agent " + agent.Name() + ": " + x.why)
+	}
+	engine := local.New(x.config(journal, agent, view))
+	engine.Reaper = reaper
+	ctx, release := x.signals(ctx, engine, view)
+	defer release()
+	res, err := engine.Start(ctx, x.run, x.info)
+	view.Close()
+	if err != nil {
+		return err
+	}
+	return x.result(res)
+}
+
+func (x *execution) config(journal *store.Journal, agent agents.Agent, v *view) local.Config {
+	c := x.project.config.Config
+	settings := x.gateSettings()
+	return local.Config{
+		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Limits: agents.Limits{
+			Total: first(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
+			Idle:  first(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
+			Grace: time.Duration(c.Run.Grace),
+		},
+		GateConfig: settings, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
+		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
+		MaxTime: x.options.maxTime, Environ: x.app.Environ, Now: time.Now,
+		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+	}
+}
+
+func (x *execution) gateSettings() gates.Settings {
+	c := x.project.config.Gates
+	s := gates.Settings{Detect: c.Detect, RequireTests: c.RequireTests || x.options.requireTests, Disable: c.Disable}
+	for _, g := range c.Command {
+		s.Commands = append(s.Commands, gates.CommandGate{
+			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
+		})
+	}
+	return s
+}
+
+// signals makes the first Ctrl-C stop softly and the second at once. A terminal that hangs up, or a system
+// that asks to end, means at once.
+func (x *execution) signals(ctx context.Context, engine *local.Engine, v *view) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	got := make(chan os.Signal, 4)
+	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	var count atomic.Int32
+	handle := func(s os.Signal) {
+		if s != os.Interrupt {
+			cancel(fmt.Errorf("got %s", s))
+			return
+		}
+		if count.Add(1) > 1 {
+			cancel(errors.New("interrupted twice"))
+			return
+		}
+		v.Note("stopping after the step at work; Ctrl-C again stops at once")
+		// The engine may be between two batches; it takes the wish up when it looks next.
+		engine.Post(ctx, x.run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
+	}
+	v.OnInterrupt(func() { got <- os.Interrupt })
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-got:
+				handle(s)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
+}
+
+// result tells how it went and what to do now.
+func (x *execution) result(res runner.Result) error {
+	if x.options.tick {
+		x.tickPlan()
+	}
+	out := x.app.Stderr
+	dir, _ := filepath.Rel(mustGetwd(), x.project.layout.Report(x.run))
+	if res.Status == runner.RunDone && !x.options.json {
+		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
+		if x.info.Land == "branch" && res.Tip != x.info.Base {
+			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
+		}
+	}
+	switch res.Status {
+	case runner.RunDone:
+		return nil
+	case runner.RunFailed:
+		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume", filepath.Join(dir, "report.md"))
+	}
+	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
+	switch res.Stop.Outcome {
+	case runner.OutcomeCancelled:
+		return fail(exitInterrupted, err, "go on: runplan resume")
+	case runner.OutcomeLimited:
+		return fail(exitLimit, err, "go on: runplan resume")
+	case runner.OutcomeHuman:
+		return fail(exitHuman, err, "then go on: runplan resume")
+	}
+	return fail(exitCannotRun, err, "put it right, then: runplan resume")
+}
+
+func mustGetwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
+
+// writeReport writes report.md and report.html.
+func (x *execution) writeReport(s runner.Summary) error {
+	dir := x.project.layout.Report(x.run)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var failures []runner.Event
+	page, err := report.HTML(s, failures)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, failures)), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "report.html"), []byte(page), 0o644)
+}
+
+// tickPlan ticks off in the user's plan what the run branch has. The runner does it, never an agent.
+func (x *execution) tickPlan() {
+	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
+	if err != nil || len(sums) == 0 {
+		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+		return
+	}
+	lines := map[int]bool{}
+	for _, b := range sums[0].Batches {
+		pb, ok := x.plan.Batch(b.Key)
+		if !ok || b.State != string(runner.Passed) {
+			continue
+		}
+		for _, t := range pb.Tasks {
+			lines[t.Line] = true
+			for _, s := range t.Steps {
+				lines[s.Line] = true
+			}
+		}
+	}
+	src, err := os.ReadFile(x.planFile)
+	if err == nil {
+		ticked, n := planparse.Tick(src, lines)
+		if n > 0 {
+			err = os.WriteFile(x.planFile, ticked, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+	}
+}
+
+// dropBranch removes a run branch whose work is merged.
+func (p *project) dropBranch(ctx context.Context, ref, tip string) error {
+	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
+}
+
+// exitStatus is the last part of a command's help.
+func exitStatus(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit status:\n")
+	for _, c := range codes {
+		for _, e := range exitCodes() {
+			if e.Code == c {
+				fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
+			}
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,99 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The sorts of detected gates. A gate is named SORT:LANGUAGE, and SORT:LANGUAGE:ROOT below the root of the tree.
+const (
+	lintName  = "lint"
+	testsName = "tests"
+)
+
+// Builtin makes the gates for the tree in dir: what is detected, what is configured, and a visible skip for what is
+// turned off or not found. Make them anew for each tree, since an agent may add a language, or remove one.
+func Builtin(dir string, s Settings) []Gate {
+	var found []builtin
+	why := "detection is turned off in the configuration, and no command gate is named tests"
+	if s.Detect {
+		projects := Detect(dir)
+		found = append(found, linters(dir, projects)...)
+		found = append(found, suites(dir, projects)...)
+		why = noSuite(projects)
+	}
+	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate takes the place of those it names
+		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, b.info.Name) })
+	})
+	for _, c := range s.Commands {
+		found = append(found, commandGate(c))
+	}
+	if !slices.ContainsFunc(found, func(b builtin) bool { return covers(testsName, b.info.Name) }) {
+		found = append(found, noTests(why, s.RequireTests))
+	}
+	out := make([]Gate, 0, len(found))
+	for _, b := range found {
+		if slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, b.info.Name) }) {
+			b.do = skipping("turned off in the configuration")
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// covers reports whether a name in the configuration means that gate.
+func covers(name, gate string) bool {
+	return name != "" && (gate == name || strings.HasPrefix(gate, name+":"))
+}
+
+func gateName(sort string, p Project) string {
+	name := sort + ":" + string(p.Language)
+	if p.Root != "." {
+		name += ":" + p.Root
+	}
+	return name
+}
+
+func skipping(reason string) func(context.Context, *work) error {
+	return func(_ context.Context, w *work) error {
+		w.skip("%s", reason)
+		return nil
+	}
+}
+
+func noSuite(projects []Project) string {
+	if len(projects) == 0 {
+		return "no test suite found: nothing here looks like a project with tests"
+	}
+	var names []string
+	for _, p := range projects {
+		names = append(names, p.Marker)
+	}
+	return "no test suite found, although there is " + strings.Join(names[:min(len(names), 5)], ", ")
+}
+
+// noTests is the visible skip of a tree without a suite (GATE-04). Where tests passed before, they were removed.
+func noTests(why string, require bool) builtin {
+	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true}
+	return builtin{info: info, do: func(_ context.Context, w *work) error {
+		before := w.subject.Before
+		switch {
+		case before != nil && before.Passed > 0:
+			w.find(Finding{
+				Rule: RuleFewerTests, Severity: Error,
+				Message: fmt.Sprintf("0 tests pass, %d passed before: %s", before.Passed, why),
+				Fix:     "bring the tests back",
+			})
+		case require:
+			w.find(Finding{
+				Rule: "tests-required", Severity: Error, Message: why + "; this project requires tests",
+				Fix: `add tests, name the command that runs them in a gate called "tests", or do not require them`,
+			})
+		default:
+			w.skip("%s", why)
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,97 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// commandGate makes a gate of a configured command.
+func commandGate(c CommandGate) builtin {
+	info := Info{Name: c.Name, Kind: Static, Cost: Costly, Blocking: c.Blocking == nil || *c.Blocking}
+	args := slices.Clone(c.Command)
+	if len(args) > 0 {
+		info.Command = commandLine(c.Dir, args)
+	} else {
+		args = []string{"bash", "-eu", "-o", "pipefail", "-c", c.Shell}
+		info.Command = c.Shell
+	}
+	return builtin{info: info, limit: c.Timeout, do: func(ctx context.Context, w *work) error {
+		if len(c.Command) == 0 && strings.TrimSpace(c.Shell) == "" {
+			return errors.New("it has no command: give it one in the configuration")
+		}
+		if skip, err := untouched(c.Paths, w.subject); err != nil || skip {
+			if skip {
+				w.skip("nothing that changed matches %s", strings.Join(c.Paths, ", "))
+			}
+			return err
+		}
+		out, err := w.run(ctx, program{args: args, dir: c.Dir, env: c.Env})
+		if len(c.Command) == 0 && errors.Is(err, proc.ErrNotFound) {
+			out, err = w.run(ctx, program{args: []string{"sh", "-eu", "-c", c.Shell}, dir: c.Dir, env: c.Env})
+		}
+		if err != nil {
+			return err
+		}
+		if len(c.Command) == 0 {
+			w.rep.Command = info.Command
+		}
+		if out.exit == 126 || out.exit == 127 {
+			return fmt.Errorf("exit %d: the shell could not start a program: %s", out.exit, lastTelling(out.text))
+		}
+		res := testout.Text(out.text)
+		if !out.ok() && len(res.Failures) == 0 {
+			res.Failures = places(w, c.Dir, out.text)
+		}
+		note(w, c.Dir, "", out, res)
+		if res.Known || covers(testsName, c.Name) {
+			conclude(w, res)
+		}
+		return nil
+	}}
+}
+
+// untouched reports whether nothing that changed matches. Where the changes are not known, everything may have.
+func untouched(globs []string, s Subject) (bool, error) {
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			return false, fmt.Errorf("paths of the gate: %q is no glob; correct it in the configuration", g)
+		}
+	}
+	if len(globs) == 0 || s.Changed == nil {
+		return false, nil
+	}
+	for _, g := range globs {
+		for _, p := range s.Changed {
+			if doublestar.MatchUnvalidated(g, p) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+var placeLine = regexp.MustCompile(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
+
+// places finds what linters and compilers print, PATH:LINE:COL: MESSAGE, where the path is in the tree.
+func places(w *work, dir, text string) []testout.Failure {
+	var out []testout.Failure
+	for _, l := range strings.Split(text, "\n") {
+		m := placeLine.FindStringSubmatch(l)
+		if m == nil || len(out) >= 50 {
+			continue
+		}
+		if rel := w.rel(dir, m[1]); rel != "" && exists(w.subject.Dir, ".", rel) {
+			out = append(out, testout.Failure{Path: m[1], Line: atoi(m[2]), Col: atoi(m[3]), Message: m[4]})
+		}
+	}
+	return out
+}

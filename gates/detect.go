@@ -1,0 +1,267 @@
+package gates
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Language names what a [Project] is built with.
+type Language string
+
+// The languages and build tools that are looked for.
+const (
+	LangGo     Language = "go"
+	LangPython Language = "python"
+	LangNode   Language = "node"
+	LangRust   Language = "rust"
+	LangJava   Language = "java"
+	LangShell  Language = "shell"
+	LangMake   Language = "make"
+)
+
+// Project is one thing in a tree that has linters and tests of its own.
+type Project struct {
+	Language Language `json:"language"`
+	Root     string   `json:"root"`   // relative to the tree, slashes; "." is the tree itself
+	Marker   string   `json:"marker"` // the file that gave it away, relative to the tree
+}
+
+// maxDepth is how deep below the tree a project may begin; the root has depth 0.
+const maxDepth = 3
+
+// markers in the order of what they say; of one language the first counts.
+func markers() []marker {
+	return []marker{
+		{"go.mod", LangGo},
+		{"pyproject.toml", LangPython},
+		{"setup.py", LangPython},
+		{"setup.cfg", LangPython},
+		{"pytest.ini", LangPython},
+		{"tox.ini", LangPython},
+		{"requirements.txt", LangPython},
+		{"package.json", LangNode},
+		{"Cargo.toml", LangRust},
+		{"pom.xml", LangJava},
+		{"build.gradle", LangJava},
+		{"build.gradle.kts", LangJava},
+		{"GNUmakefile", LangMake},
+		{"makefile", LangMake},
+		{"Makefile", LangMake},
+	}
+}
+
+type marker struct {
+	file string
+	lang Language
+}
+
+// Detect finds the projects of the tree in dir (GATE-02), sorted by root; a tree may hold several, and one root may
+// speak several languages. Folders of dependencies, fixtures and tools are not entered.
+func Detect(dir string) []Project {
+	var out []Project
+	has := func(lang Language, root string) bool {
+		return slices.ContainsFunc(out, func(p Project) bool { return p.Language == lang && p.Root == root })
+	}
+	walk(dir, maxDepth, func(root string, names []string) {
+		for _, m := range markers() {
+			if slices.Contains(names, m.file) && !has(m.lang, root) {
+				out = append(out, Project{m.lang, root, path.Join(root, m.file)})
+			}
+		}
+		// Without any packaging, loose tests still are a project.
+		if root == "." || root == "tests" || root == "test" {
+			if i := slices.IndexFunc(names, pythonTest); i >= 0 && !has(LangPython, ".") {
+				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})
+			}
+		}
+		if scripts := shellScripts(root, names); len(scripts) > 0 && !has(LangShell, ".") {
+			out = append(out, Project{LangShell, ".", scripts[0]})
+		}
+	})
+	out = slices.DeleteFunc(out, func(p Project) bool { return p.Language == LangNode && workspaceMember(dir, p, out) })
+	out = slices.DeleteFunc(out, func(p Project) bool {
+		return (p.Language == LangRust || p.Language == LangJava) && below(p, out) // their roots build the parts as well
+	})
+	slices.SortStableFunc(out, func(a, b Project) int { return strings.Compare(a.Root, b.Root) })
+	return out
+}
+
+// ignored are the folders that hold what is not the project's own.
+func ignored(name string) bool {
+	switch name {
+	case "node_modules", "vendor", "testdata", "venv", "__pycache__", "site-packages":
+		return true
+	}
+	return strings.HasPrefix(name, ".") // .git, .runplan, .venv, .tox, caches
+}
+
+// walk calls visit for each folder down to depth, with the names of its files, sorted. Links are not followed.
+func walk(dir string, depth int, visit func(root string, files []string)) {
+	type folder struct {
+		rel   string
+		depth int
+	}
+	queue := []folder{{".", 0}}
+	for len(queue) > 0 {
+		f := queue[0]
+		queue = queue[1:]
+		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(f.rel)))
+		if err != nil {
+			continue // a folder nobody may read has nothing to run
+		}
+		var files []string
+		for _, e := range entries {
+			switch {
+			case e.IsDir() && f.depth < depth && !ignored(e.Name()):
+				queue = append(queue, folder{path.Join(f.rel, e.Name()), f.depth + 1})
+			case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
+				files = append(files, e.Name())
+			}
+		}
+		visit(f.rel, files)
+	}
+}
+
+// shellScripts finds shell suites (GATE-03): run-all-tests.sh, which stands for all of its folder, else test-*.sh and
+// *.bats. They are looked for in the root and in any folder named tests or test.
+func shellScripts(root string, files []string) []string {
+	if base := path.Base(root); root != "." && base != "tests" && base != "test" {
+		return nil
+	}
+	var out []string
+	for _, f := range files {
+		if f == "run-all-tests.sh" {
+			return []string{path.Join(root, f)}
+		}
+		if ok, _ := path.Match("test-*.sh", f); ok || strings.HasSuffix(f, ".bats") {
+			out = append(out, path.Join(root, f))
+		}
+	}
+	return out
+}
+
+func pythonTest(name string) bool {
+	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+}
+
+// below reports whether a project of the same language stands above p.
+func below(p Project, all []Project) bool {
+	return slices.ContainsFunc(all, func(q Project) bool { return q.Language == p.Language && within(p.Root, q.Root) })
+}
+
+// within reports whether root lies truly below the folder above.
+func within(root, above string) bool {
+	return root != above && (above == "." || strings.HasPrefix(root, above+"/"))
+}
+
+// workspaceMember reports whether p is a part of a package above it that tests its parts itself.
+func workspaceMember(dir string, p Project, all []Project) bool {
+	for _, q := range all {
+		if q.Language != LangNode || !within(p.Root, q.Root) {
+			continue
+		}
+		pkg := readPackage(dir, q.Root)
+		if pkg.testScript() != "" && (len(pkg.Workspaces) > 0 || exists(dir, q.Root, "pnpm-workspace.yaml")) {
+			return true
+		}
+	}
+	return false
+}
+
+// nodePackage is the part of package.json that matters here.
+type nodePackage struct {
+	Scripts      map[string]string `json:"scripts"`
+	Deps         map[string]string `json:"dependencies"`
+	DevDeps      map[string]string `json:"devDependencies"`
+	Workspaces   json.RawMessage   `json:"workspaces"`
+	ESLintConfig json.RawMessage   `json:"eslintConfig"`
+	Prettier     json.RawMessage   `json:"prettier"`
+}
+
+func readPackage(dir, root string) nodePackage {
+	var p nodePackage
+	_ = json.Unmarshal([]byte(readText(dir, root, "package.json")), &p) // npm itself will tell what is wrong with it
+	return p
+}
+
+// testScript is the script of `npm test`; what npm init writes there is no test.
+func (p nodePackage) testScript() string {
+	s := strings.TrimSpace(p.Scripts["test"])
+	if strings.Contains(s, "no test specified") {
+		return ""
+	}
+	return s
+}
+
+// pyproject is the part of pyproject.toml that matters here; nil where a table is absent.
+type pyproject struct {
+	Tool struct {
+		Pytest map[string]any `toml:"pytest"`
+		Ruff   map[string]any `toml:"ruff"`
+		Black  map[string]any `toml:"black"`
+	} `toml:"tool"`
+}
+
+func readPyproject(dir, root string) pyproject {
+	var p pyproject
+	_ = toml.Unmarshal([]byte(readText(dir, root, "pyproject.toml")), &p) // Python's tools will tell what is wrong with it
+	return p
+}
+
+// makeTarget reports whether a Makefile has a target of that name, and returns its recipe.
+func makeTarget(text, name string) (recipe string, ok bool) {
+	head := regexp.MustCompile(`(?m)^(?:[\w./-]+[ \t]+)*` + regexp.QuoteMeta(name) + `(?:[ \t]+[\w./-]+)*[ \t]*::?(?:[^=]|$)`)
+	at := head.FindStringIndex(text)
+	if at == nil {
+		return "", false
+	}
+	lines := strings.Split(text[at[0]:], "\n")
+	end := 1
+	for end < len(lines) && (strings.HasPrefix(lines[end], "\t") || strings.TrimSpace(lines[end]) == "") {
+		end++
+	}
+	return strings.Join(lines[:end], "\n"), true
+}
+
+// maxConfig is how much of a configuration file is read.
+const maxConfig = 1 << 20
+
+// readText reads a small file; one that is not there is empty.
+func readText(dir, root, name string) string {
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(root), name))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return "" // a directory of that name
+	}
+	return string(text)
+}
+
+func exists(dir, root, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(root), filepath.FromSlash(name)))
+	return err == nil
+}
+
+// upwards looks for name in root and in each folder above it within the tree, and returns where it is.
+func upwards(dir, root, name string) (string, bool) {
+	for at := root; ; at = path.Dir(at) {
+		if exists(dir, at, name) {
+			return path.Join(at, name), true
+		}
+		if at == "." {
+			return "", false
+		}
+	}
+}

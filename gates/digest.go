@@ -1,0 +1,229 @@
+package gates
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// defaultDigest is the size of a digest for which no limit is given.
+const defaultDigest = 4 << 10
+
+// Fingerprint names a failure: two verdicts that fail in the same way have the same one, whatever the line numbers,
+// durations, addresses and temporary paths in their messages. It is empty where nothing blocks. The no-progress
+// breaker stops attempts that fail alike again and again (GATE-13).
+func (v Verdict) Fingerprint() string {
+	var keys []string
+	for _, r := range v.Reports {
+		for _, f := range r.blocking() {
+			keys = append(keys, strings.Join([]string{r.Gate, f.Rule, f.Path, normal(f.Message)}, "\x00"))
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(keys), "\x01")))
+	return hex.EncodeToString(sum[:])
+}
+
+var (
+	tempPath   = regexp.MustCompile(`(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)/[^\s:"')]+|[A-Za-z]:\\[^\s:"')]*\\Temp\\[^\s:"')]+`)
+	hexRun     = regexp.MustCompile(`\b0x[0-9a-fA-F]+\b|\b[0-9a-f]*[0-9][0-9a-f]*[a-f][0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b`)
+	duration   = regexp.MustCompile(`\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|seconds?|min|minutes?|h)\b`)
+	digits     = regexp.MustCompile(`\d+(?:\.\d+)*`)
+	whitespace = regexp.MustCompile(`\s+`)
+)
+
+func normal(s string) string {
+	s = tempPath.ReplaceAllString(s, "TMP")
+	s = duration.ReplaceAllString(s, "TIME")
+	s = hexRun.ReplaceAllString(s, "#")
+	s = digits.ReplaceAllString(s, "#")
+	return strings.TrimSpace(whitespace.ReplaceAllString(s, " "))
+}
+
+// Digest is the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each with
+// its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It is
+// at most limit bytes long; 0 is 4 KiB.
+func Digest(v Verdict, limit int) string {
+	if limit <= 0 {
+		limit = defaultDigest
+	}
+	var bad, warn []Report
+	var rest []string
+	for _, r := range v.Reports {
+		switch r.Status {
+		case Fail:
+			bad = append(bad, r)
+		case Warn:
+			warn = append(warn, r)
+		case Pass:
+			rest = append(rest, r.Gate+" passed")
+		default:
+			rest = append(rest, r.Gate+" skipped ("+r.Note+")")
+		}
+	}
+	tail := ""
+	if len(rest) > 0 {
+		tail = cut(strings.Join(rest, ", "), limit/8) + "\n"
+	}
+	var b strings.Builder
+	sections := append(bad, warn...)
+	for i, r := range sections {
+		// What one gate leaves of its share is the next one's.
+		share := (limit - b.Len() - len(tail)) / (len(sections) - i)
+		b.WriteString(section(r, share))
+	}
+	return cutLines(b.String()+tail, limit)
+}
+
+// section shows one gate in at most limit bytes.
+func section(r Report, limit int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s: %s\n", r.Gate, map[Status]string{Fail: "FAILED", Warn: "warning"}[r.Status])
+	if r.Command != "" {
+		b.WriteString("$ " + cut(r.Command, 300))
+		if r.Exit != nil {
+			fmt.Fprintf(&b, "  (exit %d)", *r.Exit)
+		}
+		b.WriteByte('\n')
+	}
+	if r.Tests != nil {
+		fmt.Fprintf(&b, "tests: %d passed, %d failed, %d skipped\n", r.Tests.Passed, r.Tests.Failed, r.Tests.Skipped)
+	}
+	if r.Note != "" {
+		b.WriteString(cut(r.Note, 300) + "\n")
+	}
+	findings := slices.Clone(r.Findings)
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+	// Findings may take two thirds where there is output to show as well.
+	room := limit
+	if r.Output != "" && r.Status == Fail {
+		room = limit * 2 / 3
+	}
+	for i, f := range findings {
+		line := findingLine(f)
+		if b.Len()+len(line) > room && i > 0 {
+			fmt.Fprintf(&b, "- … and %d more\n", len(findings)-i)
+			break
+		}
+		b.WriteString(line)
+	}
+	if left := limit - b.Len() - len("output:\n\n"); r.Status == Fail && r.Output != "" && left > 80 {
+		b.WriteString("output:\n" + strings.TrimRight(telling(r.Output, left), "\n") + "\n")
+	}
+	return cutLines(b.String(), limit)
+}
+
+func findingLine(f Finding) string {
+	at := f.Path
+	if at != "" && f.Line > 0 {
+		at += fmt.Sprintf(":%d", f.Line)
+	}
+	if at != "" {
+		at += ": "
+	}
+	msg := strings.ReplaceAll(cut(f.Message, 500), "\n", "\n    ")
+	out := fmt.Sprintf("- %s%s [%s]\n", at, msg, f.Rule)
+	if f.Fix != "" {
+		out += "    fix: " + cut(f.Fix, 200) + "\n"
+	}
+	return out
+}
+
+var (
+	loud = regexp.MustCompile(`(?i)\b(?:panic|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
+		`cannot|could not|segmentation|sigsegv|abort(?:ed)?|killed|timed? ?out|expected|unexpected|mismatch|want|got)\b|\w(?:Error|Exception)\b|[✖✗✘●]|^E\s`)
+	harmless = regexp.MustCompile(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed|failing)\b|\b(?:failed|failures|errors|fail)[:=]? ?0\b|^\s*(?:ok|PASS)\b`)
+)
+
+const (
+	linesBefore = 1
+	linesAfter  = 4
+	linesLast   = 3 // the end of the output is shown in any case: it holds the totals
+	maxLineLen  = 400
+)
+
+// telling picks the lines of a program's output that say what went wrong, with their neighbours, in at most limit
+// bytes. The first errors matter most, the last lines are always there; without any telling line it is the tail.
+func telling(out string, limit int) string {
+	lines := strings.Split(strings.TrimRight(out, "\n\t "), "\n")
+	for i, l := range lines {
+		lines[i] = cut(strings.TrimRight(l, " \t\r"), maxLineLen)
+	}
+	size := 0
+	for _, l := range lines {
+		size += len(l) + 1
+	}
+	if size <= limit {
+		return strings.Join(lines, "\n")
+	}
+
+	keep := make([]bool, len(lines))
+	left := limit - 2*len("…\n")
+	take := func(i int) bool {
+		if i < 0 || i >= len(lines) || keep[i] {
+			return true
+		}
+		cost := len(lines[i]) + 1
+		if i > 0 && !keep[i-1] {
+			cost += len("…\n")
+		}
+		if left < cost {
+			return false
+		}
+		left -= cost
+		keep[i] = true
+		return true
+	}
+	for i := len(lines) - 1; i >= max(0, len(lines)-linesLast); i-- {
+		take(i)
+	}
+	hits := 0
+	for i, l := range lines {
+		if !loud.MatchString(l) || harmless.MatchString(l) {
+			continue
+		}
+		hits++
+		if !take(i) {
+			break
+		}
+		for j := i - linesBefore; j <= i+linesAfter; j++ {
+			if j != i && !take(j) {
+				break
+			}
+		}
+	}
+	for i := len(lines) - 1; hits == 0 && i >= 0 && take(i); i-- {
+	}
+	var b strings.Builder
+	gap := false
+	for i, l := range lines {
+		switch {
+		case keep[i]:
+			b.WriteString(l + "\n")
+			gap = false
+		case !gap:
+			b.WriteString("…\n")
+			gap = true
+		}
+	}
+	return cutLines(b.String(), limit)
+}
+
+// cutLines shortens s to at most limit bytes, at a line's end if there is one.
+func cutLines(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	s = cut(s, limit)
+	if i := strings.LastIndexByte(s, '\n'); i > limit/2 {
+		s = s[:i+1]
+	}
+	return s
+}

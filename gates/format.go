@@ -1,0 +1,214 @@
+package gates
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// FormatResult is what the format hook did.
+type FormatResult struct {
+	Changed []string `json:"changed,omitempty"` // files it rewrote, sorted
+	Notes   []string `json:"notes,omitempty"`   // tools that are missing, files that they could not read
+}
+
+// formatter is one tool and the files it is for.
+type formatter struct {
+	tool  string // as people call it
+	args  []string
+	dir   string
+	files []string // relative to dir
+}
+
+// Format runs the project's formatters on the files that changed (GATE-09): before the gates, not instead of them, and
+// once per look, never until a linter is quiet (GATE-13). It touches no other file and follows no link. A missing tool
+// or a file that a tool cannot read is a note: the linter will tell. The error says that the tree could not be read or
+// that the work was stopped.
+func Format(ctx context.Context, dir string, changed, env []string, s Settings) (FormatResult, error) {
+	w := &work{subject: Subject{Dir: dir, Env: env}, rep: Report{Gate: "format"}, limit: DefaultTimeout}
+	if err := w.start(ctx); err != nil {
+		return FormatResult{}, fmt.Errorf("format: %w", err)
+	}
+	if slices.Contains(s.Disable, "format") {
+		return FormatResult{Notes: []string{"formatting is turned off in the configuration"}}, nil
+	}
+	files := formattable(dir, changed)
+	before := map[string][32]byte{}
+	for _, f := range files {
+		sum, err := fileSum(dir, f)
+		if err != nil {
+			return FormatResult{}, fmt.Errorf("format %s: %w", f, err)
+		}
+		before[f] = sum
+	}
+	var res FormatResult
+	for _, f := range formatters(w, files) {
+		if f.args == nil {
+			res.Notes = append(res.Notes, f.tool)
+			continue
+		}
+		for some := range slices.Chunk(f.files, maxArgs) {
+			out, err := w.run(ctx, program{args: append(slices.Clone(f.args), some...), dir: f.dir})
+			if errors.Is(err, proc.ErrNotFound) {
+				res.Notes = append(res.Notes, f.tool+" is not installed, so its files stay as they are")
+				break
+			}
+			if err != nil {
+				return res, fmt.Errorf("format with %s: %w", f.tool, err)
+			}
+			if !out.ok() {
+				res.Notes = append(res.Notes, cut(fmt.Sprintf("%s, %s: %s", f.tool, out.how(), strings.TrimSpace(out.text)), 500))
+			}
+		}
+	}
+	for _, f := range files {
+		sum, err := fileSum(dir, f)
+		if err != nil {
+			return res, fmt.Errorf("format %s: %w", f, err)
+		}
+		if sum != before[f] {
+			res.Changed = append(res.Changed, f)
+		}
+	}
+	return res, nil
+}
+
+// formattable keeps the regular files of the tree: no links, no fixtures, nothing that only seems to lie inside.
+func formattable(dir string, changed []string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, p := range changed {
+		p = path.Clean(p)
+		if !filepath.IsLocal(filepath.FromSlash(p)) || slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
+			return part != "." && ignored(part)
+		}) {
+			continue
+		}
+		full := filepath.Join(real, filepath.FromSlash(p))
+		fi, err := os.Lstat(full)
+		if err != nil || !fi.Mode().IsRegular() {
+			continue // removed, or a link
+		}
+		if at, err := filepath.EvalSymlinks(full); err != nil || at != full {
+			continue // a folder on the way is a link
+		}
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func fileSum(dir, p string) ([32]byte, error) {
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p)))
+	return sha256.Sum256(data), err
+}
+
+// formatters says which tool formats which files. One without args is a note.
+func formatters(w *work, files []string) []formatter {
+	dir := w.subject.Dir
+	var goFiles, shFiles []string
+	python, web := map[string][]string{}, map[string][]string{}
+	for _, f := range files {
+		switch ext := path.Ext(f); {
+		case ext == ".go":
+			goFiles = append(goFiles, "./"+f)
+		case ext == ".py" || ext == ".pyi":
+			root := nearest(f, func(at string) bool { return ruffConfig(dir, at) != "" })
+			if root != "" {
+				python[root] = append(python[root], seenFrom(root, f))
+			}
+		case ext == ".sh" || ext == ".bash":
+			shFiles = append(shFiles, "./"+f)
+		}
+		if root := nearest(f, func(at string) bool { return prettierConfig(dir, at) }); root != "" && path.Ext(f) != ".go" && path.Ext(f) != ".py" {
+			web[root] = append(web[root], seenFrom(root, f))
+		}
+	}
+	var out []formatter
+	if len(goFiles) > 0 {
+		out = append(out, formatter{tool: "gofmt", args: []string{"gofmt", "-w"}, files: goFiles})
+	}
+	for _, root := range sortedKeys(python) {
+		tool := w.pythonTool(root, "ruff")
+		if readPyproject(dir, root).Tool.Black != nil {
+			out = append(out, formatter{tool: path.Join(root, "pyproject.toml") + " configures black, which is not run; only imports are sorted"})
+		} else {
+			out = append(out, formatter{tool: "ruff format", args: []string{tool, "format", "--no-cache"}, dir: root, files: python[root]})
+		}
+		out = append(out, formatter{
+			tool: "ruff check --select I", dir: root, files: python[root],
+			args: []string{tool, "check", "--fix", "--select", "I", "--no-cache", "--exit-zero"},
+		})
+	}
+	for _, root := range sortedKeys(web) {
+		tool := w.tool(root, "node_modules/.bin/prettier", "")
+		if tool == "" {
+			out = append(out, formatter{tool: "prettier is configured in " + root + " and is not installed in node_modules"})
+			continue
+		}
+		out = append(out, formatter{
+			tool: "prettier", args: []string{tool, "--write", "--ignore-unknown", "--log-level", "warn"}, dir: root, files: web[root],
+		})
+	}
+	if len(shFiles) > 0 && shfmtConfig.MatchString(readText(dir, ".", ".editorconfig")) {
+		out = append(out, formatter{tool: "shfmt", args: []string{"shfmt", "-w"}, files: shFiles})
+	}
+	return out
+}
+
+// shfmtConfig is what shfmt reads in .editorconfig; a project without it did not ask for shfmt.
+var shfmtConfig = regexp.MustCompile(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
+
+func prettierConfig(dir, root string) bool {
+	for _, name := range []string{
+		".prettierrc", ".prettierrc.json", ".prettierrc.yml", ".prettierrc.yaml", ".prettierrc.json5", ".prettierrc.toml",
+		".prettierrc.js", ".prettierrc.cjs", ".prettierrc.mjs", "prettier.config.js", "prettier.config.cjs",
+		"prettier.config.mjs", "prettier.config.ts",
+	} {
+		if exists(dir, root, name) {
+			return true
+		}
+	}
+	return readPackage(dir, root).Prettier != nil
+}
+
+// nearest is the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
+func nearest(file string, ok func(root string) bool) string {
+	for at := path.Dir(file); ; at = path.Dir(at) {
+		if ok(at) {
+			return at
+		}
+		if at == "." {
+			return ""
+		}
+	}
+}
+
+// seenFrom names file as seen from root.
+func seenFrom(root, file string) string {
+	if root == "." {
+		return "./" + file
+	}
+	return "./" + strings.TrimPrefix(file, root+"/")
+}
+
+func sortedKeys(m map[string][]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

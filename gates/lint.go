@@ -1,0 +1,293 @@
+package gates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// The rules of lint gates that are not a linter's own.
+const (
+	ruleVet     = "vet"
+	ruleGofmt   = "gofmt"
+	ruleNoRules = "linter-without-rules" // a linter is set up and told to look for nothing (GATE-08)
+)
+
+// maxArgs is how many files one call of a tool gets, well below what systems allow.
+const maxArgs = 400
+
+// linters makes a lint gate for each project that has one to run, or should have.
+func linters(dir string, projects []Project) []builtin {
+	var out []builtin
+	add := func(p Project, command string, do func(context.Context, *work) error) {
+		info := Info{Name: gateName(lintName, p), Kind: Static, Cost: Cheap, Blocking: true, Command: command}
+		out = append(out, builtin{info: info, do: func(ctx context.Context, w *work) error {
+			err := do(ctx, w)
+			w.settleLint(p, projects)
+			return err
+		}})
+	}
+	for _, p := range projects {
+		switch p.Language {
+		case LangGo:
+			add(p, "go vet ./...", func(ctx context.Context, w *work) error { return goLint(ctx, w, p, projects) })
+		case LangPython:
+			add(p, "ruff or flake8", func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p) })
+		case LangNode:
+			add(p, "eslint", func(ctx context.Context, w *work) error { return nodeLint(ctx, w, p) })
+		}
+	}
+	if files := shellFiles(dir); len(files) > 0 {
+		add(Project{LangShell, ".", files[0]}, "shellcheck", shellLint)
+	}
+	return out
+}
+
+// settleLint leaves to nested projects what is theirs, and blames nobody for what stood in files that did not change:
+// such findings warn. What does not compile blocks wherever it is.
+func (w *work) settleLint(p Project, all []Project) {
+	old := 0
+	var kept []Finding
+	for _, f := range w.rep.Findings {
+		if f.Path != "" && slices.ContainsFunc(all, func(q Project) bool {
+			return q.Language == p.Language && within(q.Root, p.Root) && within(f.Path, q.Root)
+		}) {
+			continue
+		}
+		if f.Severity == Error && f.Rule != ruleBuild && f.Path != "" && len(w.subject.Changed) > 0 &&
+			!slices.Contains(w.subject.Changed, f.Path) {
+			f.Severity = Warning
+			old++
+		}
+		kept = append(kept, f)
+	}
+	w.rep.Findings = kept
+	if old > 0 {
+		w.note("%d findings in files that did not change only warn", old)
+	}
+}
+
+// scope lists the files of want that are to be looked at: those that changed if that is known, else all.
+func scope(w *work, p Project, all []Project, want func(name string) bool) []string {
+	var out []string
+	filesOf(w.subject.Dir, p, all, func(rel, name string) {
+		if file := path.Join(rel, name); want(name) &&
+			(len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, path.Join(p.Root, file))) {
+			out = append(out, "./"+file) // a name that begins with a dash is no option
+		}
+	})
+	return out
+}
+
+var vetLine = regexp.MustCompile(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
+
+// goLint runs go vet, which also sees what does not compile, and gofmt -l.
+func goLint(ctx context.Context, w *work, p Project, all []Project) error {
+	vet, err := w.run(ctx, program{args: []string{"go", "vet", "./..."}, dir: p.Root})
+	if err != nil {
+		return fmt.Errorf("lint the Go module of %s: %w", p.Marker, err)
+	}
+	if !vet.ok() && strings.Contains(vet.text, "matched no packages") {
+		w.skip("%s has no packages yet", p.Marker)
+		return nil
+	}
+	for _, l := range strings.Split(vet.text, "\n") {
+		m := vetLine.FindStringSubmatch(l)
+		if m == nil || vet.ok() {
+			continue
+		}
+		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: atoi(m[3]), Col: atoi(m[4]), Message: m[5]}
+		if m[1] != "" || !strings.HasSuffix(m[2], ".go") {
+			f.Rule = ruleBuild
+		}
+		w.find(f)
+	}
+	if !vet.ok() && len(w.rep.Findings) == 0 {
+		w.find(Finding{Rule: ruleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + cut(strings.TrimSpace(vet.text), 600)})
+	}
+	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }), maxArgs) {
+		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true, quiet: true})
+		if errors.Is(err, proc.ErrNotFound) {
+			w.note("formatting was not looked at: gofmt is not installed")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range strings.Fields(string(out.stdout)) {
+			at := w.rel(p.Root, name)
+			w.find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " + quote(at)})
+		}
+	}
+	return nil
+}
+
+// basicRules are what is an error in anybody's Python: syntax, broken comparisons, undefined names.
+const basicRules = "--select=E9,F63,F7,F82"
+
+// pythonLint runs the linter that the project configures. Where it configures none, an installed one looks only for what
+// is wrong by any standard.
+func pythonLint(ctx context.Context, w *work, p Project) error {
+	dir := w.subject.Dir
+	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
+	try := func(tool, config string, lint func(context.Context, *work, Project, string, bool) error) (bool, error) {
+		err := lint(ctx, w, p, w.pythonTool(p.Root, tool), config != "")
+		if !errors.Is(err, proc.ErrNotFound) {
+			return true, err
+		}
+		if config != "" {
+			w.skip("%s is configured in %s and is not installed", tool, config)
+		}
+		return config != "", nil
+	}
+	if ruff != "" || flake8 == "" {
+		if done, err := try("ruff", ruff, ruffLint); done || err != nil {
+			return err
+		}
+	}
+	if done, err := try("flake8", flake8, flake8Lint); done || err != nil {
+		return err
+	}
+	w.skip("no linter is configured, and neither ruff nor flake8 is installed")
+	return nil
+}
+
+// pythonTool finds a tool in the project's environment, else on PATH.
+func (w *work) pythonTool(root, name string) string { return w.tool(root, ".venv/bin/"+name, name) }
+
+// tool is the project's own copy of a tool if there is one, else other.
+func (w *work) tool(root, own, other string) string {
+	at, ok := upwards(w.subject.Dir, root, own)
+	if !ok {
+		return other
+	}
+	abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(at)))
+	if err != nil {
+		return other
+	}
+	return abs
+}
+
+func ruffConfig(dir, root string) string {
+	for _, name := range []string{"ruff.toml", ".ruff.toml"} {
+		if exists(dir, root, name) {
+			return path.Join(root, name)
+		}
+	}
+	if readPyproject(dir, root).Tool.Ruff != nil {
+		return path.Join(root, "pyproject.toml")
+	}
+	return ""
+}
+
+func flake8Config(dir, root string) string {
+	for _, name := range []string{".flake8", "setup.cfg", "tox.ini"} {
+		if strings.Contains(readText(dir, root, name), "[flake8]") {
+			return path.Join(root, name)
+		}
+	}
+	return ""
+}
+
+type ruffFinding struct {
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Filename string `json:"filename"`
+	Location struct{ Row, Column int }
+	Fix      *struct{ Message string }
+}
+
+func ruffLint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
+	args := []string{tool, "check", "--output-format=json", "--no-fix", "--no-cache"}
+	if !configured {
+		args = append(args, basicRules)
+	}
+	out, err := w.run(ctx, program{args: append(args, "."), dir: p.Root, stdout: true})
+	if err != nil {
+		return err
+	}
+	var found []ruffFinding
+	if out.exit > 1 || out.signal != "" {
+		return fmt.Errorf("ruff gave up, %s: %s", out.how(), lastTelling(out.text))
+	}
+	if err := json.Unmarshal(out.stdout, &found); err != nil {
+		return fmt.Errorf("read what ruff found: %w", err)
+	}
+	var shown strings.Builder
+	for _, r := range found {
+		f := Finding{
+			Rule: orElse(r.Code, "syntax"), Severity: Error, Path: w.rel(p.Root, r.Filename),
+			Line: r.Location.Row, Col: r.Location.Column, Message: r.Message,
+		}
+		if r.Fix != nil {
+			f.Fix = r.Fix.Message
+		}
+		w.find(f)
+		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
+	}
+	w.said = orElse(shown.String(), "no findings\n")
+	if configured && ruffEmpty(w.subject.Dir, p.Root) {
+		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root), Message: "ruff is told to check no rules: select is empty"})
+	}
+	return nil
+}
+
+var emptySelect = regexp.MustCompile(`(?m)^\s*select\s*=\s*(?:\[\s*\]|$)`)
+
+func ruffEmpty(dir, root string) bool {
+	for _, name := range []string{"ruff.toml", ".ruff.toml"} {
+		if text := readText(dir, root, name); text != "" {
+			return emptySelect.MatchString(text) && !strings.Contains(text, "extend-select")
+		}
+	}
+	ruff := readPyproject(dir, root).Tool.Ruff
+	if lint, ok := ruff["lint"].(map[string]any); ok {
+		ruff = lint
+	}
+	list, ok := ruff["select"].([]any)
+	_, more := ruff["extend-select"]
+	return ok && len(list) == 0 && !more
+}
+
+var flake8Line = regexp.MustCompile(`^(.+?):(\d+):(\d+): ([A-Z]+\d+) (.+)$`)
+
+func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
+	args := []string{tool}
+	if !configured {
+		args = append(args, basicRules)
+	}
+	out, err := w.run(ctx, program{args: append(args, "."), dir: p.Root})
+	if err != nil {
+		return err
+	}
+	before := len(w.rep.Findings)
+	for _, l := range strings.Split(out.text, "\n") {
+		if m := flake8Line.FindStringSubmatch(l); m != nil {
+			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[5]})
+		}
+	}
+	if !out.ok() && len(w.rep.Findings) == before {
+		return fmt.Errorf("flake8 gave up, %s: %s", out.how(), lastTelling(out.text))
+	}
+	if config := flake8Config(w.subject.Dir, p.Root); config != "" && emptySelect.MatchString(readText(w.subject.Dir, ".", config)) {
+		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config, Message: "flake8 is told to check no rules: select is empty"})
+	}
+	return nil
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,319 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Verdict is what all gates of a [Run] said together.
+type Verdict struct {
+	// Status is the worst of the reports: fail, warn, pass, and skipped if nobody looked. It is empty where a gate
+	// could not look, which is neither a pass nor a failure.
+	Status  Status   `json:"status"`
+	Reports []Report `json:"reports"`
+}
+
+// GateError says that a gate could not look. It is never a pass and never a failure of the code.
+type GateError struct {
+	Gate   string
+	Err    error
+	Report Report // what the gate had to show until then: its command, its log, the output that matters
+}
+
+func (e *GateError) Error() string { return fmt.Sprintf("gate %s could not look: %v", e.Gate, e.Err) }
+
+// Unwrap returns the cause.
+func (e *GateError) Unwrap() error { return e.Err }
+
+// ErrTimeLimit is in the chain of a [GateError] whose gate was stopped at its time limit.
+var ErrTimeLimit = errors.New("time limit")
+
+// The rules that the pipeline itself finds.
+const (
+	RuleFewerTests   = "fewer-tests"        // fewer tests pass than before (RUN-07)
+	RuleUnknownCount = "test-count-unknown" // the number of tests was known before and no longer is
+	RuleNoReason     = "no-finding"         // a gate failed and did not say where
+)
+
+const (
+	maxOutput   = 4 << 10 // of Report.Output
+	maxFindings = 200     // of a report; more of them help nobody and cost the journal
+	maxMessage  = 2 << 10 // of a finding
+)
+
+// Run asks the gates about s, cheap ones first (GATE-01), and hands each report to observe, which may be nil. A
+// failure that blocks lets the other gates of its cost class finish and stops the dearer ones, which are reported as
+// skipped. A gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
+//
+// Once the last gate that costs no more than a test suite has answered, the number of tests that passed is compared
+// with s.Before (RUN-07). The last report with a count is handed to observe only then.
+func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
+	order := slices.Clone(gates)
+	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
+	judge := -1 // the gate after which test counts are compared
+	for i, g := range order {
+		if g.Info().Cost <= Costly {
+			judge = i
+		}
+	}
+
+	v := Verdict{Reports: make([]Report, 0, len(order))}
+	if observe == nil {
+		observe = func(Report) {}
+	}
+	held := -1 // index of the last report with a count, not yet shown
+	release := func() {
+		if held >= 0 {
+			observe(v.Reports[held])
+			held = -1
+		}
+	}
+	failed, failedCost := "", Cost(0)
+	for i, g := range order {
+		info := g.Info()
+		var rep Report
+		if failed != "" && info.Cost > failedCost {
+			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed before it", Command: info.Command}
+		} else {
+			var err error
+			if rep, err = check(ctx, g, info, s); err != nil {
+				release()
+				return v, err
+			}
+		}
+		v.Reports = append(v.Reports, rep)
+		if rep.Tests != nil && i <= judge {
+			release()
+			held = len(v.Reports) - 1
+		} else {
+			observe(rep)
+		}
+		if i == judge && failed == "" && rep.Status != Fail {
+			compareCounts(&v, s.Before)
+		}
+		if i == judge {
+			release()
+		}
+		if failed == "" {
+			for j := len(v.Reports) - 1; j >= 0; j-- {
+				if v.Reports[j].Status == Fail {
+					failed, failedCost = v.Reports[j].Gate, order[j].Info().Cost
+				}
+			}
+		}
+	}
+	v.Status = worst(v.Reports)
+	return v, nil
+}
+
+// check asks one gate and makes its answer fit the contract, whoever wrote the gate.
+func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err error) {
+	if ctx.Err() != nil {
+		return Report{}, &GateError{Gate: info.Name, Err: fmt.Errorf("stopped before it began: %w", context.Cause(ctx))}
+	}
+	began := time.Now()
+	defer func() {
+		if p := recover(); p != nil { // one bad gate must not take the run and its journal with it
+			rep, err = Report{}, &GateError{Gate: info.Name, Err: fmt.Errorf("it crashed: %v", p)}
+		}
+	}()
+	rep, err = g.Check(ctx, s)
+	rep.Gate = info.Name
+	if rep.Duration <= 0 {
+		rep.Duration = time.Since(began)
+	}
+	rep = tidy(rep, s.Redact)
+	if err != nil {
+		rep.Status = "" // neither a pass nor a failure
+		return Report{}, &GateError{Gate: info.Name, Err: err, Report: rep}
+	}
+	switch rep.Status {
+	case Pass, Fail, Warn, Skipped:
+	default:
+		err := fmt.Errorf("it answered with the status %q, which is none", rep.Status)
+		return Report{}, &GateError{Gate: info.Name, Err: err, Report: rep}
+	}
+	return settle(rep, info.Blocking), nil
+}
+
+// settle makes status and findings agree: an error blocks, and what fails says why.
+func settle(rep Report, blocking bool) Report {
+	errs := slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity == Error })
+	if errs && rep.Status != Skipped {
+		rep.Status = Fail
+	}
+	if rep.Status == Fail && !errs {
+		rep.Findings = append(rep.Findings, Finding{Rule: RuleNoReason, Severity: Error, Message: orElse(rep.Note, "failed without a finding")})
+	}
+	if rep.Status == Fail && !blocking {
+		rep.Status = Warn
+		rep.Note = joinNotes(rep.Note, "advisory: it failed and does not block")
+		for i := range rep.Findings {
+			if rep.Findings[i].Severity == Error {
+				rep.Findings[i].Severity = Warning
+			}
+		}
+	}
+	if rep.Status == Skipped && rep.Note == "" {
+		rep.Note = "no reason given"
+	}
+	return rep
+}
+
+// tidy bounds a report and takes secrets and control codes out of it.
+func tidy(rep Report, hide func(string) string) Report {
+	clean := func(s string, n int) string {
+		if hide != nil {
+			s = hide(s)
+		}
+		return cut(redact.Clean(s), n)
+	}
+	rep.Note = clean(rep.Note, maxMessage)
+	rep.Output = clean(rep.Output, maxOutput)
+	rep.Command = clean(rep.Command, maxMessage)
+	rep.Findings = slices.Clone(rep.Findings)
+	if n := len(rep.Findings); n > maxFindings {
+		slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+		rep.Findings = rep.Findings[:maxFindings]
+		rep.Note = joinNotes(rep.Note, fmt.Sprintf("%d more findings are left out", n-maxFindings))
+	}
+	for i := range rep.Findings {
+		f := &rep.Findings[i]
+		f.Rule, f.Message, f.Fix = clean(f.Rule, 200), clean(f.Message, maxMessage), clean(f.Fix, maxMessage)
+		if f.Path = redact.Clean(f.Path); path.IsAbs(f.Path) || strings.HasPrefix(f.Path, "../") {
+			f.Path = "" // no place in the tree
+		}
+		if f.Severity != Error && f.Severity != Warning && f.Severity != Note {
+			f.Severity = Error // what nobody understands is not waved through
+		}
+		f.Line, f.Col = max(0, f.Line), max(0, f.Col)
+	}
+	return rep
+}
+
+// compareCounts holds the tests that passed against those of the last batch that passed (RUN-07, GATE-05).
+func compareCounts(v *Verdict, before *TestCount) {
+	now := v.Tests()
+	if before == nil || now == nil || now.Passed >= before.Passed {
+		return
+	}
+	last := -1
+	for i, r := range v.Reports {
+		if r.Tests != nil {
+			last = i
+		}
+	}
+	rep := &v.Reports[last]
+	for _, r := range v.Reports {
+		// Failing tests are a story of their own, and a build that broke hides how many tests there are.
+		if r.Status == Fail && (now.Total() >= before.Passed || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == ruleBuild })) {
+			return
+		}
+		if r.Status == Skipped && r.Tests == nil && strings.HasPrefix(r.Gate, testsName) {
+			rep.Note = joinNotes(rep.Note, "the number of tests is not compared with before, since "+r.Gate+" was skipped")
+			return
+		}
+	}
+	rep.Status = Fail
+	rep.Findings = append(rep.Findings, Finding{
+		Rule: RuleFewerTests, Severity: Error,
+		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)",
+			now.Passed, before.Passed, now.Failed, now.Skipped),
+		Fix: "bring the missing tests back, or make those that are skipped run",
+	})
+}
+
+func worst(reports []Report) Status {
+	out := Skipped
+	for _, r := range reports {
+		if statusRank(r.Status) > statusRank(out) {
+			out = r.Status
+		}
+	}
+	return out
+}
+
+func statusRank(s Status) int { return slices.Index([]Status{Skipped, Pass, Warn, Fail}, s) }
+
+func rank(s Severity) int {
+	if i := slices.Index([]Severity{Error, Warning, Note}, s); i >= 0 {
+		return i
+	}
+	return 0
+}
+
+// OK reports whether the tree may be kept: no gate failed, and each could look or says why it did not.
+func (v Verdict) OK() bool { return v.Status == Pass || v.Status == Warn || v.Status == Skipped }
+
+// Blocking returns the findings that stop the batch.
+func (v Verdict) Blocking() []Finding {
+	var out []Finding
+	for _, r := range v.Reports {
+		out = append(out, r.blocking()...)
+	}
+	return out
+}
+
+func (r Report) blocking() []Finding {
+	if r.Status != Fail {
+		return nil
+	}
+	var out []Finding
+	for _, f := range r.Findings {
+		if f.Severity == Error {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Tests sums the counts of all reports that have one; nil if none has.
+func (v Verdict) Tests() *TestCount {
+	var sum *TestCount
+	for _, r := range v.Reports {
+		if r.Tests == nil {
+			continue
+		}
+		if sum == nil {
+			sum = &TestCount{}
+		}
+		sum.Passed += r.Tests.Passed
+		sum.Failed += r.Tests.Failed
+		sum.Skipped += r.Tests.Skipped
+	}
+	return sum
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func joinNotes(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// cut shortens s to at most n bytes at a rune's border.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(0, n-len("…"))
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,292 @@
+package gates
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+func TestGoProject(t *testing.T) {
+	needs(t, "go")
+	t.Run("green", func(t *testing.T) {
+		rep := look(t, tree(t, goProject), "tests:go")
+		if rep.Status != Pass || *rep.Tests != (TestCount{Passed: 1, Skipped: 1}) {
+			t.Errorf("%s %+v %+v", rep.Status, rep.Tests, rep.Findings)
+		}
+	})
+	t.Run("a failing test is found with its line", func(t *testing.T) {
+		dir := tree(t, with(goProject, map[string]string{"a/a.go": "package a\n\n// One is 1.\nfunc One() int { return 2 }\n"}))
+		rep := look(t, dir, "tests:go")
+		if rep.Status != Fail || !hasFinding(rep, "test", "a/a_test.go", 7, "TestOne: a_test.go:7: one is not 1") || *rep.Exit != 1 {
+			t.Errorf("%+v", rep)
+		}
+		if !strings.Contains(rep.Output, "one is not 1") || strings.Contains(rep.Output, `"Action"`) {
+			t.Errorf("output is for programs:\n%s", rep.Output)
+		}
+	})
+	t.Run("a build that breaks is found by both gates", func(t *testing.T) {
+		dir := tree(t, with(goProject, map[string]string{"a/a.go": "package a\n\nfunc One() int { return nope }\n"}))
+		for _, name := range []string{"tests:go", "lint:go"} {
+			rep := look(t, dir, name)
+			if rep.Status != Fail || !hasFinding(rep, "build", "a/a.go", 3, "undefined: nope") {
+				t.Errorf("%s: %+v", name, rep)
+			}
+		}
+	})
+	t.Run("vet and gofmt", func(t *testing.T) {
+		dir := tree(t, with(goProject, map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\nfunc B() { fmt.Printf(\"%d\",  \"x\") }\n"}))
+		rep := look(t, dir, "lint:go")
+		if rep.Status != Fail || !hasFinding(rep, "vet", "b/b.go", 5, "%d") || !hasFinding(rep, "gofmt", "b/b.go", 0, "") {
+			t.Errorf("%+v", rep)
+		}
+		rep, err := find(t, Builtin(dir, DefaultSettings()), "lint:go").Check(t.Context(), Subject{Dir: dir, Changed: []string{"a/a.go"}})
+		if err != nil || rep.Status != Warn {
+			t.Errorf("what stood in other files blocks: %v %+v", err, rep)
+		}
+	})
+	t.Run("without go nobody looked", func(t *testing.T) {
+		dir := tree(t, goProject)
+		for _, name := range []string{"tests:go", "lint:go"} {
+			_, err := find(t, Builtin(dir, DefaultSettings()), name).Check(t.Context(), Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
+			if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "install go") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestPythonUnittest(t *testing.T) {
+	needs(t, "python3")
+	test := "import unittest\nclass A(unittest.TestCase):\n    def test_ok(self): pass\n    def test_sum(self): self.assertEqual(1 + 1, %s)\n" +
+		"    @unittest.skip('later')\n    def test_later(self): pass\n"
+	dir := tree(t, map[string]string{
+		"pyproject.toml":  "[project]\nname = 'x'\n",
+		"tests/test_a.py": strings.Replace(test, "%s", "3", 1),
+	})
+	rep := look(t, dir, "tests:python")
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "tests/test_a.py", 4, "2 != 3") {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	write(t, dir, map[string]string{"tests/test_a.py": strings.Replace(test, "%s", "2", 1)})
+	if rep = look(t, dir, "tests:python"); rep.Status != Pass || *rep.Tests != (TestCount{2, 0, 1}) {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "tests", "__pycache__")); err == nil {
+		t.Error("the gate left a cache in the tree")
+	}
+	write(t, dir, map[string]string{"tests/test_a.py": "import unittest\n"})
+	if rep = look(t, dir, "tests:python"); rep.Status != Warn || !hasFinding(rep, "no-tests-ran", "", 0, "") {
+		t.Errorf("no test ran and it is %+v", rep)
+	}
+}
+
+// A fake interpreter plays pytest, which need not be installed.
+func TestPytest(t *testing.T) {
+	fake := `#!/bin/bash
+[ "$1" = -c ] && exit 0
+for a; do case $a in --junitxml=*) out=${a#--junitxml=};; esac; done
+[ -e empty ] && { echo "no tests ran in 0.01s"; exit 5; }
+cat > "$out" <<'X'
+<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="3"><testcase classname="tests.test_a" name="test_ok" file="tests/test_a.py" line="0"/>
+<testcase classname="tests.test_a" name="test_bad" file="tests/test_a.py" line="3"><failure message="assert 1 == 2">def test_bad():
+&gt;       assert 1 == 2
+E       assert 1 == 2
+
+tests/test_a.py:5: AssertionError</failure></testcase>
+<testcase classname="tests.test_a" name="test_skip"><skipped type="pytest.skip" message="later"/></testcase></testsuite></testsuites>
+X
+exit 1
+`
+	dir := tree(t, map[string]string{
+		"pytest.ini": "[pytest]\n", "tests/test_a.py": "def test_ok(): pass\n", ".venv/bin/python!": fake,
+	})
+	rep := look(t, dir, "tests:python")
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "tests/test_a.py", 5, "assert 1 == 2") {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	write(t, dir, map[string]string{"empty": ""})
+	if rep = look(t, dir, "tests:python"); rep.Status != Warn || !hasFinding(rep, "no-tests-ran", "", 0, "") {
+		t.Errorf("%+v", rep)
+	}
+	write(t, dir, map[string]string{".venv/bin/python!": "#!/bin/bash\nexit 1\n"})
+	_, err := find(t, Builtin(dir, DefaultSettings()), "tests:python").Check(t.Context(), Subject{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
+		t.Errorf("pytest is missing: %v", err)
+	}
+}
+
+func TestNodeProject(t *testing.T) {
+	needs(t, "node")
+	needs(t, "npm")
+	dir := tree(t, map[string]string{
+		"package.json": `{"name":"x","version":"1.0.0","scripts":{"test":"node --test"}}`,
+		"a.test.mjs": `import test from 'node:test';
+import assert from 'node:assert';
+test('fine', () => {});
+test('bad', () => { assert.equal(1, 2) });
+test('later', { skip: true }, () => {});
+`,
+	})
+	rep := look(t, dir, "tests:node")
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "a.test.mjs", 4, "bad: ") {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	if rep := look(t, dir, "lint:node"); rep.Status != Skipped || rep.Note == "" {
+		t.Errorf("%+v", rep)
+	}
+	bare := tree(t, map[string]string{
+		"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`,
+	})
+	if rep := look(t, bare, "tests"); rep.Status != Skipped || !strings.Contains(rep.Note, "package.json") {
+		t.Errorf("npm's placeholder counts as a suite: %+v", rep)
+	}
+}
+
+func TestESLint(t *testing.T) {
+	fake := `#!/bin/bash
+if [ "$1" = --print-config ]; then echo '{"rules":{"no-undef":[0],"semi":"off"}}'; exit 0; fi
+if [ -e broken ]; then echo "Oops! Something went wrong" >&2; exit 2; fi
+if [ -e clean ]; then echo "[{\"filePath\":\"$PWD/a.js\",\"messages\":[]}]"; exit 0; fi
+echo "[{\"filePath\":\"$PWD/a.js\",\"messages\":[{\"ruleId\":\"no-undef\",\"severity\":2,\"message\":\"'x' is not defined.\",\"line\":3,\"column\":7},{\"ruleId\":\"semi\",\"severity\":1,\"message\":\"Missing semicolon.\",\"line\":4,\"column\":1}]}]"
+exit 1
+`
+	files := map[string]string{"package.json": "{}", "eslint.config.js": "", "a.js": "x\n"}
+	if rep := look(t, tree(t, files), "lint:node"); rep.Status != Skipped || !strings.Contains(rep.Note, "not installed") {
+		t.Errorf("%+v", rep)
+	}
+	dir := tree(t, with(files, map[string]string{"node_modules/.bin/eslint!": fake}))
+	if rep := look(t, dir, "lint:node"); rep.Status != Fail || !hasFinding(rep, "no-undef", "a.js", 3, "not defined") || len(rep.Findings) != 2 {
+		t.Errorf("%+v", rep)
+	}
+	write(t, dir, map[string]string{"clean": ""})
+	if rep := look(t, dir, "lint:node"); rep.Status != Warn || !hasFinding(rep, "linter-without-rules", "eslint.config.js", 0, "") {
+		t.Errorf("%+v", rep)
+	}
+	write(t, dir, map[string]string{"broken": ""})
+	if _, err := find(t, Builtin(dir, DefaultSettings()), "lint:node").Check(t.Context(), Subject{Dir: dir}); err == nil {
+		t.Error("a linter that crashed looked at nothing, and yet there is an answer")
+	}
+}
+
+// The seed case: 224 assertions existed and the gate said that there are none.
+func TestShellSuites(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"scripts/tests/run-all-tests.sh!": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\nfor t in test-*.sh; do bash \"$t\"; done\necho 'TOTAL: 5 passed, 0 failed'\n",
+		"scripts/tests/test-a.sh":         "echo 'Results: 3 passed, 0 failed'\n",
+		"scripts/tests/test-b.sh":         "echo 'Results: 2 passed, 0 failed'\n",
+	})
+	rep := look(t, dir, "tests:shell")
+	if rep.Status != Pass || *rep.Tests != (TestCount{Passed: 5}) || rep.Command != "./scripts/tests/run-all-tests.sh" {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	loose := tree(t, map[string]string{
+		"tests/test-a.sh": "echo 'ok 1 - one'; echo 'ok 2 - two # SKIP no net'; echo 1..2\n",
+		"test-b.sh":       "echo 'not ok 1 - three'; echo 1..1; exit 1\n",
+	})
+	rep = look(t, loose, "tests:shell")
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "", 0, "three") {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	quiet := tree(t, map[string]string{"tests/test-a.sh": "true\n"})
+	if rep = look(t, quiet, "tests:shell"); rep.Status != Pass || rep.Tests != nil || rep.Note == "" {
+		t.Errorf("unknown is not zero: %+v", rep)
+	}
+}
+
+func TestMake(t *testing.T) {
+	needs(t, "make")
+	dir := tree(t, map[string]string{"Makefile": "all:\n\n.PHONY: test\ntest: all\n\t@echo 'PASS: a'; echo 'FAIL: b is 2'; exit 1\n"})
+	rep := look(t, dir, "tests:make")
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 0}) || !hasFinding(rep, "test", "", 0, "b is 2") {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+	for text, want := range map[string]bool{
+		"test:\n\ttrue\n": true, "test := x\n": false, "lint test: dep\n": true, "testing:\n": false, "test::\n": true, "a:\n\ttest: x\n": false,
+	} {
+		if _, got := makeTarget(text, "test"); got != want {
+			t.Errorf("makeTarget(%q) = %v", text, got)
+		}
+	}
+}
+
+func TestDetectMonorepo(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"go.mod": "module x\n", "Makefile": "test:\n\tgo test ./...\n", "x_test.go": "package x\n",
+		"web/package.json":                `{"scripts":{"test":"vitest run"}}`,
+		"svc/api/pyproject.toml":          "",
+		"svc/api/tests/test_a.py":         "import unittest\n",
+		"a/b/c/go.mod":                    "module y\n",
+		"a/b/c/d/go.mod":                  "module too/deep\n",
+		"node_modules/m/package.json":     "{}",
+		"vendor/v/go.mod":                 "module v\n",
+		"testdata/p/go.mod":               "module p\n",
+		".runplan/go.mod":                 "module r\n",
+		"ws/package.json":                 `{"workspaces":["p/*"],"scripts":{"test":"npm test --workspaces"}}`,
+		"ws/p/one/package.json":           `{"scripts":{"test":"node --test"}}`,
+		"tools/x/tests/test-something.sh": "",
+	})
+	var got []string
+	for _, p := range Detect(dir) {
+		got = append(got, string(p.Language)+" "+p.Root)
+	}
+	want := []string{"go .", "make .", "shell .", "go a/b/c", "python svc/api", "node web", "node ws"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	var names []string
+	for _, g := range Builtin(dir, DefaultSettings()) {
+		names = append(names, g.Info().Name)
+	}
+	wantNames := []string{
+		"lint:go", "lint:go:a/b/c", "lint:python:svc/api", "lint:node:web", "lint:node:ws", "lint:shell",
+		"tests:go", "tests:shell", "tests:python:svc/api", "tests:node:web", "tests:node:ws",
+	}
+	if d := cmp.Diff(wantNames, names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestNoSuite(t *testing.T) {
+	dir := tree(t, map[string]string{"README.md": "x"})
+	if rep := look(t, dir, "tests"); rep.Status != Skipped || rep.Note == "" {
+		t.Errorf("%+v", rep)
+	}
+	rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: true}), "tests").Check(t.Context(), Subject{Dir: dir})
+	if err != nil || rep.Status != Fail {
+		t.Errorf("%v %+v", err, rep)
+	}
+	rep, err = find(t, Builtin(dir, DefaultSettings()), "tests").Check(t.Context(), Subject{Dir: dir, Before: &TestCount{Passed: 224}})
+	if err != nil || rep.Status != Fail || !hasFinding(rep, RuleFewerTests, "", 0, "224 passed before") {
+		t.Errorf("the suite was removed: %v %+v", err, rep)
+	}
+}
+
+func TestTimeLimitLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	mark := filepath.Join(t.TempDir(), "pid")
+	gate := Builtin(dir, Settings{Commands: []CommandGate{{
+		Name: "hangs", Shell: "sleep 300 & echo $! > " + mark + "; echo begun; trap '' TERM; wait; sleep 300", Timeout: time.Second,
+	}}})
+	v, err := Run(t.Context(), gate[:1], Subject{Dir: dir}, nil)
+	var ge *GateError
+	if !errors.As(err, &ge) || !errors.Is(err, ErrTimeLimit) || !strings.Contains(err.Error(), "could not look: time limit 1s") {
+		t.Fatalf("%v", err)
+	}
+	if v.OK() || v.Status != "" || !strings.Contains(ge.Report.Output, "begun") || ge.Report.Status != "" {
+		t.Errorf("%+v %+v", v, ge.Report)
+	}
+	pid, rerr := os.ReadFile(mark)
+	if rerr != nil {
+		t.Fatal(rerr)
+	}
+	if data, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(data), ") Z ") {
+		t.Errorf("process %s is left: %s", pid, data)
+	}
+}

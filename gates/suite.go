@@ -1,0 +1,248 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// The rules of test gates.
+const (
+	ruleTest   = "test"                // a test failed
+	ruleBuild  = "build"               // something did not compile or load
+	ruleExit   = "exit"                // the runner failed and named no test
+	ruleHidden = "exit-hides-failures" // the runner reports failures and exits with 0
+	ruleNoRun  = "no-tests-ran"        // the runner passed and ran nothing
+)
+
+// suite is a test gate in the making.
+type suite struct {
+	project Project
+	command string // for people
+	// plan says what to run. An error says why the tests cannot run here.
+	plan func(ctx context.Context, w *work) ([]testRun, error)
+}
+
+// testRun is one call of a runner.
+type testRun struct {
+	program
+	read  func(r ran) testout.Result // nil reads the text
+	empty int                        // exit status that says "no tests", if not 0
+	about string                     // the script, where it is one
+	show  func() string              // what to show instead of the output
+	done  func()
+	cause func(r ran) error // looks at a failure for what is not the code's fault
+}
+
+// suites makes a test gate for each runner found (GATE-02, GATE-03).
+func suites(dir string, projects []Project) []builtin {
+	var found []suite
+	for _, p := range projects {
+		switch p.Language {
+		case LangGo:
+			found = append(found, goSuite(dir, p, projects)...)
+		case LangPython:
+			found = append(found, pythonSuite(dir, p, projects)...)
+		case LangNode:
+			found = append(found, nodeSuite(dir, p)...)
+		case LangRust:
+			found = append(found, cargoSuite(dir, p))
+		case LangJava:
+			found = append(found, javaSuite(dir, p)...)
+		case LangShell:
+			found = append(found, shellSuite(dir, p)...)
+		}
+	}
+	for _, p := range projects {
+		if p.Language == LangMake {
+			found = makeSuite(dir, p, found)
+		}
+	}
+	var out []builtin
+	for _, s := range found {
+		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Command: s.command}
+		out = append(out, builtin{info: info, do: s.check})
+	}
+	return out
+}
+
+func (s suite) check(ctx context.Context, w *work) error {
+	runs, err := s.plan(ctx, w)
+	if err != nil {
+		return s.cannot(err)
+	}
+	var sum testout.Result
+	var said strings.Builder
+	shown := false
+	for _, r := range runs {
+		res, out, err := s.one(ctx, w, r)
+		if err != nil {
+			return s.cannot(err)
+		}
+		sum = sum.Add(res)
+		if r.show != nil {
+			said.WriteString(r.show())
+			shown = true
+		} else {
+			said.WriteString(out.text)
+		}
+	}
+	if shown {
+		w.said = said.String()
+	}
+	conclude(w, sum)
+	return nil
+}
+
+// one runs r and notes what failed.
+func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran, error) {
+	if r.done != nil {
+		defer r.done()
+	}
+	out, err := w.run(ctx, r.program)
+	if err != nil {
+		if r.show != nil {
+			w.said = r.show()
+		}
+		return testout.Result{}, out, err
+	}
+	if r.cause != nil && !out.ok() {
+		if err := r.cause(out); err != nil {
+			return testout.Result{}, out, err
+		}
+	}
+	read := r.read
+	if read == nil {
+		read = func(r ran) testout.Result { return testout.Text(r.text) }
+	}
+	res := read(out)
+	if r.empty != 0 && out.exit == r.empty {
+		res.Known = true
+		out.exit = 0
+	}
+	note(w, r.dir, r.about, out, res)
+	return res, out, nil
+}
+
+func (s suite) cannot(err error) error {
+	if errors.Is(err, proc.ErrNotFound) {
+		return fmt.Errorf("the tests of %s cannot run: %w", s.project.Marker, err)
+	}
+	return err
+}
+
+// note turns what a runner said into findings.
+func note(w *work, dir, about string, out ran, res testout.Result) {
+	if out.ok() {
+		if res.Failed > 0 {
+			// A program's own report is believed; text made for people may quote the output of another suite.
+			sev := Warning
+			if res.Exact {
+				sev = Error
+			}
+			w.find(Finding{
+				Rule: ruleHidden, Severity: sev,
+				Message: fmt.Sprintf("%d tests failed, and yet the command ended with exit status 0", res.Failed),
+				Fix:     "let the command fail when a test fails",
+			})
+		}
+		if !res.Exact {
+			return
+		}
+	}
+	for _, f := range res.Failures {
+		rule, msg := ruleTest, f.Message
+		switch {
+		case f.Build:
+			rule = ruleBuild
+		case f.Name == "":
+			rule = ruleExit
+		}
+		if f.Name != "" && f.Name != "build" && !strings.HasPrefix(msg, f.Name) {
+			msg = f.Name + ": " + msg
+		}
+		at := Finding{Rule: rule, Severity: Error, Message: msg, Path: w.rel(dir, f.Path), Line: f.Line, Col: f.Col}
+		if at.Path == "" {
+			at.Line, at.Col = 0, 0
+		}
+		w.find(at)
+	}
+	if !out.ok() && len(res.Failures) == 0 {
+		msg := out.how()
+		if res.Failed > 0 {
+			msg += fmt.Sprintf(", %d tests failed", res.Failed)
+		} else {
+			msg += ", and no failing test was named"
+		}
+		if last := lastTelling(out.text); last != "" {
+			msg += ": " + last
+		}
+		w.find(Finding{Rule: ruleExit, Severity: Error, Path: about, Message: msg})
+	}
+}
+
+// conclude compares the counts with what a suite should say of itself.
+func conclude(w *work, sum testout.Result) {
+	failed := slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error })
+	if sum.Known {
+		w.rep.Tests = &TestCount{Passed: sum.Passed, Failed: sum.Failed, Skipped: sum.Skipped}
+	}
+	switch {
+	case failed:
+	case sum.Known && sum.Passed+sum.Failed == 0:
+		msg := "the command passed, and no test ran"
+		if sum.Skipped > 0 {
+			msg += fmt.Sprintf(": all %d were skipped", sum.Skipped)
+		}
+		w.find(Finding{Rule: ruleNoRun, Severity: Warning, Message: msg})
+	case !sum.Known && w.subject.Before != nil:
+		w.find(Finding{
+			Rule: RuleUnknownCount, Severity: Warning,
+			Message: fmt.Sprintf("the number of tests cannot be read from the output; %d passed before", w.subject.Before.Passed),
+		})
+	case !sum.Known:
+		w.note("the number of tests cannot be read from the output")
+	}
+}
+
+// lastTelling is the last line that says what went wrong, else the last one.
+func lastTelling(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if loud.MatchString(lines[i]) && !harmless.MatchString(lines[i]) {
+			return cut(strings.TrimSpace(lines[i]), 300)
+		}
+	}
+	return cut(strings.TrimSpace(lines[len(lines)-1]), 300)
+}
+
+// anyFile reports whether a file below root passes want. Roots of other projects of the language are not entered.
+func anyFile(dir string, p Project, all []Project, want func(rel, name string) bool) bool {
+	found := false
+	filesOf(dir, p, all, func(rel, name string) {
+		found = found || want(rel, name)
+	})
+	return found
+}
+
+// filesOf visits the files of p, by folder relative to its root.
+func filesOf(dir string, p Project, all []Project, visit func(rel, name string)) {
+	const deep = 12
+	walk(path.Join(dir, p.Root), deep, func(rel string, files []string) {
+		at := path.Join(p.Root, rel)
+		for _, q := range all {
+			if q.Language == p.Language && q.Root != p.Root && within(q.Root, p.Root) && (at == q.Root || within(at, q.Root)) {
+				return
+			}
+		}
+		for _, f := range files {
+			visit(rel, f)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// nodeSuite runs the project's test script; without one, the runner that the package depends on, or node's own.
+func nodeSuite(dir string, p Project) []suite {
+	pkg := readPackage(dir, p.Root)
+	var args []string
+	switch {
+	case pkg.testScript() != "":
+		args = []string{packageManager(dir, p.Root), "test"}
+	case pkg.depends("vitest"):
+		args = []string{"vitest", "run"}
+	case pkg.depends("jest"):
+		args = []string{"jest", "--ci"}
+	case nodeTests(dir, p):
+		args = []string{"node", "--test"}
+	default:
+		return nil
+	}
+	plan := func(_ context.Context, w *work) ([]testRun, error) {
+		run := slices.Clone(args)
+		if run[0] == "vitest" || run[0] == "jest" {
+			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
+			if !ok {
+				return nil, fmt.Errorf("%s depends on %s, which is not installed: run npm ci, or let the workspace's set-up do it", p.Marker, run[0])
+			}
+			abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
+			if err != nil {
+				return nil, fmt.Errorf("find %s: %w", run[0], err)
+			}
+			run[0] = abs
+		}
+		return []testRun{{
+			program: program{args: run, dir: p.Root},
+			cause: func(r ran) error {
+				_, have := upwards(w.subject.Dir, p.Root, "node_modules")
+				if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
+					return errors.New("the dependencies of " + p.Marker + " are not installed: run npm ci, or let the workspace's set-up do it")
+				}
+				return nil
+			},
+		}}, nil
+	}
+	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
+}
+
+var notInstalled = regexp.MustCompile(`(?i)command not found|: not found|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|is not recognized as`)
+
+func (p nodePackage) depends(name string) bool { return p.Deps[name] != "" || p.DevDeps[name] != "" }
+
+// packageManager goes by the lock file, here or in a folder above.
+func packageManager(dir, root string) string {
+	for _, m := range []struct{ lock, tool string }{
+		{"pnpm-lock.yaml", "pnpm"},
+		{"yarn.lock", "yarn"},
+		{"bun.lock", "bun"},
+		{"bun.lockb", "bun"},
+	} {
+		if _, ok := upwards(dir, root, m.lock); ok {
+			return m.tool
+		}
+	}
+	return "npm"
+}
+
+// nodeTests reports whether `node --test` would find something.
+func nodeTests(dir string, p Project) bool {
+	return anyFile(dir, p, nil, func(rel, name string) bool {
+		ext := filepath.Ext(name)
+		if ext != ".js" && ext != ".mjs" && ext != ".cjs" {
+			return false
+		}
+		base := strings.TrimSuffix(name, ext)
+		return strings.HasSuffix(base, ".test") || strings.HasSuffix(base, "-test") || strings.HasSuffix(base, "_test") ||
+			strings.HasPrefix(base, "test-") || base == "test" || slices.Contains(strings.Split(rel, "/"), "test")
+	})
+}

@@ -1,0 +1,280 @@
+package testout
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Go reads the lines of `go test -json` as they come, so that a suite of any length costs little memory.
+type Go struct {
+	module string
+	res    Result
+	tests  map[goTest]string // output of the tests that have not finished
+	pkgs   map[string]string // output of packages outside any test
+	failed map[string]int    // failed tests by package
+	built  map[string]bool   // packages and build ids that did not build
+	nested map[goTest]bool   // tests with a subtest that failed
+	order  []goTest
+	told   strings.Builder
+	plain  strings.Builder
+}
+
+type goTest struct{ pkg, name string }
+
+type goEvent struct {
+	Action, Package, Test, Output, ImportPath, FailedBuild string
+}
+
+const (
+	maxTestOutput = 8 << 10  // kept of one test; its end matters most
+	maxTold       = 64 << 10 // kept of all that failed
+)
+
+// NewGo makes a reader. The module's path turns package names into folders.
+func NewGo(module string) *Go {
+	return &Go{
+		module: module, tests: map[goTest]string{}, pkgs: map[string]string{}, failed: map[string]int{},
+		built: map[string]bool{}, nested: map[goTest]bool{},
+	}
+}
+
+// Line takes one line of output. A line that is no event is what the go command itself had to say.
+func (g *Go) Line(line string) {
+	var e goEvent
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+		g.plainLine(line)
+		return
+	}
+	switch t := (goTest{e.Package, e.Test}); {
+	case e.Action == "build-output":
+		g.tell(e.Output)
+		g.build(e.Output)
+	case e.Action == "build-fail":
+		g.built[e.ImportPath] = true
+	case e.Test == "":
+		g.pkg(e)
+	case e.Action == "run":
+		g.tests[t] = ""
+		g.order = append(g.order, t)
+	case e.Action == "output":
+		if !strings.HasPrefix(e.Output, "=== ") {
+			g.tests[t] = keepEnd(g.tests[t]+e.Output, maxTestOutput)
+		}
+	case e.Action == "pass", e.Action == "bench":
+		g.res.Passed++
+		delete(g.tests, t)
+	case e.Action == "skip":
+		g.res.Skipped++
+		delete(g.tests, t)
+	case e.Action == "fail":
+		g.testFailed(t, "")
+	}
+}
+
+// Result returns what was read so far.
+func (g *Go) Result() Result { return g.res }
+
+// Output returns, in reading order, what the failing tests, packages and builds printed.
+func (g *Go) Output() string {
+	if g.told.Len() == 0 {
+		return g.plain.String()
+	}
+	return g.told.String() + g.plain.String()
+}
+
+func (g *Go) plainLine(line string) {
+	if strings.TrimSpace(line) == "" {
+		return
+	}
+	if g.plain.Len() < maxTold {
+		g.plain.WriteString(line + "\n")
+	}
+	g.build(line) // before Go 1.24 build errors come as plain text
+}
+
+func (g *Go) pkg(e goEvent) {
+	switch e.Action {
+	case "output":
+		g.pkgs[e.Package] = keepEnd(g.pkgs[e.Package]+e.Output, maxTestOutput)
+	case "pass", "skip":
+		g.res.Known, g.res.Exact = true, true
+		delete(g.pkgs, e.Package)
+	case "fail":
+		g.res.Known, g.res.Exact = true, true
+		g.pkgFailed(e)
+		delete(g.pkgs, e.Package)
+	}
+}
+
+func (g *Go) pkgFailed(e goEvent) {
+	// A test that started and never ended went down with its process: it did not pass.
+	for _, t := range g.order {
+		if _, open := g.tests[t]; open && t.pkg == e.Package {
+			g.testFailed(t, "did not finish")
+		}
+	}
+	out := g.pkgs[e.Package]
+	g.tell(out)
+	build := e.FailedBuild != "" || strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")
+	if build {
+		for _, f := range g.res.Failures {
+			if f.Build {
+				return // the place is known
+			}
+		}
+	}
+	if g.failed[e.Package] > 0 {
+		return
+	}
+	msg := strings.TrimSpace(goNoise.ReplaceAllString(out, ""))
+	if msg == "" || build {
+		msg = strings.TrimSpace("package failed\n" + msg)
+	}
+	f := Failure{Name: e.Package, Message: msg, Build: build}
+	f.Path, f.Line = goStack(out)
+	g.res.fail(f)
+	if !build {
+		g.res.Failed++ // a crash outside any test
+	}
+}
+
+func (g *Go) testFailed(t goTest, why string) {
+	out := g.tests[t]
+	delete(g.tests, t)
+	g.res.Failed++
+	g.failed[t.pkg]++
+	g.tell(out)
+	if i := strings.LastIndexByte(t.name, '/'); i >= 0 {
+		g.nested[goTest{t.pkg, t.name[:i]}] = true
+	}
+	f := Failure{Name: t.name, Message: strings.TrimSpace(goNoise.ReplaceAllString(out, ""))}
+	f.Path, f.Line = g.position(t.pkg, out)
+	if f.Path == "" && why == "" && g.nested[t] {
+		return // only a subtest failed, and that one is listed
+	}
+	if f.Message == "" {
+		f.Message = "failed without a message"
+	}
+	if i := strings.Index(f.Message, "panic:"); i > 0 {
+		f.Message = f.Message[i:]
+	}
+	if i := strings.Index(f.Message, "\n\ngoroutine "); i > 0 {
+		f.Message = f.Message[:i]
+	}
+	if why != "" {
+		f.Message = why + ": " + f.Message
+	}
+	g.res.fail(f)
+}
+
+// position finds where a test failed: a frame of its panic, else the last place it named. t.Log and t.Error print
+// alike, and the error comes last.
+func (g *Go) position(pkg, out string) (string, int) {
+	if strings.Contains(out, "panic:") {
+		if p, n := goStack(out); p != "" {
+			return p, n
+		}
+	}
+	found := goPlace.FindAllStringSubmatch(out, -1)
+	for i := len(found) - 1; i >= 0; i-- {
+		if m := found[i]; strings.HasSuffix(m[1], "_test.go") || i == 0 {
+			return path.Join(g.dir(pkg), m[1]), number(m[2])
+		}
+	}
+	return "", 0
+}
+
+func (g *Go) dir(pkg string) string {
+	if pkg == g.module || g.module == "" {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(pkg, g.module+"/")
+	if !ok {
+		return ""
+	}
+	return rest
+}
+
+func (g *Go) build(text string) {
+	for _, line := range strings.Split(text, "\n") {
+		m := goBuild.FindStringSubmatch(strings.TrimPrefix(line, "vet: "))
+		if m == nil {
+			continue
+		}
+		g.res.fail(Failure{
+			Name: "build", Path: strings.TrimPrefix(m[1], "./"), Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true,
+		})
+	}
+}
+
+func (g *Go) tell(out string) {
+	if g.told.Len() < maxTold {
+		g.told.WriteString(out)
+	}
+}
+
+// goStack finds the first frame of a stack trace that lies outside the standard library.
+func goStack(out string) (string, int) {
+	for _, m := range goFrame.FindAllStringSubmatch(out, -1) {
+		if !strings.Contains(m[1], "/src/testing/") && !strings.Contains(m[1], "/src/runtime/") &&
+			!strings.Contains(m[1], "/src/internal/") {
+			return m[1], number(m[2])
+		}
+	}
+	return "", 0
+}
+
+func keepEnd(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < len(s)-1 {
+		s = s[i+1:]
+	}
+	return s
+}
+
+var (
+	goPlace = regexp.MustCompile(`(?m)^\s+([\w.-]+\.go):(\d+): `)
+	goFrame = regexp.MustCompile(`(?m)^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
+	goBuild = regexp.MustCompile(`^((?:[A-Za-z]:)?[^:\s][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
+	goNoise = regexp.MustCompile(`(?m)^\s*(--- (FAIL|PASS|SKIP): .*|FAIL(\t.*)?|PASS|exit status \d+)\n?`)
+	goVerb  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
+)
+
+// GoText reads `go test` without -json. Only -v tells of the tests that passed, so without it the count is unknown.
+func GoText(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		m := goVerb.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		switch m[1] {
+		case "PASS":
+			r.Passed++
+			r.Known = true
+		case "SKIP":
+			r.Skipped++
+		case "FAIL":
+			r.Failed++
+			f := Failure{Name: m[2], Message: "failed"}
+			for _, next := range lines[i+1 : min(i+6, len(lines))] {
+				if p := goPlace.FindStringSubmatch(next); p != nil {
+					f.Path, f.Line, f.Message = p[1], number(p[2]), strings.TrimSpace(next)
+					break
+				}
+			}
+			r.fail(f)
+		}
+	}
+	if !r.Known {
+		return Result{Failures: r.Failures}
+	}
+	sort.SliceStable(r.Failures, func(i, j int) bool { return r.Failures[i].Path < r.Failures[j].Path })
+	return r
+}

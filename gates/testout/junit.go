@@ -1,0 +1,102 @@
+package testout
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+type junitCase struct {
+	Name      string     `xml:"name,attr"`
+	Class     string     `xml:"classname,attr"`
+	File      string     `xml:"file,attr"`
+	Line      string     `xml:"line,attr"`
+	Failures  []junitBad `xml:"failure"`
+	Errors    []junitBad `xml:"error"`
+	Skipped   *struct{}  `xml:"skipped"`
+	SystemOut string     `xml:"system-out"`
+}
+
+type junitBad struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit reads a JUnit XML report. Test cases are counted one by one: the totals that runners write at the top differ
+// in what they include.
+func JUnit(r io.Reader) (Result, error) {
+	var res Result
+	dec := xml.NewDecoder(r)
+	suite := false
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Result{}, fmt.Errorf("read the JUnit report: %w", err)
+		}
+		start, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch start.Name.Local {
+		case "testsuite", "testsuites":
+			suite = true
+		case "testcase":
+			var c junitCase
+			if err := dec.DecodeElement(&c, &start); err != nil {
+				return Result{}, fmt.Errorf("read the JUnit report: %w", err)
+			}
+			res.junit(c)
+		}
+	}
+	if !suite {
+		return Result{}, errors.New("read the JUnit report: it holds no test suite")
+	}
+	res.Known, res.Exact = true, true
+	return res, nil
+}
+
+func (r *Result) junit(c junitCase) {
+	bad := append(c.Failures, c.Errors...)
+	switch {
+	case len(bad) > 0:
+		r.Failed++
+	case c.Skipped != nil:
+		r.Skipped++
+		return
+	default:
+		r.Passed++
+		return
+	}
+	name := c.Name
+	if c.Class != "" {
+		name = c.Class + "." + c.Name
+	}
+	f := Failure{Name: name, Path: c.File, Message: bad[0].Message, Build: strings.Contains(bad[0].Message, "collection failure")}
+	if c.Line != "" {
+		f.Line = number(c.Line) + 1 // pytest counts from 0 here
+	}
+	if f.Message == "" || f.Build {
+		f.Message = strings.TrimSpace(f.Message + "\n" + lastText(bad[0].Text))
+	}
+	// The text ends in the place of the failing line; the attributes name the head of the test.
+	if m := pyPlace.FindAllStringSubmatch(bad[0].Text, -1); len(m) > 0 {
+		last := m[len(m)-1]
+		f.Path, f.Line = last[1], number(last[2])
+	}
+	r.fail(f)
+}
+
+var pyPlace = regexp.MustCompile(`(?m)^(\S+\.py):(\d+): `)
+
+// lastText returns the last line that is not blank: Python's errors end in what went wrong.
+func lastText(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}

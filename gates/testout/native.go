@@ -1,0 +1,66 @@
+package testout
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	cargoSum   = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	cargoPanic = regexp.MustCompile(`^thread '(.+?)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
+	cargoErr   = regexp.MustCompile(`^error(?:\[\w+\])?: (.+)$`)
+	cargoAt    = regexp.MustCompile(`^\s*--> (.+):(\d+):(\d+)$`)
+	mvnSum     = regexp.MustCompile(`^(?:\[\w+\]\s+)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$`)
+	mvnBad     = regexp.MustCompile(`^\[ERROR\]\s+(\w+)\.(\w+):(\d+)(?:->\S+)? (.+)$`)
+	mvnBuild   = regexp.MustCompile(`^\[ERROR\] (/?[^\s:]+\.(?:java|kt)):\[(\d+),(\d+)\] (.+)$`)
+)
+
+// Cargo reads `cargo test`, whose targets each print their own totals.
+func Cargo(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := cargoSum.FindStringSubmatch(l); m != nil {
+			r.Known = true
+			r.Passed += number(m[1])
+			r.Failed += number(m[2])
+			r.Skipped += number(m[3])
+		}
+		if m := cargoPanic.FindStringSubmatch(l); m != nil {
+			msg := m[2]
+			if msg == "" {
+				msg = firstText(lines[i+1:min(i+4, len(lines))], 3)
+			}
+			r.fail(Failure{Name: m[1], Path: m[3], Line: number(m[4]), Col: number(m[5]), Message: msg})
+		}
+		if m := cargoErr.FindStringSubmatch(l); m != nil && i+1 < len(lines) {
+			if at := cargoAt.FindStringSubmatch(lines[i+1]); at != nil {
+				r.fail(Failure{
+					Name: "build", Path: at[1], Line: number(at[2]), Col: number(at[3]), Message: m[1], Build: true,
+				})
+			}
+		}
+	}
+	return r
+}
+
+// Maven reads the totals of surefire; lines with the time of one class are left out, they are in the totals.
+func Maven(lines []string) Result {
+	var r Result
+	for _, l := range lines {
+		l = strings.TrimRight(l, " \t")
+		if m := mvnSum.FindStringSubmatch(l); m != nil {
+			total, bad, skip := number(m[1]), number(m[2])+number(m[3]), number(m[4])
+			r.Known = true
+			r.Failed += bad
+			r.Skipped += skip
+			r.Passed += max(0, total-bad-skip)
+		}
+		if m := mvnBad.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: m[1] + "." + m[2], Line: number(m[3]), Message: m[4]})
+		}
+		if m := mvnBuild.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+		}
+	}
+	return r
+}

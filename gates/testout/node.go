@@ -1,0 +1,188 @@
+package testout
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	nodeSum   = regexp.MustCompile(`^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
+	nodeAt    = regexp.MustCompile(`^\s*test at (.+)$`)
+	nodeBad   = regexp.MustCompile(`^\s*✖ (.+?) \([\d.]+ms\)(.*)$`)
+	jestSum   = regexp.MustCompile(`^Tests:\s+(.*\btotal)\s*$`)
+	jestBad   = regexp.MustCompile(`^\s*● (.+)$`)
+	jestFile  = regexp.MustCompile(`^FAIL\s+(?:\S+\s+)??(\S+\.[cm]?[jt]sx?)\b`)
+	jsFrame   = regexp.MustCompile(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
+	vitestSum = regexp.MustCompile(`^\s*Tests\s{2,}(no tests|\d.*)$`)
+	vitestBad = regexp.MustCompile(`^\s*FAIL\s+(?:\|?[\w-]+\|?\s+)??(\S+\.[cm]?[jt]sx?)(?:\s+>\s+(.+)|\s+\[.*)?$`)
+	mochaSum  = regexp.MustCompile(`^\s+(\d+) (passing|failing|pending)\b`)
+	mochaBad  = regexp.MustCompile(`^\s+\d+\) (.+)$`)
+)
+
+// Node reads `node --test`, in its TAP and in its spec form. Todo tests count as skipped.
+func Node(lines []string) Result {
+	var r Result
+	pass, fail := false, false
+	for i, l := range lines {
+		if m := nodeSum.FindStringSubmatch(strings.TrimRight(l, " \t")); m != nil {
+			switch n := number(m[2]); m[1] {
+			case "pass":
+				r.Passed += n
+				pass = true
+			case "fail", "cancelled":
+				r.Failed += n
+				fail = true
+			case "skipped", "todo":
+				r.Skipped += n
+			}
+			continue
+		}
+		if m := nodeAt.FindStringSubmatch(l); m != nil && i+1 < len(lines) {
+			b := nodeBad.FindStringSubmatch(lines[i+1])
+			if b == nil || strings.Contains(b[2], "# TODO") {
+				continue
+			}
+			f := Failure{Name: b[1], Message: firstText(lines[i+2:min(i+5, len(lines))], 2)}
+			f.Path, f.Line, f.Col = place(m[1])
+			r.fail(f)
+		}
+	}
+	if r.Known = pass && fail; !r.Known {
+		return Result{}
+	}
+	if tap := TAP(lines); len(tap.Failures) > 0 && len(r.Failures) == 0 {
+		r.Failures = tap.Failures
+	}
+	return r
+}
+
+// Jest reads the summary that jest prints.
+func Jest(lines []string) Result {
+	var r Result
+	file := ""
+	var found []Failure
+	for i, l := range lines {
+		if m := jestSum.FindStringSubmatch(l); m != nil {
+			r.Known = true
+			countWords(m[1], map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped, "todo": &r.Skipped})
+			continue
+		}
+		if m := jestFile.FindStringSubmatch(l); m != nil {
+			file = m[1]
+			continue
+		}
+		m := jestBad.FindStringSubmatch(l)
+		if m == nil || strings.HasPrefix(m[1], "Console") {
+			continue
+		}
+		f := Failure{Name: strings.TrimSpace(m[1]), Path: file, Build: strings.Contains(m[1], "Test suite failed to run")}
+		below := untilNext(lines[i+1:], jestBad, jestFile, jestSum)
+		f.Message = firstText(below, 3)
+		if p, n, c := jsPlace(below); p != "" {
+			f.Path, f.Line, f.Col = p, n, c
+		}
+		found = append(found, f)
+	}
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+		if f.Build && r.Failed == 0 {
+			r.Failed++ // jest does not count the tests of a suite it could not load
+		}
+	}
+	return r
+}
+
+// Vitest reads the summary that vitest prints.
+func Vitest(lines []string) Result {
+	var r Result
+	var found []Failure
+	for i, l := range lines {
+		if m := vitestSum.FindStringSubmatch(l); m != nil {
+			words := map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped, "todo": &r.Skipped}
+			r.Known = countWords(m[1], words) || m[1] == "no tests" || r.Known
+			continue
+		}
+		m := vitestBad.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		f := Failure{Name: m[2], Path: m[1], Build: m[2] == ""}
+		if f.Build {
+			f.Name = m[1]
+		}
+		below := untilNext(lines[i+1:], vitestBad, vitestSum)
+		f.Message = firstText(below, 2)
+		if p, n, c := jsPlace(below); p != "" {
+			f.Path, f.Line, f.Col = p, n, c
+		}
+		found = append(found, f)
+	}
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+	}
+	return r
+}
+
+// Mocha reads the spec reporter of mocha.
+func Mocha(lines []string) Result {
+	var r Result
+	var found []Failure
+	for i, l := range lines {
+		if m := mochaSum.FindStringSubmatch(l); m != nil {
+			switch n := number(m[1]); m[2] {
+			case "passing":
+				r.Known = true
+				r.Passed += n
+			case "failing":
+				r.Failed += n
+			case "pending":
+				r.Skipped += n
+			}
+			continue
+		}
+		// The list of failures comes after the totals; the same marks before them are the running log.
+		if m := mochaBad.FindStringSubmatch(l); m != nil && r.Known {
+			below := untilNext(lines[i+1:], mochaBad)
+			f := Failure{Name: strings.TrimSuffix(m[1], ":"), Message: firstText(below, 3)}
+			f.Path, f.Line, f.Col = jsPlace(below)
+			found = append(found, f)
+		}
+	}
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+	}
+	return r
+}
+
+// jsPlace finds the first frame that is the project's own.
+func jsPlace(lines []string) (string, int, int) {
+	for _, l := range lines {
+		if m := jsFrame.FindStringSubmatch(l); m != nil &&
+			!strings.Contains(m[1], "node_modules") && !strings.HasPrefix(m[1], "node:") {
+			return m[1], number(m[2]), number(m[3])
+		}
+	}
+	return "", 0, 0
+}
+
+// untilNext returns the lines before the next head, at most 60.
+func untilNext(lines []string, heads ...*regexp.Regexp) []string {
+	lines = lines[:min(len(lines), 60)]
+	for i, l := range lines {
+		for _, h := range heads {
+			if h.MatchString(l) {
+				return lines[:i]
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,120 @@
+package testout
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	pytestSum  = regexp.MustCompile(`^(?:=+ )?((?:no tests ran|\d+ [a-z ]+)(?:, \d+ [a-z ]+)*) in [\d.]+s`)
+	pytestBad  = regexp.MustCompile(`^(FAILED|ERROR) (\S+?\.py)(?:::(\S.*?))?(?: - (.*))?$`)
+	unitRan    = regexp.MustCompile(`^Ran (\d+) tests? in `)
+	unitEnd    = regexp.MustCompile(`^(OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
+	unitHead   = regexp.MustCompile(`^(FAIL|ERROR): (\S+)(?: \(([\w.<>]+)\))?(.*)$`)
+	unitFrame  = regexp.MustCompile(`^\s+File "(.+)", line (\d+)`)
+	unitFigure = regexp.MustCompile(`(failures|errors|skipped|expected failures|unexpected successes)=(\d+)`)
+)
+
+// Pytest reads pytest's closing lines. An expected failure counts as skipped, an error as failed.
+func Pytest(lines []string) Result {
+	var r Result
+	at := map[string][]int{} // lines of failures by file, in order
+	var found []Failure
+	for _, l := range lines {
+		if m := pyPlace.FindStringSubmatch(l); m != nil {
+			at[m[1]] = append(at[m[1]], number(m[2]))
+		}
+		if m := pytestBad.FindStringSubmatch(l); m != nil {
+			f := Failure{Name: m[3], Path: m[2], Message: m[4], Build: m[1] == "ERROR" && m[3] == ""}
+			if f.Build {
+				f.Name = m[2]
+			}
+			if f.Message == "" {
+				f.Message = strings.ToLower(m[1])
+			}
+			if rest := at[m[2]]; len(rest) > 0 {
+				f.Line, at[m[2]] = rest[0], rest[1:]
+			}
+			found = append(found, f)
+		}
+		m := pytestSum.FindStringSubmatch(strings.TrimSpace(l))
+		if m == nil {
+			continue
+		}
+		known := countWords(m[1], map[string]*int{
+			"passed": &r.Passed, "xpassed": &r.Passed, "failed": &r.Failed, "error": &r.Failed, "errors": &r.Failed,
+			"skipped": &r.Skipped, "xfailed": &r.Skipped,
+		})
+		r.Known = r.Known || known || strings.HasPrefix(m[1], "no tests ran")
+	}
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+	}
+	return r
+}
+
+// Unittest reads Python's unittest. Subtests that fail count as the one test they belong to, as in "Ran N tests".
+func Unittest(lines []string) Result {
+	var r Result
+	ran, figures := -1, map[string]int{}
+	bad := map[string]bool{}
+	var found []Failure
+	flush := func(end string) {
+		for _, m := range unitFigure.FindAllStringSubmatch(end, -1) {
+			figures[m[1]] = number(m[2])
+		}
+		failed := max(min(len(bad), figures["failures"]+figures["errors"]), 0) + figures["unexpected successes"]
+		skipped := figures["skipped"] + figures["expected failures"]
+		r.Known = true
+		r.Failed += failed
+		r.Skipped += skipped
+		r.Passed += max(0, ran-failed-skipped)
+		ran, figures, bad = -1, map[string]int{}, map[string]bool{}
+	}
+	for i, l := range lines {
+		if m := unitHead.FindStringSubmatch(l); m != nil && i > 0 && strings.HasPrefix(lines[i-1], "=====") {
+			bad[m[2]+m[3]] = true
+			found = append(found, unitFailure(m, lines[i+1:]))
+		}
+		if m := unitRan.FindStringSubmatch(l); m != nil {
+			ran = number(m[1])
+		}
+		if m := unitEnd.FindStringSubmatch(strings.TrimSpace(l)); m != nil && ran >= 0 {
+			flush(m[2])
+		}
+	}
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+	}
+	return r
+}
+
+func unitFailure(head, below []string) Failure {
+	f := Failure{Name: head[2] + head[4], Build: strings.Contains(head[3], "_FailedTest")}
+	if f.Build {
+		f.Name = head[2]
+	} else if head[3] != "" {
+		f.Name = head[3] + head[4]
+		if !strings.HasSuffix(head[3], "."+head[2]) { // before Python 3.11 the name is not repeated
+			f.Name = head[3] + "." + head[2] + head[4]
+		}
+	}
+	for i, l := range below[:min(len(below), 200)] {
+		if strings.HasPrefix(l, "=====") || (i > 0 && strings.HasPrefix(l, "-----")) {
+			break
+		}
+		if m := unitFrame.FindStringSubmatch(l); m != nil && !strings.Contains(m[1], "/unittest/") {
+			f.Path, f.Line = m[1], number(m[2])
+		}
+		if l != "" && l[0] != ' ' && l[0] != '-' && !strings.HasPrefix(l, "Traceback") {
+			f.Message = strings.TrimSpace(f.Message + "\n" + l)
+		}
+	}
+	return f
+}

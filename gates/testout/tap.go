@@ -1,0 +1,171 @@
+package testout
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	tapLine = regexp.MustCompile(`^(\s*)(not ok|ok)\b(?:\s+(\d+))?(\s+-)?[ \t:]*(.*)$`)
+	tapHash = regexp.MustCompile(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+	tapPlan = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
+	tapBail = regexp.MustCompile(`^Bail out!\s*(.*)$`)
+	batsAt  = regexp.MustCompile(`\(in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
+	batsEnd = regexp.MustCompile(`^(\d+) tests?, (\d+) failures?(?:, (\d+) skipped)?`)
+	batsBad = regexp.MustCompile(`^ ✗ (.+)$`)
+)
+
+// TAP reads the Test Anything Protocol: bats, prove, tape, node --test and many shell suites. A skipped test and a
+// failing TODO are neither passed nor failed; a test that was planned and never came has failed.
+func TAP(lines []string) Result {
+	var r Result
+	plans, planned, seen := 0, 0, 0
+	versioned := false
+	for _, l := range lines {
+		if tapPlan.MatchString(l) {
+			plans++
+			planned += number(tapPlan.FindStringSubmatch(l)[1])
+		}
+		versioned = versioned || strings.HasPrefix(l, "TAP version")
+	}
+	for i, l := range lines {
+		if m := tapBail.FindStringSubmatch(l); m != nil && (plans > 0 || versioned || seen > 0) {
+			r.Failed++
+			r.fail(Failure{Name: "Bail out!", Message: "the suite gave up: " + m[1]})
+			continue
+		}
+		m := tapLine.FindStringSubmatch(l)
+		// "ok" alone is a common word: without a plan a number or a dash must follow.
+		if m == nil || (plans == 0 && !versioned && m[3] == "" && m[4] == "") {
+			continue
+		}
+		name, mark := m[5], ""
+		if h := tapHash.FindStringSubmatchIndex(name); h != nil {
+			mark = strings.ToLower(name[h[2]:h[3]])
+			name = strings.TrimSpace(name[:h[0]])
+		}
+		if name == "" {
+			name = "test " + m[3]
+		}
+		top := m[1] == ""
+		if top {
+			seen++
+		}
+		switch {
+		case mark == "skip", mark == "todo" && m[2] == "not ok":
+			if top {
+				r.Skipped++
+			}
+		case m[2] == "ok":
+			if top {
+				r.Passed++
+			}
+		default:
+			if top {
+				r.Failed++
+			}
+			if f, container := tapFailure(name, lines[i+1:]); !container {
+				r.fail(f)
+			}
+		}
+	}
+	r.Known = seen > 0 || plans > 0
+	if missing := planned - seen; plans > 0 && missing > 0 {
+		r.Failed += missing
+		r.fail(Failure{Name: "plan", Message: fmt.Sprintf("%d tests were planned and %d ran", planned, seen)})
+	}
+	return r
+}
+
+// tapFailure reads what stands below a "not ok": a YAML block, or the comments that bats writes. It also reports
+// whether the test is only the container of tests that failed.
+func tapFailure(name string, below []string) (f Failure, container bool) {
+	f = Failure{Name: name}
+	var notes []string
+	for i, l := range below[:min(len(below), 60)] {
+		t := strings.TrimSpace(l)
+		if tapLine.MatchString(l) || tapPlan.MatchString(t) || t == "..." {
+			break
+		}
+		if c, ok := strings.CutPrefix(l, "#"); ok {
+			if strings.HasPrefix(c, " Subtest:") {
+				break
+			}
+			if m := batsAt.FindStringSubmatch(c); m != nil && f.Path == "" {
+				f.Path, f.Line = m[1]+m[3], number(m[2]+m[4])
+			} else {
+				notes = append(notes, c)
+			}
+			continue
+		}
+		key, val, ok := strings.Cut(t, ": ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(val, "|") || strings.HasPrefix(val, ">") {
+			val = firstText(below[i+1:min(i+4, len(below))], 2)
+		}
+		val = strings.Trim(val, `'"`)
+		switch key {
+		case "location", "at":
+			if f.Path == "" {
+				f.Path, f.Line, f.Col = place(val)
+			}
+		case "file":
+			f.Path = val
+		case "line":
+			f.Line = number(val)
+		case "error", "message":
+			if f.Message == "" {
+				f.Message = val
+			}
+		case "failureType":
+			container = val == "subtestsFailed"
+		}
+	}
+	if f.Message == "" {
+		f.Message = firstText(notes, 4)
+	}
+	if f.Message == "" {
+		f.Message = "not ok"
+	}
+	return f, container
+}
+
+var placeEnd = regexp.MustCompile(`^(?:file://)?(.+?):(\d+)(?::(\d+))?$`)
+
+// place takes "path:line:col" apart.
+func place(s string) (file string, line, col int) {
+	m := placeEnd.FindStringSubmatch(s)
+	if m == nil {
+		return "", 0, 0
+	}
+	return m[1], number(m[2]), number(m[3])
+}
+
+// BatsPretty reads what bats prints for a terminal.
+func BatsPretty(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := batsBad.FindStringSubmatch(l); m != nil {
+			f := Failure{Name: m[1], Message: "failed"}
+			below := lines[i+1 : min(i+4, len(lines))]
+			for j, n := range below {
+				if at := batsAt.FindStringSubmatch(n); at != nil {
+					f.Path, f.Line = at[1]+at[3], number(at[2]+at[4])
+					f.Message = firstText(below[j+1:], 1)
+				}
+			}
+			r.fail(f)
+		}
+		if m := batsEnd.FindStringSubmatch(l); m != nil {
+			total, bad, skip := number(m[1]), number(m[2]), number(m[3])
+			r.Known = true
+			r.Failed += bad
+			r.Skipped += skip
+			r.Passed += max(0, total-bad-skip)
+		}
+	}
+	return r
+}

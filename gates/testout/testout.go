@@ -1,0 +1,137 @@
+// Package testout reads what test runners print: how many tests passed, and where the others failed.
+//
+// A reader never guesses. Where a runner does not say how many tests ran, [Result.Known] stays false, since an
+// unknown count is not zero and a skipped test is not a passed one. All readers expect text without terminal
+// control codes, take anything without a panic and keep at most [MaxFailures] failures.
+package testout
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// MaxFailures bounds what a flood of failing tests can cost.
+const MaxFailures = 200
+
+// maxMessage bounds the message of one failure, in bytes.
+const maxMessage = 600
+
+// Result is what one runner said of itself.
+type Result struct {
+	Passed, Failed, Skipped int
+
+	Known bool // the runner said how many
+	Exact bool // the figures come from a report made for programs, not from text made for people
+
+	Failures []Failure
+}
+
+// Failure is one test that failed, or one place that did not build.
+type Failure struct {
+	Name    string // as its runner calls it
+	Path    string // as printed: relative to where the runner ran, or absolute
+	Line    int
+	Col     int
+	Message string
+	Build   bool // it did not compile or could not be loaded, so its tests did not run
+}
+
+// Add sums two results. The sum is known as soon as one of them is.
+func (r Result) Add(o Result) Result {
+	r.Passed += o.Passed
+	r.Failed += o.Failed
+	r.Skipped += o.Skipped
+	switch {
+	case !r.Known:
+		r.Exact = o.Exact
+	case o.Known:
+		r.Exact = r.Exact && o.Exact
+	}
+	r.Known = r.Known || o.Known
+	for _, f := range o.Failures {
+		r.fail(f)
+	}
+	return r
+}
+
+// fail notes f once.
+func (r *Result) fail(f Failure) {
+	if len(r.Failures) >= MaxFailures {
+		return
+	}
+	f.Message = clip(strings.TrimSpace(f.Message), maxMessage)
+	for _, have := range r.Failures {
+		if have == f {
+			return
+		}
+	}
+	r.Failures = append(r.Failures, f)
+}
+
+// Text reads output made for people. A run may speak through several runners (a Makefile that calls pytest and
+// jest): what each of them says is added up. Only where no runner is recognised the plain habits of shell
+// suites are looked for.
+func Text(out string) Result {
+	lines := strings.Split(out, "\n")
+	var sum Result
+	node := Node(lines)
+	sum = sum.Add(node)
+	if !node.Known { // node --test prints TAP itself and sums it up better
+		sum = sum.Add(TAP(lines))
+	}
+	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty} {
+		sum = sum.Add(read(lines))
+	}
+	if sum.Known {
+		return sum
+	}
+	return sum.Add(Shell(lines))
+}
+
+// number reads a count; what is no sane count is 0.
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 100_000_000 {
+		return 0
+	}
+	return n
+}
+
+// clip cuts s to at most n bytes at a rune's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// countWords adds up "3 failed, 2 passed"-like lists: words maps the word after a number to its counter.
+func countWords(s string, words map[string]*int) bool {
+	found := false
+	for _, m := range wordCount.FindAllStringSubmatch(s, -1) {
+		if p, ok := words[strings.ToLower(m[2])]; ok {
+			*p += number(m[1])
+			found = true
+		}
+	}
+	return found
+}
+
+var wordCount = regexp.MustCompile(`(\d+)\s+([A-Za-z]+)`)
+
+// firstText returns the first n non-blank lines, joined.
+func firstText(lines []string, n int) string {
+	var out []string
+	for _, l := range lines {
+		if l = strings.TrimSpace(l); l != "" {
+			if out = append(out, l); len(out) == n {
+				break
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}

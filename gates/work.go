@@ -1,0 +1,342 @@
+package gates
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// DefaultTimeout is the time limit of a gate for which neither the subject nor the configuration has one.
+const DefaultTimeout = 20 * time.Minute
+
+// maxStdout is what a linter's report may be long. A longer one is not read in part: that would be looking at half.
+const maxStdout = 32 << 20
+
+// builtin is a gate of this package: what it is, and what it does with a [work].
+type builtin struct {
+	info  Info
+	limit time.Duration // its own time limit; 0 takes the subject's
+	do    func(ctx context.Context, w *work) error
+}
+
+func (b builtin) Info() Info { return b.info }
+
+func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
+	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit}
+	if w.limit <= 0 {
+		w.limit = s.Timeout
+	}
+	if w.limit <= 0 {
+		w.limit = DefaultTimeout
+	}
+	if err := w.start(ctx); err != nil {
+		return w.rep, err
+	}
+	err := b.do(ctx, w)
+	if lerr := w.close(); err == nil {
+		err = lerr
+	}
+	return w.rep, err
+}
+
+// work is one look of a builtin gate at a subject.
+type work struct {
+	subject Subject
+	rep     Report
+	limit   time.Duration
+	end     time.Time
+	text    tape
+	said    string // what to show instead of text, where text is made for programs
+	spoke   bool
+}
+
+func (w *work) start(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
+	}
+	w.end = time.Now().Add(w.limit)
+	// Many tools answer "all is well" about a folder that is not there.
+	if fi, err := os.Stat(w.subject.Dir); err != nil {
+		return fmt.Errorf("look at the tree: %w", err)
+	} else if !fi.IsDir() {
+		return fmt.Errorf("look at the tree: %s is not a directory", w.subject.Dir)
+	}
+	if w.subject.LogDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(w.subject.LogDir, 0o700); err != nil {
+		return fmt.Errorf("make the folder for logs: %w", err)
+	}
+	name := w.logName()
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the log of an earlier run: %w", err)
+	}
+	return nil
+}
+
+// logName is NAME.log; what does not fit into a file name becomes a dash.
+func (w *work) logName() string {
+	if w.subject.LogDir == "" {
+		return ""
+	}
+	return filepath.Join(w.subject.LogDir, fileName(w.rep.Gate)+".log")
+}
+
+func fileName(gate string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
+			return r
+		}
+		return '-'
+	}, gate)
+	return cut(strings.TrimLeft(name, "."), 100)
+}
+
+// close derives the status and fills in what a report tells of its log.
+func (w *work) close() error {
+	if w.rep.Status == "" {
+		w.rep.Status = Pass
+		for _, f := range w.rep.Findings {
+			switch {
+			case f.Severity == Error:
+				w.rep.Status = Fail
+			case f.Severity == Warning && w.rep.Status == Pass:
+				w.rep.Status = Warn
+			}
+		}
+	}
+	if text := orElse(w.said, w.text.String()); w.rep.Output == "" && w.spoke {
+		w.rep.Output = telling(text, maxOutput)
+	}
+	name := w.logName()
+	if name == "" {
+		return nil
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing ran
+	}
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	w.rep.Log, w.rep.LogHash = name, hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+func (w *work) skip(format string, args ...any) {
+	w.rep.Status = Skipped
+	w.note(format, args...)
+}
+
+func (w *work) note(format string, args ...any) {
+	w.rep.Note = joinNotes(w.rep.Note, fmt.Sprintf(format, args...))
+}
+
+func (w *work) find(f Finding) { w.rep.Findings = append(w.rep.Findings, f) }
+
+// program is a program to run on behalf of a gate.
+type program struct {
+	args   []string
+	dir    string   // below the tree, slashes
+	env    []string // set on top of the subject's
+	line   func(string)
+	stdout bool // its standard output is a report of its own
+	quiet  bool // a probe, which leaves no trace in report and log
+}
+
+// ran is what came of it.
+type ran struct {
+	exit   int
+	signal string
+	stdout []byte
+	text   string
+}
+
+func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
+
+// how tells how the program ended, for people.
+func (r ran) how() string {
+	if r.signal != "" {
+		return "it died of " + r.signal
+	}
+	return fmt.Sprintf("exit %d", r.exit)
+}
+
+// run runs p. The error says why nothing can be learnt from it: it is not there, it ran into the time limit, somebody
+// stopped or killed it.
+func (w *work) run(ctx context.Context, p program) (ran, error) {
+	left := time.Until(w.end)
+	if left <= 0 {
+		return ran{}, fmt.Errorf("%w %v, before %s could start", ErrTimeLimit, w.limit, p.args[0])
+	}
+	text := &tape{}
+	c := proc.Cmd{
+		Args: p.args, Dir: filepath.Join(w.subject.Dir, filepath.FromSlash(p.dir)),
+		Env: toolEnv(w.subject.Env, p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
+		Sweep: proc.NewTag(),
+		Line: func(l string) {
+			text.add(l)
+			if p.line != nil {
+				p.line(l)
+			}
+		},
+	}
+	if p.stdout {
+		c.KeepStdout = maxStdout
+	}
+	if !p.quiet {
+		c.Log = w.logName()
+	}
+	res, err := proc.Run(ctx, c)
+	if err != nil {
+		return ran{}, err
+	}
+	if !p.quiet {
+		w.spoke = true
+		w.text.add(strings.TrimRight(text.String(), "\n"))
+		w.rep.Command = strings.TrimPrefix(w.rep.Command+" && "+commandLine(p.dir, p.args), " && ")
+		if exit := res.Exit; w.rep.Exit == nil || *w.rep.Exit == 0 {
+			w.rep.Exit = &exit
+		}
+	}
+	if res.LogErr != nil {
+		w.note("%v", res.LogErr)
+	}
+	switch {
+	case res.Ended == proc.Cancelled:
+		return ran{}, fmt.Errorf("%s was stopped: %w", p.args[0], res.Cause)
+	case res.Ended == proc.Total:
+		return ran{}, fmt.Errorf("%w %v reached while %s ran; give the gate more time, or look in its log for what hangs",
+			ErrTimeLimit, w.limit, commandLine(p.dir, p.args))
+	case res.Ended == proc.Signaled && !crash(res.Signal):
+		return ran{}, fmt.Errorf("%s was killed by %s from outside; is there enough memory?", p.args[0], res.Signal)
+	case res.Truncated:
+		return ran{}, fmt.Errorf("the report of %s is longer than %d MiB; let it look at fewer files", p.args[0], maxStdout>>20)
+	}
+	return ran{exit: res.Exit, signal: res.Signal, stdout: res.Stdout, text: text.String()}, nil
+}
+
+// crash tells the signals that a program brings upon itself from those that others send.
+func crash(signal string) bool {
+	return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGPIPE"}, signal)
+}
+
+// toolEnv is env with what keeps tools from drawing, asking, watching and writing into the tree.
+func toolEnv(env, more []string) []string {
+	if env == nil {
+		env = os.Environ()
+	}
+	out := make([]string, 0, len(env)+8+len(more))
+	for _, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); name != "FORCE_COLOR" && name != "CLICOLOR_FORCE" {
+			out = append(out, kv)
+		}
+	}
+	out = append(out, "CI=true", "NO_COLOR=1", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1", "RUFF_NO_CACHE=true",
+		"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FUND=false", "GIT_TERMINAL_PROMPT=0")
+	return append(out, more...)
+}
+
+// commandLine is what a person would type in the root of the tree.
+func commandLine(dir string, args []string) string {
+	var b strings.Builder
+	if dir != "" && dir != "." {
+		b.WriteString("cd " + quote(dir) + " && ")
+	}
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(quote(a))
+	}
+	return b.String()
+}
+
+func quote(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r))
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// rel turns a path that a tool printed in dir into one of the tree; "" if it lies outside.
+func (w *work) rel(dir, p string) string {
+	if p == "" {
+		return ""
+	}
+	p = filepath.FromSlash(p)
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(w.subject.Dir, filepath.FromSlash(dir), p)
+	}
+	roots := []string{w.subject.Dir}
+	if real, err := filepath.EvalSymlinks(w.subject.Dir); err == nil {
+		roots = append(roots, real)
+	}
+	for _, root := range roots {
+		root, err := filepath.Abs(root)
+		if err != nil {
+			continue
+		}
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			continue
+		}
+		if r, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(r) {
+			return filepath.ToSlash(r)
+		}
+	}
+	return ""
+}
+
+// tape keeps the head and the tail of a text, whole lines.
+type tape struct {
+	head     strings.Builder
+	tail     []string
+	tailSize int
+	lost     bool
+}
+
+const tapeHalf = 1 << 20
+
+func (t *tape) add(line string) {
+	if t.head.Len() < tapeHalf && len(t.tail) == 0 {
+		t.head.WriteString(line + "\n")
+		return
+	}
+	t.tail = append(t.tail, line)
+	t.tailSize += len(line) + 1
+	for t.tailSize > tapeHalf && len(t.tail) > 1 {
+		t.tailSize -= len(t.tail[0]) + 1
+		t.tail = t.tail[1:]
+		t.lost = true
+	}
+}
+
+func (t *tape) String() string {
+	if len(t.tail) == 0 {
+		return t.head.String()
+	}
+	gap := ""
+	if t.lost {
+		gap = "[…]\n"
+	}
+	return t.head.String() + gap + strings.Join(t.tail, "\n") + "\n"
+}

@@ -1,0 +1,380 @@
+// Package config reads runplan's settings: built-in defaults, then the user's file, then the project's
+// file, then the environment. The command line comes on top of that, by the caller.
+//
+// An unknown key is an error that names the place and the nearest key there is. Each value remembers where
+// it came from, so that "runplan config" can say so.
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Config is all that can be set.
+type Config struct {
+	Run       Run              `toml:"run"`
+	Agents    map[string]Agent `toml:"agents"`
+	Gates     Gates            `toml:"gates"`
+	Workspace Workspace        `toml:"workspace"`
+}
+
+// Run holds what concerns a run as a whole.
+type Run struct {
+	Agent        string   `toml:"agent" doc:"agent to use: script, or a name under [agents]; empty picks script for a literal plan"`
+	Land         string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
+	MaxAttempts  int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed"`
+	AgentTimeout Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
+	IdleTimeout  Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
+	Grace        Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
+	MinFreeMB    int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
+}
+
+// Agent is a program that works on batches.
+type Agent struct {
+	Command []string          `toml:"command" doc:"program and arguments; the brief comes on standard input"`
+	Env     map[string]string `toml:"env" doc:"variables to set"`
+	PassEnv []string          `toml:"pass_env" doc:"variables of yours that the agent may see"`
+}
+
+// Gates says what is checked after each batch.
+type Gates struct {
+	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
+	RequireTests bool     `toml:"require_tests" doc:"a project without tests fails instead of being skipped"`
+	Format       bool     `toml:"format" doc:"run the project's formatter on changed files before the gates"`
+	Disable      []string `toml:"disable" doc:"gates to leave out, by name"`
+	Timeout      Duration `toml:"timeout" doc:"time limit of one gate"`
+	Command      []Gate   `toml:"command" doc:"gates of your own"`
+}
+
+// Gate is a command that has to exit with 0.
+type Gate struct {
+	Name     string   `toml:"name"`
+	Run      string   `toml:"run" doc:"shell text"`
+	Dir      string   `toml:"dir" doc:"where to run it, relative to the project"`
+	Paths    []string `toml:"paths" doc:"globs; the gate is skipped when nothing that changed matches"`
+	Blocking *bool    `toml:"blocking" doc:"false only warns"`
+	Timeout  Duration `toml:"timeout"`
+}
+
+// Workspace says how the worktree of a batch is set up.
+type Workspace struct {
+	Copy         []string `toml:"copy" doc:"files to copy from your checkout, besides .worktreeinclude; globs"`
+	Setup        string   `toml:"setup" doc:"shell text, run once in each new worktree"`
+	SetupTimeout Duration `toml:"setup_timeout" doc:"time limit of the setup"`
+}
+
+// Duration is a time span written as "90s" or "30m".
+type Duration time.Duration
+
+// UnmarshalText reads what [time.ParseDuration] reads.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is not a duration such as 90s or 30m", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes the form that UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Default returns the built-in settings.
+func Default() Config {
+	return Config{
+		Run: Run{
+			Land: "branch", MaxAttempts: 3, MinFreeMB: 200,
+			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
+		},
+		Gates:     Gates{Detect: true, Format: true, Timeout: Duration(20 * time.Minute)},
+		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
+	}
+}
+
+// Loaded is a configuration with its history.
+type Loaded struct {
+	Config
+	Sources map[string]string // dotted key → "default", a file, or a variable
+	Digest  string            // hex SHA-256 over the files that were read
+	Files   []string          // files that were read, user's first
+}
+
+// Load reads the given files, those that exist, the later over the earlier, and then the environment.
+func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
+	l := &Loaded{Config: Default(), Sources: map[string]string{}}
+	sum := sha256.New()
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read configuration: %w", err)
+		}
+		if err := decode(f, data, &l.Config); err != nil {
+			return nil, err
+		}
+		for _, k := range keysIn(data) {
+			l.Sources[k] = f
+		}
+		fmt.Fprintf(sum, "%d\n", len(data))
+		sum.Write(data)
+		l.Files = append(l.Files, f)
+	}
+	l.Digest = hex.EncodeToString(sum.Sum(nil))
+	if err := l.fromEnv(getenv); err != nil {
+		return nil, err
+	}
+	return l, l.validate()
+}
+
+func decode(file string, data []byte, c *Config) error {
+	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	err := dec.Decode(c)
+	var strict *toml.StrictMissingError
+	var de *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		e := strict.Errors[0]
+		line, _ := e.Position()
+		key := strings.Join(e.Key(), ".")
+		msg := fmt.Sprintf("%s:%d: unknown key %q", file, line, key)
+		if near := nearest(key, Keys()); near != "" {
+			msg += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return errors.New(msg)
+	case errors.As(err, &de):
+		line, col := de.Position()
+		return fmt.Errorf("%s:%d:%d: %s", file, line, col, de.Error())
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// keysIn returns the dotted keys that a file sets.
+func keysIn(data []byte) []string {
+	var m map[string]any
+	if toml.Unmarshal(data, &m) != nil {
+		return nil // decode has already accepted it
+	}
+	var out []string
+	var walk func(prefix string, v any)
+	walk = func(prefix string, v any) {
+		if sub, ok := v.(map[string]any); ok {
+			for k, v := range sub {
+				walk(strings.TrimPrefix(prefix+"."+k, "."), v)
+			}
+			return
+		}
+		out = append(out, prefix)
+	}
+	walk("", m)
+	return out
+}
+
+// fromEnv takes each scalar setting from its variable, see [EnvName].
+func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
+	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
+		text, ok := getenv(EnvName(key))
+		if !ok || text == "" {
+			continue
+		}
+		if err := set(v, text); err != nil {
+			return fmt.Errorf("%s=%s: %w", EnvName(key), text, err)
+		}
+		l.Sources[key] = EnvName(key)
+	}
+	return nil
+}
+
+// EnvName is the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go
+// without their section: RUNPLAN_AGENT.
+func EnvName(key string) string {
+	key = strings.TrimPrefix(key, "run.")
+	return "RUNPLAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+func set(v reflect.Value, text string) error {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("neither true nor false")
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("not a number")
+		}
+		v.SetInt(int64(n))
+	}
+	return nil
+}
+
+// flatten returns the scalar settings by dotted key.
+func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
+	out := map[string]reflect.Value{}
+	for i := range v.NumField() {
+		f, tag := v.Field(i), v.Type().Field(i).Tag.Get("toml")
+		switch f.Kind() {
+		case reflect.Struct:
+			for k, sub := range flatten(f, prefix+tag+".") {
+				out[k] = sub
+			}
+		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+			out[prefix+tag] = f
+		}
+	}
+	return out
+}
+
+func (l *Loaded) validate() error {
+	var errs []error
+	switch l.Run.Land {
+	case "branch", "ff", "pr":
+	default:
+		errs = append(errs, fmt.Errorf("%s: run.land is %q; it is branch, ff or pr", l.Source("run.land"), l.Run.Land))
+	}
+	if l.Run.MaxAttempts < 1 {
+		errs = append(errs, fmt.Errorf("%s: run.max_attempts is %d; at least 1 is needed", l.Source("run.max_attempts"), l.Run.MaxAttempts))
+	}
+	for name, a := range l.Agents {
+		if len(a.Command) == 0 {
+			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name+".command"), name))
+		}
+	}
+	seen := map[string]bool{}
+	for i, g := range l.Gates.Command {
+		if g.Name == "" || g.Run == "" {
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run", l.Source("gates.command"), i+1))
+		}
+		if seen[g.Name] {
+			errs = append(errs, fmt.Errorf("%s: two gates are called %q", l.Source("gates.command"), g.Name))
+		}
+		seen[g.Name] = true
+	}
+	return errors.Join(errs...)
+}
+
+// Source says where a key's value came from.
+func (l *Loaded) Source(key string) string {
+	if s, ok := l.Sources[key]; ok {
+		return s
+	}
+	return "default"
+}
+
+// Value is one setting, for people.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+	Env    string `json:"env"`
+}
+
+// Values lists all scalar settings with their sources, and the agents, by key.
+func (l *Loaded) Values() []Value {
+	var out []Value
+	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
+		text := fmt.Sprint(v.Interface())
+		if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+			b, _ := m.MarshalText()
+			text = string(b)
+		}
+		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
+	}
+	for name, a := range l.Agents {
+		key := "agents." + name + ".command"
+		out = append(out, Value{Key: key, Value: strings.Join(a.Command, " "), Source: l.Source(key)})
+	}
+	for _, g := range l.Gates.Command {
+		out = append(out, Value{Key: "gates.command." + g.Name, Value: g.Run, Source: l.Source("gates.command")})
+	}
+	sort.Slice(out, func(i, k int) bool { return out[i].Key < out[k].Key })
+	return out
+}
+
+// Keys lists all keys that a file may set, with * for a name of the user's choice.
+func Keys() []string {
+	var out []string
+	var walk func(t reflect.Type, prefix string)
+	walk = func(t reflect.Type, prefix string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key := prefix + f.Tag.Get("toml")
+			out = append(out, key)
+			switch e := f.Type; {
+			case e.Kind() == reflect.Struct:
+				walk(e, key+".")
+			case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
+				walk(e.Elem(), key+".*.")
+			case e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct:
+				walk(e.Elem(), key+".")
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	return out
+}
+
+// UserFile is where a user's own settings lie: $RUNPLAN_HOME, else the system's folder for configuration.
+func UserFile(getenv func(string) (string, bool)) (string, error) {
+	if home, ok := getenv("RUNPLAN_HOME"); ok && home != "" {
+		return filepath.Join(home, "config.toml"), nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the user's configuration: %w; set RUNPLAN_HOME", err)
+	}
+	return filepath.Join(dir, "runplan", "config.toml"), nil
+}
+
+// Key is one thing that can be set.
+type Key struct{ Key, Doc string }
+
+// Describe lists what can be set, in the order of the file.
+func Describe() []Key {
+	var out []Key
+	var walk func(t reflect.Type, prefix string)
+	walk = func(t reflect.Type, prefix string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key := prefix + f.Tag.Get("toml")
+			switch e := f.Type; {
+			case e.Kind() == reflect.Struct:
+				walk(e, key+".")
+				continue
+			case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
+				walk(e.Elem(), key+".NAME.")
+				continue
+			}
+			out = append(out, Key{key, f.Tag.Get("doc")})
+			if e := f.Type; e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct {
+				walk(e.Elem(), "["+key+"] ")
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	return out
+}

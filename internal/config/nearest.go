@@ -1,0 +1,50 @@
+package config
+
+import "strings"
+
+// nearest returns the known key that a mistyped one is closest to, or "" when nothing is close. A * in a
+// known key stands for the word that the mistyped key has there.
+func nearest(key string, known []string) string {
+	best, bestAt := "", len(key)/3+2
+	words := strings.Split(key, ".")
+	for _, k := range known {
+		parts := strings.Split(k, ".")
+		for i := range parts {
+			if parts[i] == "*" && i < len(words) {
+				parts[i] = words[i]
+			}
+		}
+		candidate := strings.Join(parts, ".")
+		d := distance(key, candidate)
+		// The same word in another section is near, however far the sections are.
+		if parts[len(parts)-1] == words[len(words)-1] {
+			d = min(d, 1)
+		}
+		if d < bestAt {
+			best, bestAt = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two short strings.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for k := range row {
+		row[k] = k
+	}
+	for i := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for k := range b {
+			above := row[k+1]
+			cost := diagonal
+			if a[i] != b[k] {
+				cost++
+			}
+			row[k+1] = min(cost, above+1, row[k]+1)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}

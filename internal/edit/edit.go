@@ -1,0 +1,176 @@
+// Package edit is the one engine for search/replace edits, whoever writes them: a plan, a model, a fix.
+//
+// An edit names a text and what takes its place. The text must occur exactly once: an edit that could
+// mean two places, or none, is an error that quotes it, and nothing is changed. Line endings and the end
+// of the file stay as the file has them, however the edit was written.
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Errors to branch on. [MatchError] matches one of the first two.
+var (
+	ErrNotFound  = errors.New("search text not found")
+	ErrAmbiguous = errors.New("search text is not unique")
+	ErrExists    = errors.New("file exists")
+	ErrNone      = errors.New("no edit block found")
+)
+
+// Edit replaces Search by Replace in the file Path.
+type Edit struct {
+	Path    string
+	Search  string // empty: the file is new and Replace is its content
+	Replace string
+	All     bool // replace each occurrence; at least one is required
+	// Lines says that Search is made of whole lines, as it stands in a block. Whole lines are looked for
+	// first; only where there are none, a part of a line may match.
+	Lines bool
+	Line  int // where the edit stands in the text it was read from; 0 is unknown
+}
+
+// Apply returns src with e carried out.
+func Apply(src string, e Edit) (string, error) {
+	search, replace := endings(src, e.Search), endings(src, e.Replace)
+	if search == "" {
+		if src != "" {
+			return "", fmt.Errorf("edit %s: %w: an edit without search text makes a new file; quote the lines to replace", e.Path, ErrExists)
+		}
+		return e.Replace, nil
+	}
+	if search == replace {
+		return "", fmt.Errorf("edit %s: search and replace are the same:\n%s", e.Path, quote(e.Search))
+	}
+	if e.Lines {
+		if at := wholeLines(src, search); len(at) == 1 || len(at) > 1 && e.All {
+			return splice(src, at, search, replace), nil
+		} else if len(at) > 1 {
+			return "", newMatchError(src, e, len(at))
+		}
+		// Part of a line, then: the line ends of the block are not meant.
+		search, replace = chomp(search), chomp(replace)
+		if search == "" {
+			return "", newMatchError(src, e, 0)
+		}
+	}
+	switch n := strings.Count(src, search); {
+	case n == 1 || n > 1 && e.All:
+		return strings.ReplaceAll(src, search, replace), nil
+	default:
+		return "", newMatchError(src, e, n)
+	}
+}
+
+// wholeLines lists where search, which ends with a line end, begins at the start of a line. The last line
+// of src need not have a line end.
+func wholeLines(src, search string) []int {
+	var at []int
+	for i := 0; i < len(src); {
+		if strings.HasPrefix(src[i:], search) || src[i:] == chomp(search) {
+			at = append(at, i)
+			i += len(search)
+			continue
+		}
+		j := strings.IndexByte(src[i:], '\n')
+		if j < 0 {
+			break
+		}
+		i += j + 1
+	}
+	return at
+}
+
+// splice replaces search at the given places. At an end of src without a line end, none is added.
+func splice(src string, at []int, search, replace string) string {
+	var b strings.Builder
+	done := 0
+	for _, i := range at {
+		b.WriteString(src[done:i])
+		if i+len(search) <= len(src) {
+			b.WriteString(replace)
+			done = i + len(search)
+			continue
+		}
+		if replace != "" {
+			b.WriteString(chomp(replace))
+			return b.String()
+		}
+		return chomp(b.String()) // the last line goes, and the file still ends without a line end
+	}
+	b.WriteString(src[done:])
+	return b.String()
+}
+
+func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r") }
+
+// endings gives text the line ends of src, where src has one kind only.
+func endings(src, text string) string {
+	lf := strings.Count(src, "\n")
+	crlf := strings.Count(src, "\r\n")
+	switch {
+	case lf == 0 || crlf != 0 && crlf != lf:
+		return text
+	case crlf == lf:
+		return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n")
+}
+
+// Files carries out edits on the files under root, all of them or none, and returns the paths it wrote,
+// in the order of the edits. Several edits of one file build on each other.
+func Files(root string, edits []Edit) ([]string, error) {
+	if len(edits) == 0 {
+		return nil, fmt.Errorf("edit: %w", ErrNone)
+	}
+	type file struct {
+		path string
+		text string
+		mode fs.FileMode
+	}
+	var order []string
+	files := map[string]*file{}
+	for _, e := range edits {
+		path, err := SafePath(root, e.Path)
+		if err != nil {
+			return nil, err
+		}
+		f := files[path]
+		if f == nil {
+			f = &file{path: filepath.ToSlash(filepath.Clean(e.Path)), mode: 0o644}
+			b, err := os.ReadFile(path)
+			switch {
+			case err == nil:
+				f.text = string(b)
+				if fi, err := os.Stat(path); err == nil {
+					f.mode = fi.Mode().Perm()
+				}
+			case errors.Is(err, fs.ErrNotExist) && e.Search == "":
+			case errors.Is(err, fs.ErrNotExist):
+				return nil, fmt.Errorf("edit %s: there is no such file: %w; leave the search text empty to make it", e.Path, fs.ErrNotExist)
+			default:
+				return nil, fmt.Errorf("edit %s: %w", e.Path, err)
+			}
+			files[path], order = f, append(order, path)
+		}
+		if f.text, err = Apply(f.text, e); err != nil {
+			return nil, err
+		}
+	}
+	var paths []string
+	for _, path := range order {
+		f := files[path]
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, fmt.Errorf("edit %s: %w", f.path, err)
+		}
+		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {
+			return nil, fmt.Errorf("edit %s: %w", f.path, err)
+		}
+		paths = append(paths, f.path)
+	}
+	return paths, nil
+}

@@ -1,0 +1,109 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// ErrUnsafePath says that a path may not be written: it leads out of the workspace, or into what
+// belongs to git or to runplan.
+var ErrUnsafePath = errors.New("path refused")
+
+// SafePath returns where p lies below root. It refuses what is not plainly a path below root: absolute
+// paths, "..", drive letters, symbolic links that lead out, and whatever lies in .git or .runplan.
+func SafePath(root, p string) (string, error) {
+	refuse := func(why string) (string, error) {
+		return "", fmt.Errorf("%w: %q %s", ErrUnsafePath, p, why)
+	}
+	switch {
+	case p == "":
+		return refuse("is empty")
+	case strings.ContainsFunc(p, unicode.IsControl):
+		return refuse("has a control character in it")
+	case strings.Contains(p, `\`):
+		return refuse("has a backslash in it; use forward slashes")
+	case strings.HasPrefix(p, "/"):
+		return refuse("is absolute; name it relative to the workspace")
+	case len(p) >= 2 && p[1] == ':' && unicode.IsLetter(rune(p[0])):
+		return refuse("has a drive letter")
+	}
+	var parts []string
+	for part := range strings.SplitSeq(p, "/") {
+		switch {
+		case part == "" || part == ".":
+		case part == "..":
+			return refuse("leads upwards")
+		case isGitDir(part):
+			return refuse("belongs to git")
+		case len(parts) == 0 && strings.EqualFold(part, ".runplan"):
+			return refuse("belongs to runplan")
+		default:
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return refuse("names no file")
+	}
+	path := filepath.Join(root, filepath.Join(parts...))
+	if why := checkLinks(root, parts); why != "" {
+		return refuse(why)
+	}
+	return path, nil
+}
+
+// isGitDir knows the names under which file systems that fold case, drop trailing dots or ignore
+// invisible characters find .git as well.
+func isGitDir(part string) bool {
+	part = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, part)
+	part, _, _ = strings.Cut(part, ":") // .git::$INDEX_ALLOCATION
+	part = strings.TrimRight(part, ". ")
+	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+}
+
+// checkLinks follows the links on the way and says why the way is not safe, if it is not.
+func checkLinks(root string, parts []string) string {
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "lies in a workspace that is gone"
+	}
+	at := real
+	for i, part := range parts {
+		at = filepath.Join(at, part)
+		fi, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "" // what does not exist is no link
+		}
+		if err != nil {
+			return "cannot be looked at: " + err.Error()
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			if i < len(parts)-1 && !fi.IsDir() {
+				return "goes through " + part + ", which is a file"
+			}
+			continue
+		}
+		if at, err = filepath.EvalSymlinks(at); err != nil {
+			return "goes through the link " + part + ", which leads nowhere"
+		}
+		rel, err := filepath.Rel(real, at)
+		if err != nil || !filepath.IsLocal(rel) {
+			return "goes through the link " + part + ", which leads out of the workspace"
+		}
+		for j, s := range strings.Split(filepath.ToSlash(rel), "/") {
+			if isGitDir(s) || j == 0 && strings.EqualFold(s, ".runplan") {
+				return "goes through the link " + part + ", which leads into " + s
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,210 @@
+// Package git runs git as a program: list arguments, NUL-separated paths, no prompts, no pager.
+//
+// A [Repo] is the user's repository and is only read, but for refs under a prefix that the caller owns. A
+// [Workspace] is a linked worktree. Its git folder is always named outright, so that a workspace whose
+// .git was deleted can never lead a command into the repository around it.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// The reasons why a repository cannot be used.
+var (
+	ErrNotRepo   = errors.New("not inside a git repository")
+	ErrNoCommits = errors.New("the repository has no commits yet")
+)
+
+// Repo is the user's repository.
+type Repo struct {
+	Root   string // top of the working tree
+	GitDir string // folder of this checkout's HEAD and index
+	Common string // folder that all worktrees share
+	env    []string
+}
+
+// Open finds the repository that dir lies in. env is the complete environment for git.
+func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
+	r := &Repo{env: quiet(env)}
+	out, err := r.at(ctx, dir, nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+	if err != nil {
+		if errors.Is(err, proc.ErrNotFound) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("open %s: %w: %s", dir, ErrNotRepo, lastLine(err))
+	}
+	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	if len(lines) != 3 {
+		return nil, fmt.Errorf("open %s: git rev-parse answered %q", dir, out)
+	}
+	r.Root, r.GitDir, r.Common = lines[0], lines[1], lines[2]
+	if !filepath.IsAbs(r.Common) {
+		r.Common = filepath.Join(dir, r.Common)
+	}
+	return r, nil
+}
+
+// quiet returns env made fit for git without a person in front of it.
+func quiet(env []string) []string {
+	out := make([]string, 0, len(env)+6)
+	for _, kv := range env {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EDITOR":
+			// Set when runplan itself is called from a hook; they would point every command elsewhere.
+		default:
+			out = append(out, kv)
+		}
+	}
+	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "LANGUAGE=", "GIT_PAGER=cat")
+}
+
+func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
+	// Git is short. Cutting it off in the middle would leave lock files behind, so a cancelled run waits for it.
+	ctx = context.WithoutCancel(ctx)
+	return proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: r.env, Stdin: stdin})
+}
+
+// Run runs git in the user's checkout and returns what it printed, without the last line feed.
+func (r *Repo) Run(ctx context.Context, args ...string) (string, error) {
+	out, err := r.at(ctx, r.Root, nil, args...)
+	return strings.TrimRight(string(out), "\n"), err
+}
+
+// Input is [Repo.Run] with text on standard input.
+func (r *Repo) Input(ctx context.Context, stdin string, args ...string) (string, error) {
+	out, err := r.at(ctx, r.Root, strings.NewReader(stdin), args...)
+	return strings.TrimRight(string(out), "\n"), err
+}
+
+// Env returns the environment that git is run with.
+func (r *Repo) Env() []string { return r.env }
+
+// Head returns the commit that is checked out, and the branch ("" when HEAD is detached).
+func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
+	commit, err = r.Run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", r.Root, ErrNoCommits)
+	}
+	branch, err = r.Run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil {
+		return commit, "", nil // detached
+	}
+	return commit, branch, nil
+}
+
+// Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
+// know. It leaves the index alone.
+func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err error) {
+	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at %s: %w", r.Root, err)
+	}
+	fields := bytes.Split(out, []byte{0})
+	for i := 0; i < len(fields); i++ {
+		f := string(fields[i])
+		switch {
+		case len(f) < 4:
+		case f[:2] == "??":
+			untracked = append(untracked, f[3:])
+		default:
+			changed = append(changed, f[3:])
+			if f[0] == 'R' || f[0] == 'C' {
+				i++ // the old name follows
+			}
+		}
+	}
+	return changed, untracked, nil
+}
+
+// Resolve returns the commit of a ref, or "" when there is no such ref.
+func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
+	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	var exit *proc.ExitError
+	if errors.As(err, &exit) && exit.Code == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// IsAncestor reports whether commit old is part of the history of commit of.
+func (r *Repo) IsAncestor(ctx context.Context, old, of string) (bool, error) {
+	_, err := r.Run(ctx, "merge-base", "--is-ancestor", old, of)
+	var exit *proc.ExitError
+	if errors.As(err, &exit) && exit.Code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// RefUpdate is one line of a transaction over refs. Old "" does not look; New "" deletes.
+type RefUpdate struct{ Ref, New, Old string }
+
+// UpdateRefs changes refs in one transaction: all of them or none.
+func (r *Repo) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
+	var b strings.Builder
+	for _, u := range updates {
+		switch {
+		case u.New == "":
+			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
+		default:
+			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
+		}
+	}
+	_, err := r.at(ctx, r.Root, strings.NewReader(b.String()), "update-ref", "--stdin", "-z", "--no-deref", "-m", "runplan")
+	return err
+}
+
+// Branches returns the local branches under prefix with their commits.
+func (r *Repo) Branches(ctx context.Context, prefix string) (map[string]string, error) {
+	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname:short)%00%(objectname)", "refs/heads/"+prefix)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if name, hash, ok := strings.Cut(strings.TrimSpace(line), "\x00"); ok {
+			refs[name] = hash
+		}
+	}
+	return refs, nil
+}
+
+// Ident checks that git knows who commits.
+func (r *Repo) Ident(ctx context.Context) error {
+	_, err := r.Run(ctx, "var", "GIT_COMMITTER_IDENT")
+	if err == nil {
+		_, err = r.Run(ctx, "var", "GIT_AUTHOR_IDENT")
+	}
+	if err != nil {
+		return fmt.Errorf("git does not know who commits: %s", lastLine(err))
+	}
+	return nil
+}
+
+// lastLine is what git itself said, without the command around it.
+func lastLine(err error) string {
+	var exit *proc.ExitError
+	if !errors.As(err, &exit) {
+		return err.Error()
+	}
+	text := strings.TrimSpace(exit.Stderr)
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[i+1:]
+	}
+	return text
+}
+
+// exists reports whether path is there, whatever it is.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

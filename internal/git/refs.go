@@ -1,0 +1,78 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Refs returns all local branches with their commits, read from the files where git keeps them in files.
+func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
+	if exists(filepath.Join(r.Common, "reftable")) {
+		return r.Branches(ctx, "")
+	}
+	refs := map[string]string{}
+	if f, err := os.Open(filepath.Join(r.Common, "packed-refs")); err == nil {
+		defer f.Close()
+		for s := bufio.NewScanner(f); s.Scan(); {
+			hash, ref, ok := strings.Cut(s.Text(), " ")
+			if name, branch := strings.CutPrefix(ref, "refs/heads/"); ok && branch {
+				refs[name] = hash
+			}
+		}
+	}
+	heads := filepath.Join(r.Common, "refs", "heads")
+	err := filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+			return nil // a ref that goes away while we look is not there
+		}
+		data, err := os.ReadFile(path)
+		if hash := strings.TrimSpace(string(data)); err == nil && len(hash) >= 40 && !strings.HasPrefix(hash, "ref:") {
+			name, _ := filepath.Rel(heads, path)
+			refs[filepath.ToSlash(name)] = hash
+		}
+		return nil
+	})
+	return refs, err
+}
+
+// unfinished are the files that tell of a merge, rebase or the like in the middle.
+func unfinished() []string {
+	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer"}
+}
+
+// DropUnfinished forgets a merge or rebase that was left in the middle; the files stay as they are.
+func (w *Workspace) DropUnfinished() error {
+	for _, name := range unfinished() {
+		if path := filepath.Join(w.GitDir, name); exists(path) {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Hooks tells which hooks of the repository would run on a commit.
+func (r *Repo) Hooks(ctx context.Context) ([]string, error) {
+	dir, err := r.Run(ctx, "rev-parse", "--git-path", "hooks")
+	if err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.Root, dir)
+	}
+	var out []string
+	entries, _ := os.ReadDir(dir) // no folder, no hooks
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode()&0o111 != 0 && slices.Contains([]string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"}, e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ExitError is a program that ran and did not end with status 0.
+type ExitError struct {
+	Args   []string
+	Code   int    // -1 if a signal ended it
+	Signal string // its name
+	Stderr string // the last 64 KiB
+}
+
+func (e *ExitError) Error() string {
+	how := fmt.Sprintf("exit status %d", e.Code)
+	if e.Signal != "" {
+		how = "killed by " + e.Signal
+	}
+	text := strings.Join(e.Args, " ")
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	if msg := strings.TrimSpace(e.Stderr); msg != "" {
+		return text + ": " + how + ": " + msg
+	}
+	return text + ": " + how
+}
+
+// Output runs a short trusted program and returns what it printed. Of c it looks at Args, Dir, Env and
+// Stdin only. The program is killed when ctx ends; what it may leave in the background is its own affair.
+func Output(ctx context.Context, c Cmd) ([]byte, error) {
+	if len(c.Args) == 0 {
+		return nil, errors.New("run a program: no program given")
+	}
+	path, err := lookPath(c.Args[0], c.Env)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
+	}
+	var stdout bytes.Buffer
+	stderr := &ring{max: defaultKeep}
+	x := exec.CommandContext(ctx, path, c.Args[1:]...)
+	x.Args[0] = c.Args[0]
+	x.Dir, x.Env, x.Stdin = c.Dir, c.Env, c.Stdin
+	x.Stdout, x.Stderr = &stdout, ringWriter{stderr}
+	// Without a terminal, a git that would ask fails instead; and ^C is for this program to handle.
+	x.SysProcAttr = detached()
+	x.Cancel = func() error { signalGroup(x.Process.Pid, syscall.SIGKILL); return nil }
+	x.WaitDelay = time.Second
+	err = x.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return stdout.Bytes(), nil
+	case ctx.Err() != nil:
+		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.Join(c.Args, " "), context.Cause(ctx))
+	case errors.As(err, &exit):
+		e := &ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: string(stderr.bytes())}
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			e.Signal = signalName(ws.Signal())
+		}
+		return stdout.Bytes(), e
+	}
+	return nil, fmt.Errorf("run %s: %w", c.Args[0], startError(err, c))
+}
+
+type ringWriter struct{ *ring }
+
+func (w ringWriter) Write(p []byte) (int, error) {
+	w.write(p)
+	return len(p), nil
+}
+
+// lookPath finds a program in the PATH of env, not in ours: the program is the one that its own
+// environment means. A name with a slash is left alone; it is relative to the working directory.
+func lookPath(name string, env []string) (string, error) {
+	if strings.ContainsRune(name, '/') || name != filepath.Base(name) {
+		return name, nil
+	}
+	if env == nil || runtime.GOOS == "windows" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", notFound(name)
+		}
+		return path, nil
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		list, ok := strings.CutPrefix(env[i], "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			if !filepath.IsAbs(dir) {
+				continue // "." in PATH would run what stands in the workspace
+			}
+			path := filepath.Join(dir, name)
+			if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+				return path, nil
+			}
+		}
+		break
+	}
+	return "", notFound(name)
+}
+
+func notFound(name string) error {
+	return fmt.Errorf("%w: install %s, or put its folder into PATH", ErrNotFound, name)
+}
+
+// startError tells a missing program from a missing working directory and from the rest.
+func startError(err error, c Cmd) error {
+	if c.Dir != "" { // the system reports a missing directory as a missing program
+		if fi, derr := os.Stat(c.Dir); derr != nil {
+			return fmt.Errorf("its working directory cannot be entered: %w", derr)
+		} else if !fi.IsDir() {
+			return fmt.Errorf("its working directory %s is a file", c.Dir)
+		}
+	}
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return notFound(c.Args[0])
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: there is no such file, or the interpreter in its first line is missing", ErrNotFound)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: the file may not be executed; try chmod +x %s", ErrNotFound, c.Args[0])
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%w: it is neither a program nor a script that begins with #!", err)
+	}
+	return err
+}

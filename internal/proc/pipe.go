@@ -1,0 +1,64 @@
+package proc
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	drainStep  = 200 * time.Millisecond // without a byte, with somebody still holding the other end
+	drainTotal = 3 * time.Second
+)
+
+// pipe carries the output of a program to a sink.
+type pipe struct {
+	r, w  *os.File
+	until atomic.Int64 // when set: the program has ended, read what is there, until then at most
+}
+
+// newPipe makes a pipe and adds it to all.
+func newPipe(all *[]*pipe) (*pipe, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &pipe{r: r, w: w}
+	*all = append(*all, p)
+	return p, nil
+}
+
+// copy feeds what arrives to out until the end, or while draining until nothing more comes.
+func (p *pipe) copy(out *sink, s *stream) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := p.r.Read(buf)
+		if n > 0 {
+			out.write(s, buf[:n])
+		}
+		until := p.until.Load()
+		switch {
+		case err != nil || until != 0 && time.Now().UnixNano() > until:
+			return
+		case until != 0:
+			_ = p.r.SetReadDeadline(time.Now().Add(drainStep))
+		}
+	}
+}
+
+// drain tells copy to come to an end. All that the program itself wrote is in the pipe already; only a
+// process that survived everything can hold the other end open now.
+func (p *pipe) drain() {
+	p.until.Store(time.Now().Add(drainTotal).UnixNano())
+	_ = p.w.Close()
+	if err := p.r.SetReadDeadline(time.Now().Add(drainStep)); err != nil {
+		// No deadlines on this system's pipes: closing is the other way to end a read.
+		time.AfterFunc(drainStep, func() { _ = p.r.Close() })
+		return
+	}
+}
+
+func (p *pipe) close() {
+	_ = p.w.Close()
+	_ = p.r.Close()
+}

@@ -1,0 +1,246 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+const (
+	maxLine       = 4 << 10
+	defaultKeep   = 64 << 10
+	defaultLogCap = 64 << 20
+	maxLogLine    = 64 << 10 // a longer line goes to the log in pieces
+	redactSlack   = 1 << 10  // so that a secret at the cut is seen as one
+)
+
+// sink takes the output of a program apart: live lines, log file, tail, standard output. What it keeps
+// is bounded. It is safe for several streams at once.
+type sink struct {
+	mu      sync.Mutex
+	closed  bool
+	line    func(string)
+	redact  func(string) string
+	tail    ring
+	stdout  []byte
+	outCap  int
+	cut     bool
+	bytes   int64
+	last    atomic.Int64
+	log     *os.File
+	logLeft int64
+	logErr  error
+	streams []*stream
+}
+
+// stream is one of the two outputs, or both in one.
+type stream struct {
+	stdout bool // keep it apart
+	buf    []byte
+	long   bool   // the line in buf was cut
+	cr     bool   // a carriage return came last
+	whole  []byte // the line as it is, for a log that has to be redacted
+}
+
+func newSink(c Cmd) (*sink, error) {
+	s := &sink{line: c.Line, redact: c.Redact, outCap: c.KeepStdout}
+	s.tail.max = c.Keep
+	if c.Keep <= 0 {
+		s.tail.max = defaultKeep
+	}
+	s.last.Store(time.Now().UnixNano())
+	if c.Log == "" {
+		return s, nil
+	}
+	f, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open its log: %w", err)
+	}
+	s.log, s.logLeft = f, c.LogCap
+	if s.logLeft <= 0 {
+		s.logLeft = defaultLogCap
+	}
+	if fi, err := f.Stat(); err == nil {
+		s.logLeft -= fi.Size()
+	}
+	return s, nil
+}
+
+func (s *sink) stream(stdout bool) *stream {
+	st := &stream{stdout: stdout}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = append(s.streams, st)
+	return st
+}
+
+// lastByte is when output came last, or the start.
+func (s *sink) lastByte() time.Time { return time.Unix(0, s.last.Load()) }
+
+func (s *sink) write(st *stream, p []byte) {
+	s.last.Store(time.Now().UnixNano())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.bytes += int64(len(p))
+	s.tail.write(p)
+	if st.stdout {
+		room := min(max(s.outCap-len(s.stdout), 0), len(p))
+		s.stdout = append(s.stdout, p[:room]...)
+		s.cut = s.cut || room < len(p)
+	}
+	if s.log != nil {
+		if s.redact == nil {
+			s.logWrite(p)
+		} else {
+			s.logLines(st, p)
+		}
+	}
+	if s.line != nil {
+		s.lines(st, p)
+	}
+	s.last.Store(time.Now().UnixNano()) // a slow Line is not the program's silence
+}
+
+// lines cuts p into lines for Line. A carriage return alone starts the line anew, as on a terminal, so
+// that a progress bar is one line.
+func (s *sink) lines(st *stream, p []byte) {
+	for len(p) > 0 {
+		if st.cr {
+			st.cr = false
+			if p[0] != '\n' {
+				st.buf, st.long = st.buf[:0], false
+			}
+		}
+		i := bytes.IndexAny(p, "\r\n")
+		text := p
+		if i >= 0 {
+			text = p[:i]
+		}
+		room := min(max(maxLine+redactSlack-len(st.buf), 0), len(text))
+		st.buf = append(st.buf, text[:room]...)
+		st.long = st.long || room < len(text)
+		if i < 0 {
+			return
+		}
+		if p[i] == '\r' {
+			st.cr = true
+		} else {
+			s.emit(st)
+		}
+		p = p[i+1:]
+	}
+}
+
+func (s *sink) emit(st *stream) {
+	text := string(st.buf)
+	if s.redact != nil {
+		text = s.redact(text)
+	}
+	text = redact.Clean(text)
+	if st.long = st.long || len(text) > maxLine; st.long {
+		text = strings.ToValidUTF8(text[:min(len(text), maxLine)], "")
+		text += " […]"
+	}
+	st.buf, st.long = st.buf[:0], false
+	s.line(text)
+}
+
+// logLines writes the whole lines of p, redacted together since a secret may take more than one.
+func (s *sink) logLines(st *stream, p []byte) {
+	st.whole = append(st.whole, p...)
+	i := bytes.LastIndexByte(st.whole, '\n') + 1
+	if i == 0 && len(st.whole) < maxLogLine {
+		return
+	}
+	if i == 0 {
+		i = len(st.whole)
+	}
+	s.logWrite([]byte(s.redact(string(st.whole[:i]))))
+	st.whole = append(st.whole[:0], st.whole[i:]...)
+}
+
+func (s *sink) logWrite(p []byte) {
+	if s.logErr != nil || s.logLeft < 0 {
+		return
+	}
+	room := min(s.logLeft, int64(len(p)))
+	if _, err := s.log.Write(p[:room]); err != nil {
+		s.logErr = fmt.Errorf("write log %s: %w", s.log.Name(), err)
+		return
+	}
+	s.logLeft -= room
+	if room < int64(len(p)) {
+		s.logLeft = -1
+		_, s.logErr = s.log.WriteString("\n[runplan: the log has reached its cap; the rest of the output is not in it]\n")
+	}
+}
+
+// finish hands out what is left and fills res.
+func (s *sink) finish(res *Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.streams {
+		if s.log != nil && len(st.whole) > 0 {
+			s.logWrite([]byte(s.redact(string(st.whole))))
+			st.whole = nil
+		}
+		if s.line != nil && len(st.buf) > 0 {
+			s.emit(st)
+		}
+	}
+	res.Tail = string(s.tail.bytes())
+	if s.redact != nil {
+		if _, rest, ok := strings.Cut(res.Tail, "\n"); ok && s.bytes > int64(len(res.Tail)) {
+			res.Tail = rest // half a line may begin with half a secret
+		}
+		res.Tail = s.redact(res.Tail)
+	}
+	res.Stdout, res.Truncated, res.Bytes = s.stdout, s.cut, s.bytes
+	s.shut()
+	res.LogErr = s.logErr
+}
+
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shut()
+}
+
+func (s *sink) shut() {
+	s.closed = true
+	if s.log == nil {
+		return
+	}
+	if err := s.log.Close(); err != nil && s.logErr == nil {
+		s.logErr = fmt.Errorf("close log: %w", err)
+	}
+	s.log = nil
+}
+
+// ring keeps the last max bytes.
+type ring struct {
+	buf []byte
+	max int
+}
+
+func (r *ring) write(p []byte) {
+	if len(p) >= r.max {
+		r.buf = append(r.buf[:0], p[len(p)-r.max:]...)
+		return
+	}
+	r.buf = append(r.buf, p...)
+	if len(r.buf) > 2*r.max { // moved now and then, not with each write
+		r.buf = append(r.buf[:0], r.buf[len(r.buf)-r.max:]...)
+	}
+}
+
+func (r *ring) bytes() []byte { return r.buf[max(len(r.buf)-r.max, 0):] }

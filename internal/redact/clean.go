@@ -1,0 +1,117 @@
+package redact
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Clean removes what steers a terminal from s: escape sequences, control characters other than tab and
+// newline, and the marks that turn the direction of text, which make a line read as what it is not.
+// Bytes that are no UTF-8 become U+FFFD. The result is safe to print and Clean of it is itself.
+func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == 0x1b:
+			i += escape(s[i:])
+			continue
+		case r == 0x9b: // CSI as one character
+			i += n + csi(s[i+n:])
+			continue
+		case r == 0x9d || r == 0x90 || r == 0x98 || r == 0x9e || r == 0x9f:
+			i += n + stringSequence(s[i+n:])
+			continue
+		case r == '\t' || r == '\n' || !control(r):
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 && c != '\t' && c != '\n' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func control(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
+		return true
+	case r == 0x2028, r == 0x2029, r == 0xfeff:
+		return true
+	}
+	return false
+}
+
+// escape returns the length of the sequence that s begins with; s[0] is ESC.
+func escape(s string) int {
+	if len(s) == 1 {
+		return 1
+	}
+	switch c := s[1]; {
+	case c == '[':
+		return 2 + csi(s[2:])
+	case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
+		return 2 + stringSequence(s[2:])
+	case c >= 0x20 && c <= 0x2f: // as in ESC ( B
+		n := 2
+		for n < len(s) && s[n] >= 0x20 && s[n] <= 0x2f {
+			n++
+		}
+		if n < len(s) && s[n] >= 0x30 && s[n] < 0x7f {
+			n++
+		}
+		return n
+	case c >= 0x30 && c < 0x7f:
+		return 2
+	}
+	return 1
+}
+
+// csi returns how long the parameters and the final byte of a control sequence are.
+func csi(s string) int {
+	n := 0
+	for n < len(s) && n < maxSequence && s[n] >= 0x20 && s[n] <= 0x3f {
+		n++
+	}
+	if n < len(s) && s[n] >= 0x40 && s[n] < 0x7f {
+		n++
+	}
+	return n
+}
+
+// A sequence that never ends must not swallow the rest of the text.
+const maxSequence = 4 << 10
+
+// stringSequence returns how long the text up to BEL or ESC \ is; without an end on its line only the
+// introducer is dropped.
+func stringSequence(s string) int {
+	for i := 0; i < len(s) && i < maxSequence; i++ {
+		switch {
+		case s[i] == '\n':
+			return 0
+		case s[i] == 0x07:
+			return i + 1
+		case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+			return i + 2
+		case s[i] == 0xc2 && i+1 < len(s) && s[i+1] == 0x9c: // ST as one character
+			return i + 2
+		case s[i] == 0x1b:
+			return i // a new sequence begins
+		}
+	}
+	return 0
+}

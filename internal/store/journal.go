@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Journal is the append-only log of a repository (raw.sqlite).
+type Journal struct{ db *sql.DB }
+
+// Record is one event as it is stored. Body is its JSON.
+type Record struct {
+	Run   string
+	Seq   int
+	At    time.Time
+	Kind  string
+	Batch string
+	Body  []byte
+}
+
+// Run is what a run was started with.
+type Run struct {
+	ID       string
+	Slug     string
+	Plan     string
+	PlanText []byte
+	Started  time.Time
+}
+
+// OpenJournal opens the journal at path and makes it where it is missing.
+func OpenJournal(ctx context.Context, path string) (*Journal, error) {
+	return openJournal(ctx, path, true)
+}
+
+// OpenExistingJournal opens the journal at path; one that is not there is an error that wraps fs.ErrNotExist.
+func OpenExistingJournal(ctx context.Context, path string) (*Journal, error) {
+	return openJournal(ctx, path, false)
+}
+
+func openJournal(ctx context.Context, path string, mayCreate bool) (*Journal, error) {
+	db, err := open(ctx, path, mayCreate)
+	if err != nil {
+		return nil, err
+	}
+	return &Journal{db}, nil
+}
+
+// Close releases the file.
+func (j *Journal) Close() error { return j.db.Close() }
+
+// AddRun writes a new run together with its first events, all or nothing.
+func (j *Journal) AddRun(ctx context.Context, r Run, first ...Record) error {
+	return j.tx(ctx, "start run "+r.ID, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO runs (run, slug, plan, plan_text, started_at) VALUES (?, ?, ?, ?, ?)",
+			r.ID, r.Slug, r.Plan, r.PlanText, stamp(r.Started)); err != nil {
+			return err
+		}
+		return insert(ctx, tx, first)
+	})
+}
+
+// Append adds records, all or nothing. A sequence number that is taken is an error: two writers at one run.
+func (j *Journal) Append(ctx context.Context, records ...Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	return j.tx(ctx, "append to run "+records[0].Run, func(tx *sql.Tx) error { return insert(ctx, tx, records) })
+}
+
+func insert(ctx context.Context, tx *sql.Tx, records []Record) error {
+	for _, r := range records {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO events (run, seq, at, kind, batch, body) VALUES (?, ?, ?, ?, ?, ?)",
+			r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Journal) tx(ctx context.Context, what string, do func(*sql.Tx) error) error {
+	// A fact that happened is written down even when the run was cancelled meanwhile.
+	ctx = context.WithoutCancel(ctx)
+	tx, err := j.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("journal: %s: %w", what, explain(err))
+	}
+	defer tx.Rollback()
+	if err := do(tx); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, explain(err))
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, explain(err))
+	}
+	return nil
+}
+
+// page bounds what a reader holds in memory, and the time it keeps the one connection.
+const page = 500
+
+// Events yields the records of a run with a sequence number of at least from, in order.
+func (j *Journal) Events(ctx context.Context, run string, from int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			recs, err := j.page(ctx, run, from)
+			if err != nil {
+				yield(Record{}, fmt.Errorf("journal: read run %s: %w", run, explain(err)))
+				return
+			}
+			for _, r := range recs {
+				if !yield(r, nil) {
+					return
+				}
+				from = r.Seq + 1
+			}
+			if len(recs) < page {
+				return
+			}
+		}
+	}
+}
+
+func (j *Journal) page(ctx context.Context, run string, from int) ([]Record, error) {
+	rows, err := j.db.QueryContext(ctx, "SELECT seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Record
+	for rows.Next() {
+		r := Record{Run: run}
+		var at string
+		if err := rows.Scan(&r.Seq, &at, &r.Kind, &r.Batch, &r.Body); err != nil {
+			return nil, err
+		}
+		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return nil, fmt.Errorf("event %d: %w", r.Seq, err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// Runs returns all runs, newest first, without their plan texts.
+func (j *Journal) Runs(ctx context.Context) ([]Run, error) {
+	rows, err := j.db.QueryContext(ctx, "SELECT run, slug, plan, started_at FROM runs ORDER BY started_at DESC, rowid DESC")
+	if err != nil {
+		return nil, fmt.Errorf("journal: list runs: %w", explain(err))
+	}
+	defer rows.Close()
+	var out []Run
+	for rows.Next() {
+		var r Run
+		var at string
+		if err := rows.Scan(&r.ID, &r.Slug, &r.Plan, &at); err != nil {
+			return nil, fmt.Errorf("journal: list runs: %w", err)
+		}
+		if r.Started, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return nil, fmt.Errorf("journal: run %s: %w", r.ID, err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// PlanText returns the plan that a run was started with, byte for byte.
+func (j *Journal) PlanText(ctx context.Context, run string) ([]byte, error) {
+	var text []byte
+	if err := j.db.QueryRowContext(ctx, "SELECT plan_text FROM runs WHERE run = ?", run).Scan(&text); err != nil {
+		return nil, fmt.Errorf("journal: plan of run %s: %w", run, explain(err))
+	}
+	return text, nil
+}
+
+// stamp has a fixed width, so that times sort as text.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z") }

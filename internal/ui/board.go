@@ -1,0 +1,285 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Board is what [Live] shows: a heading, rows that change their state, and lines below them.
+type Board struct {
+	Title    string
+	Subtitle string
+	Rows     []Row
+	Footer   []string
+	Started  time.Time     // of the whole; zero shows Elapsed
+	Elapsed  time.Duration // once it is known
+	Done     bool          // nothing changes any more: clocks stand still
+}
+
+// Row is one line of a [Board].
+type Row struct {
+	Key     string // tells rows apart; not shown
+	Label   string
+	State   string
+	Tone    Tone
+	Started time.Time     // while the row is busy its clock runs from here
+	Elapsed time.Duration // shown otherwise, unless it is zero
+	Detail  string        // what happens in it now, or what came of it
+	Marks   []Mark
+}
+
+// Mark is a short note in a row.
+type Mark struct {
+	Text string
+	Tone Tone
+}
+
+// frame is the circumstances of one drawing.
+type frame struct {
+	style  Style
+	now    time.Time
+	width  int
+	height int // 0 for as many lines as it takes
+	tick   int // moves the spinner
+}
+
+// columns are the widths of the columns of a board.
+type columns struct{ label, state, clock int }
+
+func (b Board) empty() bool { return b.Title == "" && len(b.Rows) == 0 }
+
+// lines draws the board.
+func (b Board) lines(f frame) []string {
+	out := []string{b.heading(f), ""}
+	foot := b.foot(f)
+	rows := b.rows(f, max(1, f.height-len(out)-len(foot)))
+	out = append(append(out, rows...), foot...)
+	if f.height > 0 && len(out) > f.height {
+		out = slices.DeleteFunc(out, func(s string) bool { return s == "" }) // air is the first to go
+		if len(out) > f.height {
+			out = out[:f.height]
+		}
+	}
+	for i, l := range out {
+		out[i] = Cut(l, f.width, f.style.Ellipsis())
+	}
+	return out
+}
+
+func (b Board) heading(f frame) string {
+	h := f.style.Bold(Sanitize(b.Title))
+	if b.Subtitle != "" {
+		h += "  " + f.style.Faint(Sanitize(b.Subtitle))
+	}
+	return h
+}
+
+// foot draws the progress bar and the footer.
+func (b Board) foot(f frame) []string {
+	if len(b.Rows) == 0 && len(b.Footer) == 0 {
+		return nil
+	}
+	out := []string{""}
+	if len(b.Rows) > 0 {
+		done := 0
+		for _, r := range b.Rows {
+			if r.Tone != Idle && r.Tone != Busy {
+				done++
+			}
+		}
+		line := fmt.Sprintf("  %s  %d/%d", b.bar(f, min(32, max(4, f.width/3))), done, len(b.Rows))
+		if d := b.elapsed(f); d > 0 {
+			line += "  " + Duration(d)
+		}
+		out = append(out, line)
+	}
+	for _, l := range b.Footer {
+		out = append(out, "  "+f.style.Faint(Sanitize(l)))
+	}
+	return out
+}
+
+func (b Board) elapsed(f frame) time.Duration {
+	if b.Done || b.Started.IsZero() {
+		return b.Elapsed
+	}
+	return max(0, f.now.Sub(b.Started)).Truncate(time.Second)
+}
+
+// bar draws the rows' tones, the settled ones first, in width cells.
+func (b Board) bar(f frame, width int) string {
+	order := []Tone{Good, Muted, Warn, Bad, Busy, Idle}
+	var s strings.Builder
+	drawn, seen := 0, 0
+	for _, t := range order {
+		for _, r := range b.Rows {
+			if r.Tone == t || t == Idle && !slices.Contains(order, r.Tone) {
+				seen++
+			}
+		}
+		to := seen * width / len(b.Rows)
+		switch n := to - drawn; t {
+		case Idle:
+			s.WriteString(f.style.Faint(strings.Repeat(f.style.pick("─", "."), n)))
+		case Busy:
+			s.WriteString(f.style.Tone(t, strings.Repeat(f.style.pick("╍", "-"), n)))
+		default:
+			s.WriteString(f.style.Tone(t, strings.Repeat(f.style.pick("━", "="), n)))
+		}
+		drawn = to
+	}
+	return s.String()
+}
+
+// rows draws the rows that fit into room lines. Where not all do, those that are busy or bad come first,
+// then their neighbours; what is left out is counted.
+func (b Board) rows(f frame, room int) []string {
+	c := b.columns(f)
+	show := make([]bool, len(b.Rows))
+	if f.height <= 0 || len(b.Rows) <= room {
+		for i := range show {
+			show[i] = true
+		}
+	} else {
+		b.choose(show, room)
+	}
+	var out []string
+	for i := 0; i < len(b.Rows); i++ {
+		if show[i] {
+			out = append(out, b.row(f, c, b.Rows[i]))
+			continue
+		}
+		from := i
+		for i+1 < len(b.Rows) && !show[i+1] {
+			i++
+		}
+		out = append(out, "  "+f.style.Faint(f.style.Ellipsis()+" "+hidden(b.Rows[from:i+1])))
+	}
+	return out
+}
+
+// choose marks the rows to show. A gap costs a line as a row does, so each choice is tried.
+func (b Board) choose(show []bool, room int) {
+	focus := slices.IndexFunc(b.Rows, func(r Row) bool { return r.Tone == Busy })
+	if focus < 0 {
+		focus = slices.IndexFunc(b.Rows, func(r Row) bool { return r.Tone == Idle })
+	}
+	if focus < 0 {
+		focus = len(b.Rows) - 1
+	}
+	var order []int
+	for _, t := range []Tone{Busy, Bad} {
+		for i, r := range b.Rows {
+			if r.Tone == t {
+				order = append(order, i)
+			}
+		}
+	}
+	for d := range b.Rows {
+		if d%3 == 2 { // what comes is worth two of what was
+			order = append(order, focus-(d+1)/3)
+		} else {
+			order = append(order, focus+d-d/3)
+		}
+	}
+	// One side may run out before the other.
+	for i := range b.Rows {
+		order = append(order, focus+i, focus-i)
+	}
+	for _, i := range order {
+		if i < 0 || i >= len(show) || show[i] {
+			continue
+		}
+		show[i] = true
+		if linesOf(show) > room {
+			show[i] = false
+		}
+	}
+}
+
+// linesOf counts the lines of a choice, gaps included.
+func linesOf(show []bool) int {
+	n := 0
+	for i, s := range show {
+		if s || i == 0 || show[i-1] {
+			n++
+		}
+	}
+	return n
+}
+
+// hidden says what rows are, in the order of their first appearance.
+func hidden(rows []Row) string {
+	var states []string
+	count := map[string]int{}
+	for _, r := range rows {
+		s := Sanitize(r.State)
+		if count[s] == 0 {
+			states = append(states, s)
+		}
+		count[s]++
+	}
+	if len(states) == 1 {
+		return fmt.Sprintf("%d more %s", len(rows), states[0])
+	}
+	for i, s := range states {
+		states[i] = fmt.Sprintf("%d %s", count[s], s)
+	}
+	return fmt.Sprintf("%d more: %s", len(rows), strings.Join(states, ", "))
+}
+
+func (b Board) columns(f frame) columns {
+	var c columns
+	for _, r := range b.Rows {
+		c.label = max(c.label, Width(Sanitize(r.Label)))
+		c.state = max(c.state, Width(Sanitize(r.State)))
+		c.clock = max(c.clock, Width(r.clock(b, f)))
+	}
+	c.label = min(c.label, max(12, f.width*2/5))
+	c.state = min(c.state, max(8, f.width/5))
+	return c
+}
+
+func (r Row) clock(b Board, f frame) string {
+	switch {
+	case r.Tone == Busy && !r.Started.IsZero() && !b.Done:
+		return Duration(max(0, f.now.Sub(r.Started)).Truncate(time.Second))
+	case r.Elapsed > 0:
+		return Duration(r.Elapsed)
+	}
+	return ""
+}
+
+func (b Board) row(f frame, c columns, r Row) string {
+	st := f.style
+	icon := st.Icon(r.Tone)
+	if r.Tone == Busy && !b.Done {
+		icon = st.spinner(f.tick)
+	}
+	label := Pad(Cut(Sanitize(r.Label), c.label, st.Ellipsis()), c.label)
+	state := Pad(Cut(Sanitize(r.State), c.state, st.Ellipsis()), c.state)
+	if r.Tone == Idle || r.Tone == Muted {
+		label, state = st.Faint(label), st.Faint(state)
+	} else {
+		state = st.Tone(r.Tone, state)
+	}
+	line := fmt.Sprintf("  %s %s  %s  %s", st.Tone(r.Tone, icon), label, state, st.Faint(PadLeft(r.clock(b, f), c.clock)))
+	for _, m := range r.Marks {
+		line += "  " + st.Tone(m.Tone, st.Icon(m.Tone)+" "+Sanitize(m.Text))
+	}
+	if d := Sanitize(r.Detail); d != "" {
+		t := Muted
+		if r.Tone == Bad {
+			t = Bad
+		}
+		line += "  " + st.Tone(t, d)
+	}
+	return strings.TrimRight(line, " ")
+}
+
+func (s Style) spinner(tick int) string {
+	frames := []rune(s.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", `|/-\`))
+	return string(frames[tick%len(frames)])
+}

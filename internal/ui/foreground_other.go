@@ -1,0 +1,7 @@
+//go:build !unix
+
+package ui
+
+import "os"
+
+func foreground(*os.File) bool { return true }

@@ -1,0 +1,265 @@
+package ui
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+)
+
+// LiveOptions are what a [Live] needs from its surroundings.
+type LiveOptions struct {
+	In        *os.File         // for keys; no terminal, or nil, turns keys off
+	Out       *os.File         // the terminal to draw on, as a rule standard error
+	Env       []string         // environment of the process, as of [os.Environ]
+	Style     Style            // see [StyleFor]
+	Now       func() time.Time // the clock
+	Interrupt func()           // called for each ^C, on a goroutine of its own
+}
+
+// Live shows a [Board] at the bottom of the terminal, below the lines that went before. It draws at its own
+// pace: Update and Println only leave word and never wait for a slow terminal.
+//
+// Signals stay with the program. While keys are read the terminal reports ^C as a key instead of a signal,
+// and each one calls Interrupt; ^Z suspends the program as usual.
+type Live struct {
+	o       LiveOptions
+	program *tea.Program
+	before  *term.State   // of In
+	ended   chan struct{} // the program is over, by Close or by an accident
+	pumped  chan struct{} // the last line is out
+	once    sync.Once
+
+	mu    sync.Mutex
+	board Board
+	queue []string      // lines that are still to come out
+	more  chan struct{} // has something when queue may have
+	final bool          // closing: the board goes, and lines wait in the queue
+	over  bool          // closed: lines go straight to the terminal
+	tall  int           // lines of the frame on the screen
+}
+
+const (
+	tick     = 100 * time.Millisecond
+	patience = 2 * time.Second // with a terminal that does not take what it is given
+)
+
+// NewLive starts a live board. Whoever starts it closes it, also when a panic comes by:
+//
+//	live := ui.NewLive(o)
+//	defer live.Close()
+func NewLive(o LiveOptions) *Live {
+	l := &Live{o: o, ended: make(chan struct{}), pumped: make(chan struct{}), more: make(chan struct{}, 1)}
+	w, h := Size(o.Out)
+	opts := []tea.ProgramOption{
+		tea.WithOutput(o.Out), tea.WithWindowSize(w, h), tea.WithFPS(20), tea.WithoutSignalHandler(),
+	}
+	if IsTerminal(o.In) {
+		l.before, _ = term.GetState(int(o.In.Fd()))
+		opts = append(opts, tea.WithInput(o.In), tea.WithEnvironment(o.Env))
+	} else {
+		opts = append(opts, tea.WithInput(nil), tea.WithEnvironment(mute(o.Env)))
+	}
+	l.program = tea.NewProgram(&model{live: l, width: w, height: h}, opts...)
+	go func() {
+		defer close(l.ended)
+		// An error means that there is no drawing on this terminal. The lines come out all the same, and
+		// the work that is watched must not end because of it.
+		_, _ = l.program.Run()
+	}()
+	go l.pump()
+	return l
+}
+
+// mute returns an environment in which bubbletea asks the terminal nothing: without input the answers would
+// end up as typed text in the user's shell.
+func mute(env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return name == "TERM_PROGRAM" || name == "WT_SESSION" || name == "TERM" && value != "dumb"
+	})
+	return append(env, "TERM=xterm-256color", "SSH_TTY=-")
+}
+
+// Update shows b from now on.
+func (l *Live) Update(b Board) {
+	b.Rows, b.Footer = slices.Clone(b.Rows), slices.Clone(b.Footer)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board = b
+}
+
+// Println writes a line above the board. It may carry the colours of a [Style]; text from outside has to be
+// clean.
+func (l *Live) Println(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		l.write(line + "\n")
+		return
+	}
+	l.queue = append(l.queue, strings.Split(line, "\n")...)
+	if l.final {
+		return
+	}
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// pump hands the lines to the program in their order.
+func (l *Live) pump() {
+	defer close(l.pumped)
+	for range l.more {
+		l.mu.Lock()
+		lines := l.queue
+		l.queue = nil
+		l.mu.Unlock()
+		for _, line := range lines {
+			select {
+			case <-l.ended:
+				l.write(line + "\n")
+			default:
+				l.insert(line)
+			}
+		}
+	}
+}
+
+// insert puts a line above the board. Lines are wrapped here, because bubbletea miscounts the rows of those
+// that are a multiple of the width.
+func (l *Live) insert(line string) {
+	w, _ := Size(l.o.Out)
+	for part := range strings.SplitSeq(ansi.Hardwrap(line, w, true), "\n") {
+		if part == "" {
+			part = " " // bubbletea drops an empty line
+		}
+		l.program.Send(tea.Println(part)())
+	}
+}
+
+// Close draws the board for the last time, in full length, and gives the terminal back. It may be called
+// again, and returns within seconds even when the terminal is stuck.
+func (l *Live) Close() {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.final = true
+		close(l.more) // the pump takes what is queued, and ends
+		l.mu.Unlock()
+		within(l.pumped, patience)
+		go l.program.Quit()
+		ended := within(l.ended, patience)
+		if !ended {
+			go l.program.Kill()
+			ended = within(l.ended, patience/2)
+		}
+		if l.before != nil {
+			_ = term.Restore(int(l.o.In.Fd()), l.before)
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = true
+		if !ended {
+			return // whatever else is written would wait for ever
+		}
+		if l.tall > 1 && IsTerminal(l.o.Out) {
+			l.write(ansi.CursorUp(l.tall-1) + "\r" + ansi.EraseScreenBelow)
+		}
+		if len(l.queue) > 0 {
+			l.write(strings.Join(l.queue, "\n") + "\n")
+		}
+		if !l.board.empty() {
+			w, _ := Size(l.o.Out)
+			f := frame{style: l.o.Style, now: l.o.Now(), width: w}
+			l.write(strings.Join(l.board.lines(f), "\n") + "\n")
+		}
+	})
+}
+
+// Recover is for goroutines whose panic ends the program: deferred directly, it gives the terminal back
+// before the panic goes on.
+func (l *Live) Recover() {
+	if v := recover(); v != nil {
+		l.Close()
+		panic(v)
+	}
+}
+
+func within(done <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+func (l *Live) write(s string) { _, _ = io.WriteString(l.o.Out, s) }
+
+// model is the side of [Live] that bubbletea calls.
+type model struct {
+	live          *Live
+	width, height int
+	tick          int
+}
+
+type tickMsg struct{}
+
+func (m *model) Init() tea.Cmd { return next() }
+
+func next() tea.Cmd { return tea.Tick(tick, func(time.Time) tea.Msg { return tickMsg{} }) }
+
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tickMsg:
+		m.tick++
+		return m, next()
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.live.mu.Lock()
+		m.live.tall = 0
+		m.live.mu.Unlock()
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "ctrl+c":
+			if m.live.o.Interrupt != nil {
+				go m.live.o.Interrupt()
+			}
+		case "ctrl+z":
+			return m, tea.Suspend
+		}
+	}
+	return m, nil
+}
+
+func (m *model) View() tea.View {
+	m.live.mu.Lock()
+	defer m.live.mu.Unlock()
+	v := tea.NewView("")
+	v.DisableBracketedPasteMode = true
+	var lines []string
+	// Close writes the last frame itself, in full length.
+	if b := m.live.board; !m.live.final && !b.empty() {
+		// Lines above the board come in by scrolling, for which bubbletea needs room below the board.
+		height := m.height - 2
+		if m.height > 16 {
+			height = m.height - 5
+		}
+		f := frame{style: m.live.o.Style, now: m.live.o.Now(), width: m.width, height: max(1, height), tick: m.tick}
+		lines = append(b.lines(f), "") // where bubbletea leaves the cursor; it erases this line at the end
+	}
+	// Bubbletea leaves remains of a frame that gets lower, so it never does.
+	for len(lines) < m.live.tall {
+		lines = append(lines, "")
+	}
+	m.live.tall = len(lines)
+	v.SetContent(strings.Join(lines, "\n"))
+	return v
+}

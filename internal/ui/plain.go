@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"io"
+	"sync"
+)
+
+// Plain writes one line after the other, for logs and for terminals that nobody watches. It is safe for use
+// by several goroutines.
+type Plain struct {
+	w     io.Writer
+	style Style
+	mu    sync.Mutex
+	err   error
+}
+
+// NewPlain returns a Plain that writes to w.
+func NewPlain(w io.Writer, s Style) *Plain { return &Plain{w: w, style: s} }
+
+// Line writes text as one line, whatever it holds. After the first error it writes no more; see [Plain.Err].
+func (p *Plain) Line(t Tone, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, p.style.Line(t, text)+"\n")
+	}
+}
+
+// Err returns the first error of writing.
+func (p *Plain) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// Line returns text as one clean line in the colour of t.
+func (s Style) Line(t Tone, text string) string { return s.Tone(t, Sanitize(text)) }

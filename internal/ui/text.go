@@ -1,0 +1,110 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Sanitize makes one harmless line of s: no escape sequences, control characters or marks that turn the
+// direction of text, and one space where there was white space.
+func Sanitize(s string) string { return strings.Join(strings.Fields(redact.Clean(s)), " ") }
+
+// Width returns how many cells s takes on a display. Escape codes take none.
+func Width(s string) int { return ansi.StringWidth(s) }
+
+// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
+// even room for the tail nothing is left.
+func Cut(s string, width int, tail string) string {
+	switch {
+	case Width(s) <= width:
+		return s
+	case width < Width(tail):
+		return ""
+	}
+	return ansi.Truncate(s, width, tail)
+}
+
+// Pad fills s with spaces on its right up to width cells.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-Width(s)))
+}
+
+// PadLeft fills s with spaces on its left up to width cells.
+func PadLeft(s string, width int) string {
+	return strings.Repeat(" ", max(0, width-Width(s))) + s
+}
+
+// Duration writes d for people: 850ms, 3.2s, 12s, 3m04s, 1h02m.
+func Duration(d time.Duration) string {
+	if d < 0 {
+		return "-" + Duration(-d)
+	}
+	switch ms, s := d.Round(time.Millisecond), d.Round(time.Second); {
+	case d == 0:
+		return "0s"
+	case ms < time.Second:
+		return fmt.Sprintf("%dms", ms.Milliseconds())
+	case d.Round(100*time.Millisecond) < 10*time.Second:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0") + "s"
+	case s < time.Minute:
+		return fmt.Sprintf("%ds", int(s.Seconds()))
+	case s < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(s.Minutes()), int(s.Seconds())%60)
+	default:
+		m := int(d.Round(time.Minute).Minutes())
+		return fmt.Sprintf("%dh%02dm", m/60, m%60)
+	}
+}
+
+// Table writes rows in columns that are aligned on the display. A header that begins with > aligns its
+// column to the right; a nil header writes none. Cells may carry colour; text from outside has to be clean.
+func Table(w io.Writer, header []string, rows [][]string) error {
+	var right []bool
+	var all [][]string
+	if header != nil {
+		head := make([]string, len(header))
+		for i, h := range header {
+			to := strings.HasPrefix(ansi.Strip(h), ">")
+			if to {
+				h = strings.Replace(h, ">", "", 1)
+			}
+			head[i], right = h, append(right, to)
+		}
+		all = append(all, head)
+	}
+	all = append(all, rows...)
+	var width []int
+	for _, row := range all {
+		for i, cell := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], Width(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range all {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if i < len(right) && right[i] {
+				cell = PadLeft(cell, width[i])
+			} else {
+				cell = Pad(cell, width[i])
+			}
+			line.WriteString(cell)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

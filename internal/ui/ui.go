@@ -1,0 +1,155 @@
+// Package ui draws on terminals: status lines, tables and a live board. It knows nothing of plans; callers
+// hand it titles, rows and marks.
+//
+// The rules of the house, for all that prints:
+//
+//   - Results go to standard output, the story of how they came about goes to standard error.
+//   - A status line begins in lower case and has no full stop at its end.
+//   - Colour helps and never carries the meaning alone; without it the same words stand there.
+//   - Text from outside passes [Sanitize] before it is shown, so that no title steers a terminal.
+//   - Widths are widths on the display: 漢字 takes four cells, and so it is cut and aligned.
+//
+// [Plain] writes lines to anything. [Live] keeps a [Board] up to date below such lines; it is for people at
+// a terminal, and [Interactive] says whether there is one.
+package ui
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Tone is what a piece of text means, from which its colour and icon follow.
+type Tone string
+
+// The tones.
+const (
+	Idle  Tone = "idle" // nothing to say about it yet
+	Busy  Tone = "busy"
+	Good  Tone = "good"
+	Warn  Tone = "warn"
+	Bad   Tone = "bad"
+	Muted Tone = "muted" // of no concern now
+)
+
+// Style says what a terminal can show. The zero Style is plain text with Unicode icons.
+type Style struct {
+	Color bool // escape codes for colour and weight
+	ASCII bool // no characters beyond ASCII from this package; text of callers stays as it is
+}
+
+// Tone returns text in the colour of t.
+func (s Style) Tone(t Tone, text string) string {
+	// Only the sixteen colours of the terminal's own theme: they are readable on its background.
+	switch t {
+	case Busy:
+		return s.sgr("36", text)
+	case Good:
+		return s.sgr("32", text)
+	case Warn:
+		return s.sgr("33", text)
+	case Bad:
+		return s.sgr("31", text)
+	case Muted:
+		return s.sgr("2", text)
+	}
+	return text
+}
+
+// Bold returns text in bold.
+func (s Style) Bold(text string) string { return s.sgr("1", text) }
+
+// Faint returns text with less weight than its surroundings.
+func (s Style) Faint(text string) string { return s.sgr("2", text) }
+
+func (s Style) sgr(code, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Icon returns the one-cell sign of t, without colour.
+func (s Style) Icon(t Tone) string {
+	switch t {
+	case Busy:
+		return s.pick("●", "*")
+	case Good:
+		return s.pick("✓", "+")
+	case Warn:
+		return "!"
+	case Bad:
+		return s.pick("✗", "x")
+	case Muted:
+		return s.pick("–", "-")
+	}
+	return s.pick("·", ".")
+}
+
+func (s Style) pick(unicode, ascii string) string {
+	if s.ASCII {
+		return ascii
+	}
+	return unicode
+}
+
+// Ellipsis is what stands where text was cut.
+func (s Style) Ellipsis() string { return s.pick("…", "..") }
+
+// Lookup finds an environment variable, as [os.LookupEnv] does.
+type Lookup func(name string) (value string, found bool)
+
+func (l Lookup) set(name string) bool {
+	v, _ := l(name)
+	return v != ""
+}
+
+// IsTerminal reports whether f is a terminal. A nil f is none.
+func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
+
+// ColorAllowed reports whether colour may be written to f: it is a terminal that can show it, and neither
+// NO_COLOR (https://no-color.org) nor CI is set.
+func ColorAllowed(env Lookup, f *os.File) bool {
+	t, _ := env("TERM")
+	return IsTerminal(f) && t != "dumb" && !env.set("NO_COLOR") && !ci(env)
+}
+
+// Interactive reports whether a [Live] board makes sense: somebody watches out, which can move its cursor.
+func Interactive(env Lookup, in, out *os.File) bool {
+	t, _ := env("TERM")
+	if !IsTerminal(out) || t == "dumb" || ci(env) {
+		return false
+	}
+	// A job in the background that touches the terminal's settings is stopped by the system.
+	return foreground(out) && (!IsTerminal(in) || foreground(in))
+}
+
+func ci(env Lookup) bool {
+	v, _ := env("CI")
+	return v != "" && v != "0" && v != "false"
+}
+
+// StyleFor returns the style for f in the given environment.
+func StyleFor(env Lookup, f *os.File) Style {
+	return Style{Color: ColorAllowed(env, f), ASCII: !unicodeLocale(env)}
+}
+
+// unicodeLocale follows the precedence of POSIX. A system that sets none of the three is taken to be modern.
+func unicodeLocale(env Lookup) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v, _ := env(name); v != "" {
+			return v != "C" && v != "POSIX"
+		}
+	}
+	return true
+}
+
+// Size returns the width and height of the terminal f, or 80 by 24 where it has none.
+func Size(f *os.File) (width, height int) {
+	if f != nil {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return 80, 24
+}

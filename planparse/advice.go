@@ -1,0 +1,219 @@
+package planparse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (c *checker) advise(code string, b *Batch, format string, args ...any) {
+	a := Advice{Code: code, Line: 1, Message: fmt.Sprintf(format, args...)}
+	if b != nil {
+		a.Batch, a.Line = b.Key, b.StartLine
+	}
+	c.report.Advice = append(c.report.Advice, a)
+}
+
+func (c *checker) advice() {
+	if len(c.plan.Batches) == 0 {
+		return
+	}
+	c.wiring()
+	c.sharedFiles()
+	c.testsBeforeCode()
+	c.counts()
+	c.batches()
+	if ConcernBatched(c.plan) {
+		c.advise("concern-batched", nil, "the plan builds everything first and tests it afterwards; let each batch bring its own tests")
+	}
+	for _, d := range c.plan.Diagnostics {
+		switch d.Code {
+		case "near-miss-heading", "near-miss-box", "unusual-box", "missing-separator", "unassigned-boxes":
+			c.report.Advice = append(c.report.Advice, Advice{Code: d.Code, Line: d.Line, Message: d.Message})
+		}
+	}
+}
+
+// wiring asks for the batch that puts the parts together. Plans that lack it end with parts that work and
+// a product that doesn't.
+func (c *checker) wiring() {
+	n := len(c.plan.Batches)
+	if n >= 2 && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
+		c.advise("no-wiring-batch", nil, "none of the %d batches wires the parts together; add a last batch such as \"Integration wiring\"", n)
+	}
+}
+
+// sharedFiles finds batches that touch the same file without an order between them, files that are created
+// twice, and batches that could run beside the others.
+func (c *checker) sharedFiles() {
+	touches := map[string][]int{}
+	var paths []string
+	creates := map[string]int{}
+	alone := map[int]bool{}
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		for _, p := range b.Files.Create {
+			if first, twice := creates[p]; twice {
+				c.advise("duplicate-create", b, "%s is created by batch %s already; modify it here, or create it once", p, c.plan.Batches[first].Key)
+			} else {
+				creates[p] = i
+			}
+		}
+		for _, p := range allFiles(b) {
+			if touches[p] == nil {
+				paths = append(paths, p)
+			}
+			if at := touches[p]; len(at) == 0 || at[len(at)-1] != i {
+				touches[p] = append(at, i)
+			}
+			alone[i] = true
+		}
+	}
+	advised := map[[2]int]bool{}
+	for _, p := range paths {
+		at := touches[p]
+		for k, i := range at {
+			if len(at) > 1 {
+				delete(alone, i)
+			}
+			if k == 0 {
+				continue
+			}
+			before, b := &c.plan.Batches[at[k-1]], &c.plan.Batches[i]
+			if !advised[[2]int{at[k-1], i}] && !slices.Contains(b.DependsOn, before.Key) && (b.ParallelSafe || len(b.DependsOn) > 0) {
+				advised[[2]int{at[k-1], i}] = true
+				c.advise("shared-file", b, "%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key, before.Key)
+			}
+		}
+	}
+	var safe []string
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		if alone[i] && !b.ParallelSafe && len(b.DependsOn) == 0 && len(RuntimeHints(*b)) == 0 && TypeOf(*b) != TypeWiring {
+			safe = append(safe, b.Key)
+		}
+	}
+	if len(safe) > 1 {
+		c.advise("parallel-safe", nil, "batches %s touch files that no other batch touches; if they need nothing of each other, "+
+			"write \"parallel_safe: true\" below their headings", strings.Join(safe, ", "))
+	}
+}
+
+func allFiles(b *Batch) []string {
+	return slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)
+}
+
+// testsBeforeCode finds batches that test what only a later batch creates.
+func (c *checker) testsBeforeCode() {
+	creator := map[string]int{}
+	for i := range c.plan.Batches {
+		for _, p := range c.plan.Batches[i].Files.Create {
+			if name := subject(p); !isTestPath(p) {
+				if _, known := creator[name]; !known {
+					creator[name] = i
+				}
+			}
+		}
+	}
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		for _, p := range allFiles(b) {
+			if at, ok := creator[subject(p)]; ok && isTestPath(p) && at > i {
+				c.advise("tests-missing-code", b, "%s tests code that only batch %s creates; swap them, or bring code and test together",
+					p, c.plan.Batches[at].Key)
+				break
+			}
+		}
+	}
+}
+
+// subject is the name of what a file is about: parser for parser.py, test_parser.py and parser.test.ts.
+func subject(path string) string {
+	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	base, _, _ = strings.Cut(base, ".")
+	for _, affix := range []string{"test_", "test-"} {
+		base = strings.TrimPrefix(base, affix)
+	}
+	for _, affix := range []string{"_test", "-test", "_spec", "-spec", "tests", "test"} {
+		base = strings.TrimSuffix(base, affix)
+	}
+	return strings.ReplaceAll(base, "-", "_")
+}
+
+// counts compares what the plan says of its own size with what it holds, and the numbers of tests that it
+// expects with each other.
+func (c *checker) counts() {
+	for _, claim := range claims(c.plan.Preamble, "batches", "tasks") {
+		have := c.plan.Counts.Tasks
+		if claim.what == "batches" {
+			have = c.plan.Counts.Batches
+		}
+		if claim.n != have && have > 1 {
+			c.advise("counts-disagree", nil, "the plan speaks of %d %s and holds %d", claim.n, claim.what, have)
+		}
+	}
+	last := map[string]int{}
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		run := ""
+		for line := range strings.Lines(b.Text) {
+			if label, rest, ok := runLabel([]byte(strings.TrimSpace(line))); ok && label == "run" {
+				_, run, _, _ = cutSpan(string(rest))
+			}
+			if run == "" || !strings.Contains(strings.ToLower(line), "expected") {
+				continue
+			}
+			for _, claim := range claims(line, "tests", "passed") {
+				if before := last[run]; claim.n < before {
+					c.advise("counts-disagree", b, "%q is expected to run %d tests, after %d before", run, claim.n, before)
+				}
+				last[run] = claim.n
+			}
+		}
+	}
+}
+
+type claim struct {
+	n    int
+	what string
+}
+
+// claims finds "7 batches" in text.
+func claims(text string, words ...string) []claim {
+	var out []claim
+	fields := strings.Fields(text)
+	for i := 0; i+1 < len(fields); i++ {
+		if !isDigit(fields[i][len(fields[i])-1]) {
+			continue
+		}
+		n := atoi(strings.TrimLeft(fields[i], "(~*"))
+		what := strings.ToLower(strings.Trim(fields[i+1], ".,;:)*"))
+		if n >= 0 && slices.Contains(words, what) {
+			out = append(out, claim{n, what})
+		}
+	}
+	return out
+}
+
+// batches gives advice on single batches.
+func (c *checker) batches() {
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		switch {
+		case b.Empty && len(b.Tasks) == 0:
+			c.advise("empty-batch", b, "batch %s holds nothing and will be skipped", b.Key)
+			continue
+		case len(b.Tasks) > 5:
+			c.advise("big-batch", b, "batch %s holds %d tasks; up to five fit one agent well", b.Key, len(b.Tasks))
+		}
+		if !verifies(b) {
+			c.advise("no-verification", b, "batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
+		}
+		if hints := RuntimeHints(*b); len(hints) > 0 && b.ParallelSafe {
+			c.advise("shared-runtime", b, "batch %s is marked parallel_safe but %s", b.Key, strings.Join(hints, ", "))
+		}
+		if i := strings.Index(b.Text, "TBD"); i >= 0 {
+			c.advise("placeholder", b, "batch %s holds a \"TBD\"; an agent will make something up for it", b.Key)
+		}
+	}
+}

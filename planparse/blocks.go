@@ -1,0 +1,230 @@
+package planparse
+
+import (
+	"slices"
+	"strings"
+)
+
+// blockReaderState collects the literal blocks: what the embedded agent carries out word for word.
+type blockReaderState struct {
+	*builder
+	create string // path of the Create: line right above
+	plain  map[ownerKey]int
+}
+
+type ownerKey struct{ batch, task int32 }
+
+// mark reads one mark; create is the path that its line says to create.
+func (r *blockReaderState) mark(i int, create string, run *runReader) {
+	m, o := &r.marks[i], r.owner[i]
+	above := r.create
+	r.create = create
+	if o.batch < 0 {
+		r.create = ""
+		return
+	}
+	batch := &r.plan.Batches[o.batch]
+	add := func(block Block) {
+		block.Line, block.Task = m.line, int(o.task)
+		batch.Blocks = append(batch.Blocks, block)
+	}
+	if run.blockRun {
+		for _, c := range batch.Commands {
+			if c.Line == m.line {
+				add(Block{Kind: BlockRun, Text: c.Run, Expected: c.Expected})
+			}
+		}
+		return
+	}
+	if m.kind != markFence || run.fence {
+		return
+	}
+	lang, attrs := infoString(m.text)
+	target, named := attrs["file"]
+	kind, literal := fenceKind(lang)
+	switch {
+	case kind == BlockEdit, kind == BlockDiff && named:
+	case named:
+		kind, literal = BlockFile, true
+	case above != "":
+		kind, literal, target = BlockFile, true, above
+	}
+	if !literal {
+		if !isOutput(lang) {
+			r.count(o)
+		}
+		return
+	}
+	if target != "" || named {
+		p, ok := cleanPath(target)
+		if !ok || strings.HasSuffix(p, "/") {
+			r.report(SeverityError, m.line, "path-outside-workspace", "file=%s: the path must stay inside the workspace and name a file", target)
+			return
+		}
+		target = p
+	}
+	add(Block{Kind: kind, Path: target, Text: r.fenceText(m.fence)})
+}
+
+// count remembers code that names no file: to place it takes a mind.
+func (r *blockReaderState) count(o owner) {
+	if r.plain == nil {
+		r.plain = map[ownerKey]int{}
+	}
+	r.plain[ownerKey{o.batch, o.task}]++
+}
+
+func fenceKind(lang string) (BlockKind, bool) {
+	switch lang {
+	case "sh", "bash", "shell":
+		return BlockShell, true
+	case "testscript":
+		return BlockTestscript, true
+	case "diff", "patch":
+		return BlockDiff, true
+	case "edit":
+		return BlockEdit, true
+	}
+	return "", false
+}
+
+// isOutput reports whether a fence shows something rather than being code to put somewhere.
+func isOutput(lang string) bool {
+	switch lang {
+	case "", "text", "txt", "plain", "plaintext", "console", "output", "log", "mermaid":
+		return true
+	}
+	return false
+}
+
+// infoString splits "go file=cmd/main.go" into the language and the attributes. Values may be quoted.
+func infoString(info []byte) (lang string, attrs map[string]string) {
+	s := strings.TrimSpace(string(info))
+	for first := true; s != ""; first = false {
+		s = strings.TrimLeft(s, " \t{},")
+		end := strings.IndexAny(s, " \t{},=")
+		if end < 0 {
+			end = len(s)
+		}
+		word := s[:end]
+		if end < len(s) && s[end] == '=' {
+			value := s[end+1:]
+			var rest string
+			if value != "" && (value[0] == '"' || value[0] == '\'') {
+				value, rest, _ = strings.Cut(value[1:], value[:1])
+			} else if i := strings.IndexAny(value, " \t}"); i >= 0 {
+				value, rest = value[:i], value[i:]
+			}
+			if attrs == nil {
+				attrs = map[string]string{}
+			}
+			attrs[strings.ToLower(word)] = value
+			s = rest
+			continue
+		}
+		if first {
+			lang = strings.ToLower(word)
+		}
+		s = s[end:]
+	}
+	return lang, attrs
+}
+
+// finish adds the deletions and decides which tasks are literal.
+func (r *blockReaderState) finish() {
+	named := r.named
+	for i := range r.plan.Batches {
+		n := 0
+		for n < len(named) && named[n].batch == i {
+			n++
+		}
+		batch := &r.plan.Batches[i]
+		if len(batch.Blocks) > 0 {
+			copyExpectations(batch)
+			addDeletions(batch, named[:n])
+			r.literal(i, named[:n])
+		}
+		named = named[n:]
+	}
+}
+
+// addDeletions makes blocks of "Delete:" entries, in tasks that spell out something else, too.
+func addDeletions(batch *Batch, named []namedFile) {
+	spelled := len(batch.Blocks)
+	for _, f := range named {
+		if f.verb == "delete" && slices.ContainsFunc(batch.Blocks[:spelled], func(b Block) bool { return b.Task == f.task }) {
+			batch.Blocks = append(batch.Blocks, Block{Kind: BlockDelete, Path: f.path, Line: f.line, Task: f.task})
+		}
+	}
+	if len(batch.Blocks) > spelled {
+		slices.SortStableFunc(batch.Blocks, func(x, y Block) int { return x.Line - y.Line })
+	}
+}
+
+// copyExpectations gives Run: blocks what was expected of their command further down.
+func copyExpectations(batch *Batch) {
+	next := 0
+	for i := range batch.Blocks {
+		block := &batch.Blocks[i]
+		if block.Kind != BlockRun {
+			continue
+		}
+		for next < len(batch.Commands) && (batch.Commands[next].Line != block.Line || batch.Commands[next].Run != block.Text) {
+			next++
+		}
+		if next < len(batch.Commands) {
+			block.Expected = batch.Commands[next].Expected
+			next++
+		}
+	}
+}
+
+// literal decides which tasks need no model. One block is not enough: the usual plan shows code to write,
+// and spells out only the commit. So no code may be left that names no file, and each file that the task
+// says it changes must be touched by one of its blocks.
+func (r *blockReaderState) literal(i int, named []namedFile) {
+	batch := &r.plan.Batches[i]
+	for k := range batch.Blocks {
+		if t := batch.Blocks[k].Task; t >= 0 {
+			batch.Tasks[t].Literal = r.plain[ownerKey{int32(i), int32(t)}] == 0
+		}
+	}
+	blocks := batch.Blocks
+	for _, f := range named {
+		if f.task < 0 || !batch.Tasks[f.task].Literal {
+			continue
+		}
+		t := &batch.Tasks[f.task]
+		// blocks and files both come in document order: what ended before this task is never looked at again
+		for len(blocks) > 0 && blocks[0].Line < t.Line {
+			blocks = blocks[1:]
+		}
+		t.Literal = touched(blocks, t, f.task, f.path)
+	}
+}
+
+// touched reports whether a block writes, changes or removes the path. A mention in a git command is none.
+func touched(blocks []Block, t *Task, task int, path string) bool {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Line > t.EndLine {
+			break
+		}
+		if b.Task != task {
+			continue
+		}
+		if b.Path == path {
+			return true
+		}
+		if b.Kind == BlockRun || b.Kind == BlockFile || !strings.Contains(b.Text, path) {
+			continue
+		}
+		for line := range strings.Lines(b.Text) {
+			if strings.Contains(line, path) && !strings.HasPrefix(strings.TrimSpace(line), "git add") &&
+				!strings.HasPrefix(strings.TrimSpace(line), "git commit") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// cutBox takes a checkbox off the start of an item's text: "[ ]", "[x]", "[X]", "[~]" and the states that
+// authors invent. A bracket with anything else in it ("[1]", "[a](b)") is text.
+func cutBox(text []byte) (state byte, rest []byte, ok bool) {
+	if len(text) < 3 || text[0] != '[' {
+		return 0, nil, false
+	}
+	size := 1
+	state = text[1]
+	switch state {
+	case ' ', '\t', 'x', 'X', '~', '-', '/', '!', '>', '?':
+	default:
+		r, n := utf8.DecodeRune(text[1:])
+		switch r {
+		case '✓', '✔', '✅', '☑':
+			state, size = 'x', n
+		case '✗', '✘', '❌', '\u00a0':
+			state, size = ' ', n
+		default:
+			return 0, nil, false
+		}
+	}
+	if len(text) < size+2 || text[size+1] != ']' {
+		return 0, nil, false
+	}
+	rest = text[size+2:]
+	if len(rest) > 0 && bytes.IndexByte([]byte(" \t*\\\r\n"), rest[0]) < 0 {
+		return 0, nil, false
+	}
+	if state == '\t' {
+		state = ' '
+	}
+	return state, bytes.TrimSpace(rest), true
+}
+
+// done reports whether the state of a box means that its work is done. "[~]" and the rest mean that it was
+// dropped or is in progress; the author knows which, so it is neither done nor run in silence.
+func done(state byte) bool { return state == 'x' || state == 'X' }
+
+// label is what the text of a checkbox starts with, as the list formats write it.
+type label struct {
+	id       string
+	title    string
+	kind     labelKind
+	parallel bool // [P] or (P)
+}
+
+type labelKind uint8
+
+const (
+	labelNone   labelKind = iota
+	labelT                // T001
+	labelMajor            // 1. / 1.0 / Task 1:
+	labelNumber           // 1 without a dot: a major only where it continues the count
+	labelSub              // 1.1
+)
+
+// parseLabel reads the label of a checkbox from the text behind it.
+func parseLabel(text []byte) label {
+	text = bytes.TrimLeft(text, "*\\_ \t") // bold, and the "*" of an optional Kiro item
+	l := label{}
+	if len(text) == 0 {
+		return l
+	}
+	switch c := text[0]; {
+	case c == '[' || c == 'T' || c == 't':
+		if n, id := scanT(text); n > 0 {
+			l.kind, l.id = labelT, id
+			l.title, l.parallel = titleTags(text[n:])
+			return l
+		}
+		if u := parseUnit(text); c != '[' && u.kind == unitTask && u.ok && u.word == "task" && u.id != "" {
+			l.kind, l.id, l.title = labelMajor, u.id, u.title
+			return l
+		}
+	case isDigit(c):
+		return numberLabel(text)
+	}
+	l.title, l.parallel = titleTags(text)
+	return l
+}
+
+// scanT recognises the id of a spec-kit task and the tags before it.
+func scanT(text []byte) (n int, id string) {
+	rest := text
+	for len(rest) > 0 && rest[0] == '[' { // "[P] T001" and "[T001]"
+		end := bytes.IndexByte(rest, ']')
+		if end < 0 || end > 12 {
+			return 0, ""
+		}
+		if k := scanTNumber(rest[1:end]); k > 0 && k == end-1 {
+			return len(text) - len(rest) + end + 1, string(rest[1:end])
+		}
+		rest = bytes.TrimLeft(rest[end+1:], " *")
+	}
+	k := scanTNumber(rest)
+	if k == 0 {
+		return 0, ""
+	}
+	return len(text) - len(rest) + k, string(rest[:k])
+}
+
+func scanTNumber(s []byte) int {
+	if len(s) < 3 || s[0] != 'T' {
+		return 0
+	}
+	n := 1
+	if s[1] == '-' {
+		n = 2
+	}
+	digits := n
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	if n-digits < 2 {
+		return 0
+	}
+	for n < len(s) && n-digits < 8 && s[n] >= 'a' && s[n] <= 'z' {
+		n++
+	}
+	for n+1 < len(s) && s[n] == '.' && isDigit(s[n+1]) { // T001.1
+		for n++; n < len(s) && isDigit(s[n]); n++ {
+		}
+	}
+	if n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
+		return 0
+	}
+	return n
+}
+
+// numberLabel reads "1. Major", "1) Major", "1.0 Parent", "1.1 Sub", "1.1. Sub", "5.1.1 Sub" and "1 Major".
+func numberLabel(text []byte) label {
+	n := 0
+	for n < len(text) && (isDigit(text[n]) || (text[n] == '.' && n+1 < len(text) && isDigit(text[n+1]))) {
+		n++
+	}
+	id, rest := string(text[:n]), text[n:]
+	dot := false
+	if len(rest) > 0 && bytes.IndexByte([]byte(".):"), rest[0]) >= 0 {
+		rest, dot = rest[1:], true
+	}
+	if n > 12 || (len(rest) > 0 && bytes.IndexByte([]byte(" \t*"), rest[0]) < 0 && (rest[0] < utf8.RuneSelf || !dot)) {
+		title, parallel := titleTags(text)
+		return label{title: title, parallel: parallel}
+	}
+	l := label{id: id, kind: labelNumber}
+	switch major, sub, dotted := strings.Cut(id, "."); {
+	case dotted && sub == "0":
+		l.id, l.kind = major, labelMajor
+	case dotted:
+		l.kind = labelSub
+	case dot:
+		l.kind = labelMajor
+	}
+	l.title, l.parallel = titleTags(rest)
+	return l
+}
+
+// titleTags strips the tags that stand between id and title and reports whether one marks parallel work.
+func titleTags(rest []byte) (title string, parallel bool) {
+	rest = bytes.TrimLeft(rest, " \t*:.-")
+	for {
+		var end int
+		switch {
+		case bytes.HasPrefix(rest, []byte("[P]")), bytes.HasPrefix(rest, []byte("(P)")):
+			parallel, end = true, 3
+		case bytes.HasPrefix(rest, []byte("[US")) && bytes.IndexByte(rest, ']') > 0:
+			end = bytes.IndexByte(rest, ']') + 1
+		default:
+			return plain(rest), parallel
+		}
+		rest = bytes.TrimLeft(rest[end:], " \t*")
+	}
+}
+
+// isMarker reports whether the text starts with "**Step 1", the step marker of run-plan and superpowers. A
+// literal "**Step N" comes from a template.
+func isMarker(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, []byte("**"))
+	if !ok {
+		rest, ok = bytes.CutPrefix(text, []byte("__"))
+	}
+	if !ok || len(rest) < 6 || !bytes.EqualFold(rest[:4], []byte("step")) || (rest[4] != ' ' && rest[4] != '\t') {
+		return false
+	}
+	id := bytes.TrimLeft(rest[4:], " \t")
+	return len(id) > 0 && isDigit(id[0])
+}

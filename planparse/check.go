@@ -1,0 +1,227 @@
+package planparse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Report is the judgement on a plan: can it be run, how well is it cut, and what would make it better.
+type Report struct {
+	Valid       bool         `json:"valid"`
+	Score       int          `json:"score"` // 0..100, the sum of the points
+	Dimensions  []Dimension  `json:"dimensions"`
+	Advice      []Advice     `json:"advice"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+}
+
+// Dimension is one aspect of quality. The weights add up to 100.
+type Dimension struct {
+	Name   string `json:"name"`
+	Weight int    `json:"weight"`
+	Points int    `json:"points"`
+	Reason string `json:"reason"`
+}
+
+// Advice is a change that would help. It never changes the plan.
+type Advice struct {
+	Code    string `json:"code"`
+	Batch   string `json:"batch,omitempty"` // key, "" where it is about the whole plan
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}
+
+// Check judges a plan. Batches that are done already are judged like the others: the plan is.
+func Check(p *Plan) Report {
+	c := checker{plan: p, report: Report{Valid: len(p.Errors()) == 0, Diagnostics: p.Diagnostics}}
+	c.dimensions()
+	for _, d := range c.report.Dimensions {
+		c.report.Score += d.Points
+	}
+	c.advice()
+	c.report.Advice = filled(c.report.Advice)
+	return c.report
+}
+
+type checker struct {
+	plan   *Plan
+	report Report
+}
+
+// dimension adds an aspect of which good of all cases are fine.
+func (c *checker) dimension(name string, weight, good, all int, reason string) {
+	share := 1.0
+	if all > 0 {
+		share = float64(good) / float64(all)
+	} else if len(c.plan.Batches) == 0 {
+		share = 0
+	}
+	points := int(math.Round(float64(weight) * share))
+	c.report.Dimensions = append(c.report.Dimensions, Dimension{name, weight, points, fmt.Sprintf("%d of %d %s", good, all, reason)})
+}
+
+func (c *checker) dimensions() {
+	small, tasks := 0, 0
+	checked, named, sized, ordered, single, tested, creates := 0, 0, 0, 0, 0, 0, 0
+	position := map[string]int{}
+	for i, b := range c.plan.Batches {
+		position[b.Key] = i
+	}
+	for i := range c.plan.Batches {
+		b := &c.plan.Batches[i]
+		for _, t := range b.Tasks {
+			tasks++
+			if t.EndLine-t.Line <= 100 {
+				small++
+			}
+		}
+		if verifies(b) {
+			checked++
+		}
+		if namesFiles(b) {
+			named++
+		}
+		if n := len(b.Tasks); n >= 1 && n <= 5 {
+			sized++
+		}
+		if !slices.ContainsFunc(b.DependsOn, func(key string) bool { return position[key] > i }) {
+			ordered++
+		}
+		if len(outcomes(b.Title)) < 2 {
+			single++
+		}
+		if len(b.Files.Create)+len(b.Files.Modify) > 0 && TypeOf(*b) != TypeTestOnly {
+			creates++
+			if len(b.Files.Test) > 0 || strings.Contains(strings.ToLower(b.Text), "test") {
+				tested++
+			}
+		}
+	}
+	n := len(c.plan.Batches)
+	c.dimension("granularity", 20, small, tasks, "tasks take at most 100 lines")
+	c.dimension("verification", 20, checked, n, "batches say how to check their outcome")
+	c.dimension("files", 15, named, n, "batches name the files they touch")
+	c.dimension("batch-size", 10, sized, n, "batches hold one to five tasks")
+	c.dimension("order", 10, ordered, n, "batches depend on earlier ones only")
+	c.dimension("tests", 15, tested, creates, "batches that change code say how it is tested")
+	c.dimension("single-outcome", 10, single, n, "batch titles name one outcome")
+}
+
+// verifies reports whether the batch names a command, or at least what is to be seen in the end.
+func verifies(b *Batch) bool {
+	if len(b.Commands) > 0 || slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Kind == BlockTestscript }) {
+		return true
+	}
+	low := strings.ToLower(b.Text)
+	return containsAny(low, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest", "npm test", "cargo test")
+}
+
+func namesFiles(b *Batch) bool {
+	f := &b.Files
+	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) > 0 {
+		return true
+	}
+	for text := b.Text; ; {
+		_, span, after, ok := cutSpan(text)
+		if !ok {
+			return false
+		}
+		if looksLikePath(span) && strings.ContainsAny(span, "/.") {
+			return true
+		}
+		text = after
+	}
+}
+
+// outcomes splits a title at what joins two things to do.
+func outcomes(title string) []string {
+	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title), func(r rune) bool { return r == ';' })
+}
+
+// BatchType says what kind of work a batch is; the variants of sampling are chosen by it.
+type BatchType string
+
+// The types of batches.
+const (
+	TypeNewFile     BatchType = "new-file"
+	TypeRefactoring BatchType = "refactoring"
+	TypeWiring      BatchType = "integration-wiring"
+	TypeTestOnly    BatchType = "test-only"
+)
+
+// TypeOf classifies a batch by its title and its files.
+func TypeOf(b Batch) BatchType {
+	title := strings.ToLower(b.Title)
+	code, tests := 0, len(b.Files.Test)
+	for _, list := range [][]string{b.Files.Create, b.Files.Modify, b.Files.Delete} {
+		for _, path := range list {
+			if isTestPath(path) {
+				tests++
+			} else {
+				code++
+			}
+		}
+	}
+	switch {
+	case containsAny(title, "integration wiring", "wire", "wiring", "hook up", "end-to-end", "glue") && !strings.HasPrefix(title, "test"):
+		return TypeWiring
+	case code == 0 && (tests > 0 || containsAny(title, "test", "coverage", "verif")):
+		return TypeTestOnly
+	case strings.Contains(title, "integrat"):
+		return TypeWiring
+	case containsAny(title, "refactor", "rename", "extract", "clean up", "migrate", "simplify", "reorgani"):
+		return TypeRefactoring
+	case len(b.Files.Create) > 0 || len(b.Files.Modify)+len(b.Files.Delete) == 0:
+		return TypeNewFile
+	}
+	return TypeRefactoring
+}
+
+func isTestPath(path string) bool {
+	low := strings.ToLower(path)
+	base := low[strings.LastIndexByte(low, '/')+1:]
+	return containsAny(low, "tests/", "test/", "__tests__/", "spec/") || strings.HasPrefix(base, "test") ||
+		containsAny(base, "_test.", ".test.", ".spec.", "-test.", "test.")
+}
+
+// RuntimeHints names what a batch shares with the machine it runs on, and so with batches that run beside
+// it: a server, a fixed port, a database, services. They are hints, taken from words in its text.
+func RuntimeHints(b Batch) []string {
+	low := strings.ToLower(b.Title + "\n" + b.Text)
+	var hints []string
+	for _, h := range []struct {
+		name  string
+		words []string
+	}{
+		{"starts a server", []string{"starts server", "start server", "start the server", "runserver", "npm run dev", "npm start", "uvicorn ", "gunicorn "}},
+		{"uses a fixed port", []string{"localhost:", "127.0.0.1:", "0.0.0.0:", "--port ", "service port", "port="}},
+		{"changes a database", []string{"modifies db", "modify db", "modifies the database", "db migration", "database migration", "alembic",
+			"create table", "alter table", "drop table", "run migration", "migrate deploy", "schema migration"}},
+		{"controls services", []string{"docker compose", "docker-compose", "systemctl ", "kubectl ", "docker run"}},
+	} {
+		if containsAny(low, h.words...) {
+			hints = append(hints, h.name)
+		}
+	}
+	return hints
+}
+
+// ConcernBatched reports whether the plan is cut by concern: first everything is built, then everything is
+// tested. Such batches can be judged by nothing when they land, and don't run well side by side.
+func ConcernBatched(p *Plan) bool {
+	built, tests := 0, 0
+	for _, b := range p.Batches {
+		switch TypeOf(b) {
+		case TypeTestOnly:
+			tests++
+		case TypeWiring: // the last batch of a good plan, whatever it is cut by
+		default:
+			if tests > 0 || len(b.Files.Test) > 0 {
+				return false
+			}
+			built++
+		}
+	}
+	return built >= 2 && tests >= 1
+}

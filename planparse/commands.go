@@ -1,0 +1,204 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+)
+
+// runReader pairs "Run: `cmd`" (or "Run:" and a fence) with the "Expected: …" that follows it.
+type runReader struct {
+	*builder
+	waiting  bool     // "Run:" was read, its fence is to come
+	expect   bool     // "Expected:" was read, its fence is to come
+	command  *Command // the last command, to which an expectation belongs
+	noted    string   // what "Run (expect PASS):" expects of the fence below it
+	batch    int32
+	blockRun bool // the last command is a literal Run: block
+	fence    bool // the fence just read was the body of Run: or of Expected:
+}
+
+// mark reads one mark and returns nothing: the commands go to the batch.
+func (r *runReader) mark(m *mark, o owner) {
+	r.fence = false
+	r.blockRun = false
+	if m.kind == markHeading || m.kind == markBox || o.batch != r.batch {
+		r.waiting, r.expect, r.command, r.batch = false, false, nil, o.batch
+	}
+	if o.batch < 0 || m.kind == markHeading {
+		return
+	}
+	if m.kind == markFence {
+		r.readFence(m)
+		return
+	}
+	label, rest, ok := runLabel(m.text)
+	switch {
+	case !ok:
+		if len(m.text) > 0 && m.kind != markBreak {
+			r.waiting, r.expect = false, false
+		}
+	case label == "run":
+		r.readRun(m, rest)
+	case label == "verify":
+		if _, span, _, found := cutSpan(string(rest)); found && strings.Contains(span, " ") {
+			r.add(m.line, span)
+			r.expectIn(string(rest))
+			r.blockRun = false
+		}
+	case label == "expected":
+		r.waiting = false
+		r.expect = len(rest) == 0
+		if !r.expect {
+			r.setExpected(expectation(string(rest)))
+		}
+	}
+}
+
+// runLabel recognises the labels of commands: "Run:", "*Run (expect PASS):*", "**Expected:**", "Verify:".
+func runLabel(text []byte) (label string, rest []byte, ok bool) {
+	text = bytes.TrimLeft(text, "*_→> ")
+	if len(text) < 4 || !isLetter(text[0]) {
+		return "", nil, false
+	}
+	n := 0
+	for n < len(text) && isLetter(text[n]) {
+		n++
+	}
+	switch strings.ToLower(string(text[:n])) {
+	case "run", "command":
+		label = "run"
+	case "verify":
+		label = "verify"
+	case "expect", "expected":
+		label = "expected"
+	default:
+		return "", nil, false
+	}
+	colon := bytes.IndexByte(text, ':')
+	tick := bytes.IndexByte(text, '`')
+	if colon < 0 || colon > 48 || (tick >= 0 && tick < colon) {
+		if label == "run" && tick >= 0 && tick <= n+2 { // "Run `cmd`"
+			return label, text[tick:], true
+		}
+		return "", nil, false
+	}
+	if label == "run" && bytes.Contains(bytes.ToLower(text[n:colon]), []byte("expect")) {
+		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "), append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
+	}
+	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+}
+
+// expectNote takes PASS out of " (expect PASS)".
+func expectNote(note []byte) []byte {
+	_, after, _ := bytes.Cut(bytes.ToLower(note), []byte("expect"))
+	return bytes.Trim(bytes.TrimPrefix(after, []byte("ed")), " ():*")
+}
+
+func (r *runReader) readRun(m *mark, rest []byte) {
+	text := string(rest)
+	r.expect, r.waiting = false, false
+	_, span, after, found := cutSpan(text)
+	if !found {
+		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
+			r.waiting, r.command = true, nil
+			if ok {
+				r.noted = expectation(exp)
+			} else {
+				r.noted = ""
+			}
+		}
+		return
+	}
+	r.add(m.line, span)
+	for { // "Run: `a` and `b`"
+		between, next, tail, more := cutSpan(after)
+		if !more || strings.Trim(strings.NewReplacer("and", "", "then", "", "&&", "").Replace(between), " ,;+") != "" {
+			break
+		}
+		r.add(m.line, next)
+		after = tail
+	}
+	r.expectIn(after)
+	r.blockRun = true
+}
+
+// expectIn reads an expectation on the line of its command: "Run: `x` — Expected: FAIL".
+func (r *runReader) expectIn(text string) {
+	low := strings.ToLower(text)
+	if i := strings.Index(low, "expect"); i >= 0 {
+		tail := strings.TrimPrefix(strings.TrimPrefix(low[i:], "expected"), "expect")
+		r.setExpected(expectation(strings.TrimLeft(text[len(text)-len(tail):], ": *")))
+	}
+}
+
+func (r *runReader) readFence(m *mark) {
+	switch {
+	case r.waiting:
+		text := strings.TrimSpace(r.fenceText(m.fence))
+		if text != "" {
+			r.add(m.line, text)
+			if r.noted != "" {
+				r.setExpected(r.noted)
+			}
+			r.fence, r.blockRun = true, true
+		}
+	case r.expect:
+		r.setExpected(strings.TrimSpace(r.fenceText(m.fence)))
+		r.fence = true
+	}
+	r.waiting, r.expect, r.noted = false, false, ""
+}
+
+func (r *runReader) add(line int, run string) {
+	run = strings.TrimSpace(run)
+	if run == "" {
+		return
+	}
+	batch := &r.plan.Batches[r.batch]
+	batch.Commands = append(batch.Commands, Command{Run: run, Line: line})
+	r.command = &batch.Commands[len(batch.Commands)-1]
+}
+
+func (r *runReader) setExpected(text string) {
+	if r.command != nil && r.command.Expected == "" {
+		r.command.Expected = text
+	}
+}
+
+// expectation turns what people write into PASS, FAIL or a text to look for.
+func expectation(text string) string {
+	text = strings.TrimSpace(strings.Trim(strings.TrimSpace(text), "*"))
+	low := strings.ToLower(strings.TrimLeft(text, "`*\"'✓✅❌ "))
+	switch word := strings.Trim(firstWord(low), ".,;:!*`)"); word {
+	case "pass", "passes", "passed", "passing", "success", "succeeds", "green", "clean":
+		return "PASS"
+	case "fail", "fails", "failed", "failing", "failure", "red":
+		return "FAIL"
+	}
+	if _, span, _, ok := cutSpan(text); ok {
+		return strings.TrimSpace(span)
+	}
+	if i := strings.IndexByte(text, '"'); i >= 0 {
+		if j := strings.IndexByte(text[i+1:], '"'); j > 0 {
+			return text[i+1 : i+1+j]
+		}
+	}
+	switch {
+	case containsAny(low, "fail"):
+		if containsAny(low, "tests fail", "test fails", "should fail") {
+			return "FAIL"
+		}
+	case containsAny(low, "pass", "no errors", "no new errors", "no output", "no error", "exit 0", "exit code 0", "exits 0",
+		"successfully", "succeeds"):
+		return "PASS"
+	}
+	if strings.Count(text, " ") > 11 { // a description for people, not a text that will be printed
+		return ""
+	}
+	return text
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}

@@ -1,0 +1,310 @@
+package planparse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// want is a dependency as the plan words it.
+type want struct {
+	batch, line int
+	value       string
+	strict      bool
+}
+
+func (b *builder) wants(batch, line int, value string, strict bool) {
+	b.wanted = append(b.wanted, want{batch, line, value, strict})
+}
+
+// assignKeys names the batches, and reports numbers that are used twice.
+func (b *builder) assignKeys() {
+	used := map[string]bool{}
+	first, next := map[string]int{}, map[string]int{}
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		base := refSafe(batch.Number)
+		if base == "" {
+			base = slug(batch.Title)
+		}
+		key := base
+		for used[strings.ToLower(key)] {
+			next[base]++
+			key = fmt.Sprintf("%s-%d", base, next[base]+1)
+		}
+		used[strings.ToLower(key)] = true
+		batch.Key = key
+		if batch.Number == "" {
+			continue
+		}
+		at, twice := first[batch.Number]
+		switch {
+		case !twice:
+			first[batch.Number] = batch.StartLine
+		case b.plan.Format == FormatRunPlan:
+			b.report(SeverityError, batch.StartLine, "duplicate-batch", "batch %s was opened before, at line %d: give it a number of its own", batch.Number, at)
+		default:
+			b.warn(batch.StartLine, "duplicate-id", "number %s was used before, at line %d; this one is called %s", batch.Number, at, key)
+		}
+	}
+	b.duplicateTasks()
+}
+
+// duplicateTasks reports task numbers that occur twice in a batch. Numbers that start again in each batch
+// are common and fine.
+func (b *builder) duplicateTasks() {
+	for i := range b.plan.Batches {
+		seen := map[string]int{}
+		for _, t := range b.plan.Batches[i].Tasks {
+			if at, twice := seen[t.Number]; twice && t.Number != "" && at > 0 {
+				b.warn(t.Line, "duplicate-id", "task %s was numbered so before, at line %d", t.Number, at)
+				seen[t.Number] = -1 // once is enough
+			} else if !twice {
+				seen[t.Number] = t.Line
+			}
+		}
+	}
+}
+
+// refSafe makes a number fit for a part of a git ref: "3+4" becomes "3-4".
+func refSafe(number string) string {
+	var s strings.Builder
+	for _, c := range []byte(number) {
+		switch {
+		case isLetter(c), isDigit(c), c == '_', c == '.' && !strings.HasSuffix(s.String(), "."):
+			s.WriteByte(c)
+		case !strings.HasSuffix(s.String(), "-"):
+			s.WriteByte('-')
+		}
+	}
+	key := strings.Trim(s.String(), ".-")
+	if len(key) > 40 {
+		key = strings.Trim(key[:40], ".-")
+	}
+	if strings.HasSuffix(strings.ToLower(key), ".lock") {
+		key += "-" + "x"
+	}
+	return key
+}
+
+// slug names a batch without a number after its title.
+func slug(title string) string {
+	var s strings.Builder
+	for _, c := range []byte(strings.ToLower(title)) {
+		if isLetter(c) || isDigit(c) {
+			s.WriteByte(c)
+		} else if s.Len() > 0 && !strings.HasSuffix(s.String(), "-") {
+			s.WriteByte('-')
+		}
+		if s.Len() >= 24 {
+			break
+		}
+	}
+	if key := strings.Trim(s.String(), "-"); key != "" {
+		return key
+	}
+	return "part"
+}
+
+// resolveDependencies turns what the plan says into keys, and reports what it cannot find, and cycles.
+func (b *builder) resolveDependencies() {
+	r := b.refs()
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		if list := batch.DependsOn; len(list) > 0 { // todos carry theirs as a list
+			batch.DependsOn = nil
+			for _, v := range list {
+				b.depend(r, want{i, batch.StartLine, v, true}, v)
+			}
+		}
+	}
+	for _, w := range b.wanted {
+		items := splitList(w.value)
+		if !w.strict {
+			items = mentions(w.value)
+		}
+		if len(items) == 0 && !w.strict && !nothing(w.value) {
+			b.warn(w.line, "unread-dependency", "%q names no batch; no order is derived from it", w.value)
+		}
+		for _, item := range items {
+			if !nothing(item) {
+				b.depend(r, w, item)
+			}
+		}
+	}
+	b.findCycle()
+	h := b.plan.Header
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		if h.Critical && !b.said[saidKey{i, "critical"}] {
+			batch.Critical = true
+		}
+		if h.ParallelSafe && !b.said[saidKey{i, "parallel_safe"}] {
+			batch.ParallelSafe = true
+		}
+	}
+}
+
+// refs maps the names by which a batch can be called to the batch: key, number, and the numbers of tasks.
+func (b *builder) refs() map[string]int {
+	r := map[string]int{}
+	add := func(name string, i int) {
+		for _, n := range []string{strings.ToLower(name), strings.TrimLeft(strings.ToLower(name), "0")} {
+			if _, taken := r[n]; !taken && n != "" {
+				r[n] = i
+			}
+		}
+	}
+	for i := range b.plan.Batches {
+		add(b.plan.Batches[i].Key, i)
+	}
+	for i := range b.plan.Batches {
+		add(b.plan.Batches[i].Number, i)
+	}
+	for i := range b.plan.Batches {
+		for _, t := range b.plan.Batches[i].Tasks {
+			add("task:"+strings.ToLower(t.Number), i)
+		}
+	}
+	return r
+}
+
+func (b *builder) depend(r map[string]int, w want, item string) {
+	to, ok := lookUp(r, item)
+	batch := &b.plan.Batches[w.batch]
+	switch {
+	case !ok && w.strict:
+		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is no batch of this plan", batch.Key, item)
+	case !ok:
+		b.warn(w.line, "unread-dependency", "%q is no batch of this plan; no order is derived from it", item)
+	case to == w.batch && w.strict:
+		b.report(SeverityError, w.line, "dependency-cycle", "batch %s depends on itself", batch.Key)
+	case to != w.batch:
+		if key := b.plan.Batches[to].Key; !slices.Contains(batch.DependsOn, key) {
+			batch.DependsOn = append(batch.DependsOn, key)
+		}
+	}
+}
+
+// lookUp finds a batch by "batch-2", "2", "Task 3", "phase 1" or a key.
+func lookUp(r map[string]int, item string) (int, bool) {
+	name := strings.ToLower(strings.Trim(item, " \t*`\"'."))
+	if to, ok := r[name]; ok {
+		return to, true
+	}
+	n := 0
+	for n < len(name) && isLetter(name[n]) {
+		n++
+	}
+	id := strings.TrimLeft(name[n:], " -_#:")
+	kind := unitWord(name[:n])
+	if kind == unitTask {
+		if to, ok := r["task:"+id]; ok {
+			return to, true
+		}
+	}
+	if kind != unitNone {
+		if to, ok := r[id]; ok {
+			return to, true
+		}
+		if to, ok := r[strings.TrimLeft(id, "0")]; ok {
+			return to, true
+		}
+	}
+	to, ok := r["task:"+name]
+	return to, ok
+}
+
+// mentions finds "Task 1", "Batch 2", "Phase 3" and "T012" in prose.
+func mentions(text string) []string {
+	var out []string
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,;()", r) })
+	for i, w := range words {
+		w = strings.Trim(w, "*`.:")
+		if scanTNumber([]byte(w)) == len(w) && w != "" {
+			out = append(out, w)
+		}
+		kind := unitWord(strings.TrimSuffix(strings.ToLower(w), "s"))
+		if kind == unitNone || kind == unitStep {
+			continue
+		}
+		for _, next := range words[i+1:] { // "Tasks 1, 2 and 3"
+			next = strings.Trim(next, "*`.:")
+			if next == "and" || next == "&" || next == "+" {
+				continue
+			}
+			if next == "" || scanID([]byte(next)) != len(next) || !hasDigit([]byte(next)) && len(next) > 1 {
+				break
+			}
+			out = append(out, strings.TrimSuffix(strings.ToLower(w), "s")+" "+next)
+		}
+	}
+	return out
+}
+
+// nothing reports whether the value of depends_on says that there is no dependency.
+func nothing(value string) bool {
+	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_")), " ")
+	switch strings.Trim(word, ".,;:") {
+	case "", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~":
+		return true
+	}
+	return false
+}
+
+// findCycle reports the first dependency cycle.
+func (b *builder) findCycle() {
+	index := map[string]int{}
+	for i := range b.plan.Batches {
+		index[b.plan.Batches[i].Key] = i
+	}
+	// Batches without open dependencies are taken away until none is left; what stays is a cycle, or
+	// hangs on one.
+	open := make([]int, len(b.plan.Batches))
+	needed := make([][]int, len(open))
+	var free []int
+	for i := range b.plan.Batches {
+		open[i] = len(b.plan.Batches[i].DependsOn)
+		for _, key := range b.plan.Batches[i].DependsOn {
+			needed[index[key]] = append(needed[index[key]], i)
+		}
+		if open[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	for len(free) > 0 {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, j := range needed[i] {
+			if open[j]--; open[j] == 0 {
+				free = append(free, j)
+			}
+		}
+	}
+	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
+	if at < 0 {
+		return
+	}
+	var way []string
+	seen := map[int]bool{}
+	for !seen[at] { // follow open dependencies: sooner or later the walk is on the cycle
+		seen[at] = true
+		way = append(way, b.plan.Batches[at].Key)
+		for _, key := range b.plan.Batches[at].DependsOn {
+			if next := index[key]; open[next] > 0 {
+				at = next
+				break
+			}
+		}
+	}
+	start := slices.Index(way, b.plan.Batches[at].Key)
+	way = append(way[start:], b.plan.Batches[at].Key)
+	line := b.plan.Batches[at].StartLine
+	for _, w := range b.wanted {
+		if w.batch == at {
+			line = w.line
+			break
+		}
+	}
+	b.report(SeverityError, line, "dependency-cycle", "batches wait for each other: %s", strings.Join(way, " → "))
+}

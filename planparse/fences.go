@@ -1,0 +1,178 @@
+package planparse
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// A fence is a fenced code block, read tolerantly: inside it, a fence line with an info string opens a
+// fence of its own, and a bare one ends the innermost fence it fits. CommonMark knows no nesting, but
+// people write it: a ```markdown block that holds ```bash … ``` ends for CommonMark at the inner closer,
+// and the rest of the plan is turned inside out.
+type fence struct {
+	ast.FencedCodeBlock
+	open, closed int // offsets of the opening and of the closing line; closed is 0 without one
+	early        int // offset of the line at which CommonMark ends the block, 0 where the readings agree
+	last         int // offset of the last line read
+	info         []byte
+	indent       int
+	stack        []fenceLevel
+	strict       bool
+}
+
+type fenceLevel struct {
+	char   byte
+	length int
+}
+
+// fenceLine recognises a line of three or more backticks or tildes and returns what follows them.
+func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
+	if len(line) < 3 || (line[0] != '`' && line[0] != '~') {
+		return fenceLevel{}, nil, false
+	}
+	n := 1
+	for n < len(line) && line[n] == line[0] {
+		n++
+	}
+	info = bytes.TrimSpace(line[n:])
+	if n < 3 || (line[0] == '`' && bytes.IndexByte(info, '`') >= 0) {
+		return fenceLevel{}, nil, false
+	}
+	return fenceLevel{line[0], n}, info, true
+}
+
+// pop takes from the stack what a bare fence line ends. A fence of equal length is the one that is meant:
+// whoever opens with four backticks closes with four, whatever stands in between.
+func pop(stack []fenceLevel, level fenceLevel) []fenceLevel {
+	for i := len(stack) - 1; i >= 0; i-- {
+		if stack[i] == level {
+			return stack[:i]
+		}
+	}
+	if top := stack[len(stack)-1]; top.char == level.char && top.length <= level.length {
+		return stack[:len(stack)-1]
+	}
+	return stack
+}
+
+type fenceParser struct{ *blockReader }
+
+func (p *fenceParser) Trigger() []byte             { return []byte{'~', '`'} }
+func (p *fenceParser) CanInterruptParagraph() bool { return true }
+func (p *fenceParser) CanAcceptIndentedLine() bool { return false }
+
+func (p *fenceParser) Open(_ ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, segment := r.PeekLine()
+	pos := pc.BlockOffset()
+	if pos < 0 {
+		return nil, parser.NoChildren
+	}
+	level, info, ok := fenceLine(line[pos:])
+	if !ok {
+		return nil, parser.NoChildren
+	}
+	f := &fence{open: segment.Start, last: segment.Start, info: info, indent: pos, stack: []fenceLevel{level}}
+	f.strict = p.strictAll || p.strict[f.open]
+	p.blockReader.open = f
+	p.fences = append(p.fences, f)
+	return f, parser.NoChildren
+}
+
+func (p *fenceParser) Continue(node ast.Node, r text.Reader, _ parser.Context) parser.State {
+	f := node.(*fence)
+	line, segment := r.PeekLine()
+	width, pos := util.IndentWidth(line, r.LineOffset())
+	f.last = segment.Start
+	if pos < len(line) && (line[pos] == '`' || line[pos] == '~') && f.ends(line[pos:], width, segment.Start) {
+		f.closed = segment.Start
+		r.AdvanceToEOL()
+		return parser.Close
+	}
+	pos, padding := util.IndentPositionPadding(line, r.LineOffset(), segment.Padding, f.indent)
+	if pos < 0 {
+		pos = max(0, util.FirstNonSpacePosition(line)) - segment.Padding
+		padding = 0
+	}
+	seg := text.NewSegmentPadding(segment.Start+pos, segment.Stop, padding)
+	seg.ForceNewline = true
+	f.Lines().Append(seg)
+	r.AdvanceToEOL()
+	return parser.Continue | parser.NoChildren
+}
+
+// ends reports whether the line closes the block, and keeps track of the fences inside it.
+func (f *fence) ends(line []byte, width, offset int) bool {
+	level, info, ok := fenceLine(line)
+	if !ok {
+		return false
+	}
+	outer := f.stack[0]
+	commonMark := width < 4 && len(info) == 0 && level.char == outer.char && level.length >= outer.length
+	if f.strict {
+		return commonMark
+	}
+	switch {
+	case len(info) > 0:
+		f.stack = append(f.stack, level)
+	case len(f.stack) > 1 || commonMark:
+		f.stack = pop(f.stack, level)
+	}
+	if commonMark && len(f.stack) > 0 && f.early == 0 {
+		f.early = offset
+	}
+	return len(f.stack) == 0
+}
+
+func (p *fenceParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
+	if p.blockReader.open == node.(*fence) {
+		p.blockReader.open = nil
+	}
+}
+
+// listGuard keeps a list, or an item of it, open while a fence inside it is open. CommonMark ends them at
+// a line that is not indented enough, and with them the fence; people (and the bots that append trailers
+// to here-documents) forget to indent.
+type listGuard struct {
+	parser.BlockParser
+	reader *blockReader
+}
+
+func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) parser.State {
+	f := g.reader.open
+	if f == nil || f.strict {
+		return g.BlockParser.Continue(node, r, pc)
+	}
+	line, segment := r.PeekLine()
+	if util.IsBlank(line) {
+		return g.BlockParser.Continue(node, r, pc)
+	}
+	list := node
+	if node.Kind() == ast.KindListItem {
+		list = node.Parent()
+	}
+	need := list.LastChild().(*ast.ListItem).Offset
+	if width, pos := util.IndentWidth(line, r.LineOffset()); width < need {
+		if opensUnit(line[pos:]) {
+			return g.BlockParser.Continue(node, r, pc)
+		}
+		if f.early == 0 {
+			f.early = segment.Start
+		}
+		return parser.Continue | parser.HasChildren
+	}
+	return g.BlockParser.Continue(node, r, pc)
+}
+
+// opensUnit reports whether the line is the heading of a task or batch: a fence in a list item whose
+// closer was forgotten ends there at the latest.
+func opensUnit(line []byte) bool {
+	if !bytes.HasPrefix(line, []byte("##")) {
+		return false
+	}
+	u := parseUnit(bytes.TrimLeft(line, "# "))
+	return u.kind != unitNone && u.kind != unitStep && u.kind != unitNumbered && u.ok
+}

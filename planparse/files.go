@@ -1,0 +1,366 @@
+package planparse
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// filesReader reads "**Files:**" blocks: a label line, and below it "- Create: `path`" items.
+type filesReader struct {
+	*builder
+	open  bool // in a Files block
+	batch int32
+}
+
+// mark reads one mark. It returns the path that the line says to create, where it names exactly one: a
+// fence right below it is the content of that file.
+func (r *filesReader) mark(m *mark, o owner) (create string) {
+	switch m.kind {
+	case markHeading:
+		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")
+		return ""
+	case markFence, markBreak:
+		r.open = false
+		return ""
+	}
+	if o.batch != r.batch {
+		r.open, r.batch = false, o.batch
+	}
+	if bytes.IndexByte(m.text, ':') < 0 && !r.open && bytes.Index(m.text, []byte("：")) < 0 {
+		return ""
+	}
+	label, rest, ok := cutLabel(m.text)
+	if ok && (label == "files" || label == "file" || label == "files to change" || label == "files touched") {
+		r.open = label != "file"
+		return r.read(m, o, "", rest)
+	}
+	switch {
+	case ok && fileVerb(label) != "":
+		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
+			return r.read(m, o, label, rest)
+		}
+	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
+	case r.open && (m.kind == markItem || m.kind == markBox):
+		return r.read(m, o, "", m.text)
+	case m.kind == markText && m.parent < 0:
+		r.open = false
+	}
+	return ""
+}
+
+// read files the paths of one line. The label may stand inside: "Create `a`, modify `b`".
+func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create string) {
+	if o.batch < 0 {
+		return ""
+	}
+	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+	verb := fileVerb(label)
+	if verb == "move" {
+		f.move(string(rest))
+		f.remember(o)
+		return ""
+	}
+	if verb == "" {
+		verb = "modify"
+	}
+	f.list(verb, rest)
+	f.remember(o)
+	if verb == "create" && len(f.seen) == 1 {
+		return f.seen[0].path
+	}
+	return ""
+}
+
+// cutLabel takes "Label:" off a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
+func cutLabel(text []byte) (label string, rest []byte, ok bool) {
+	text = bytes.TrimLeft(text, "*_ ")
+	n := 0
+	for n < len(text) && n < 24 && (isLetter(text[n]) || text[n] == '/' || text[n] == ' ') {
+		n++
+	}
+	if n == 0 {
+		return "", nil, false
+	}
+	after, ok := cutColon(text[n:])
+	if !ok {
+		return "", nil, false
+	}
+	var lower [24]byte // labels are read on most lines of a plan
+	for i := range n {
+		lower[i] = text[i]
+		if c := text[i]; c >= 'A' && c <= 'Z' {
+			lower[i] |= 0x20
+		}
+	}
+	return string(bytes.TrimSpace(lower[:n])), bytes.TrimLeft(after, "*_ \t"), true
+}
+
+// fileVerb maps a label to what is to happen to its paths; "" is a label that changes no file.
+func fileVerb(label string) string {
+	switch label {
+	case "create", "creates", "new", "add", "new file", "new files":
+		return "create"
+	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
+		"add/modify", "modified", "rewrite", "replace":
+		return "modify"
+	case "test", "tests", "test file", "test files":
+		return "test"
+	case "delete", "remove", "deletes", "deleted":
+		return "delete"
+	case "move", "rename", "moves":
+		return "move"
+	}
+	return ""
+}
+
+// soleWord reports whether the text is a single path-like word, as in "Create: src/a.go".
+func soleWord(rest []byte) bool {
+	return len(rest) > 0 && bytes.IndexByte(rest, ' ') < 0 && looksLikePath(string(rest))
+}
+
+// filer adds paths to a batch.
+type filer struct {
+	*builder
+	batch *Batch
+	line  int
+	seen  []namedFile // what was added by this line
+}
+
+// remember notes which task names the files, and which of them are to be deleted.
+func (f *filer) remember(o owner) {
+	for _, n := range f.seen {
+		n.batch, n.task = int(o.batch), int(o.task)
+		f.named = append(f.named, n)
+	}
+}
+
+// list adds the paths of a line. Code spans are the paths where there are any; else it is a list of words.
+func (f *filer) list(verb string, rest []byte) {
+	text := string(rest)
+	if !strings.Contains(text, "`") {
+		for _, item := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' }) {
+			f.entry(verb, item)
+		}
+		return
+	}
+	verbNow := verb
+	for text != "" {
+		before, span, after, ok := cutSpan(text)
+		if !ok {
+			return
+		}
+		if v := lastVerb(before); v != "" {
+			verbNow = v
+		}
+		if depth := strings.Count(before, "(") - strings.Count(before, ")"); depth > 0 { // a note about the path before
+			_, after, ok = strings.Cut(after, ")")
+			if !ok {
+				return
+			}
+		} else if len(f.seen) > 0 && startsNote(before) && !strings.Contains(span, "/") {
+			return
+		} else {
+			v := verbNow
+			if isNew(after) {
+				v = "create"
+			}
+			f.add(v, span)
+		}
+		text = after
+	}
+}
+
+// cutSpan splits text at its first code span.
+func cutSpan(text string) (before, span, after string, ok bool) {
+	start := strings.IndexByte(text, '`')
+	if start < 0 {
+		return text, "", "", false
+	}
+	n := start
+	for n < len(text) && text[n] == '`' {
+		n++
+	}
+	ticks := text[start:n]
+	end := strings.Index(text[n:], ticks)
+	if end < 0 {
+		return text, "", "", false
+	}
+	return text[:start], text[n : n+end], text[n+end+len(ticks):], true
+}
+
+// lastVerb finds the label inside of a line: "`a`; Modify: ".
+func lastVerb(s string) string {
+	s = strings.TrimRight(s, " :*")
+	i := strings.LastIndexAny(s, " ,;*")
+	return fileVerb(strings.ToLower(s[i+1:]))
+}
+
+// startsNote reports whether the text between two code spans ends the list: " — calls ".
+func startsNote(between string) bool {
+	return containsAny(between, "—", "–", " - ", " -- ")
+}
+
+func isNew(after string) bool {
+	after = strings.ToLower(strings.TrimLeft(after, " *"))
+	return strings.HasPrefix(after, "(new") || strings.HasPrefix(after, "(create")
+}
+
+// entry adds one word of a list without code spans.
+func (f *filer) entry(verb, item string) {
+	item = strings.TrimSpace(strings.Trim(strings.TrimSpace(item), "*"))
+	name, note, _ := strings.Cut(item, " ")
+	if isNew(note) {
+		verb = "create"
+	}
+	if v := fileVerb(strings.ToLower(strings.TrimSuffix(name, ":"))); v != "" && v != "move" && note != "" {
+		f.entry(v, note)
+		return
+	}
+	f.add(verb, strings.Trim(name, "`"))
+}
+
+// add cleans a path and files it. What is no path ("none", a symbol) is left aside.
+func (f *filer) add(verb, raw string) {
+	raw = stripRange(raw)
+	if !looksLikePath(raw) {
+		return
+	}
+	p, ok := cleanPath(raw)
+	if !ok {
+		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; left out of the files of this batch", raw)
+		return
+	}
+	f.seen = append(f.seen, namedFile{line: f.line, verb: verb, path: p})
+	list := &f.batch.Files.Modify
+	switch verb {
+	case "create":
+		list = &f.batch.Files.Create
+	case "test":
+		list = &f.batch.Files.Test
+	case "delete":
+		list = &f.batch.Files.Delete
+	}
+	if !f.isListed(verb, p, *list) {
+		*list = append(*list, p)
+	}
+}
+
+// isListed keeps a path from being listed twice.
+func (f *filer) isListed(verb, p string, list []string) bool {
+	if len(list) < 32 { // as good as always: no map needed
+		return slices.Contains(list, p)
+	}
+	k := listedKey{f.batch.StartLine, verb, p}
+	if f.listed == nil {
+		f.builder.listed = map[listedKey]bool{}
+	}
+	if len(list) == 32 {
+		for _, old := range list {
+			f.listed[listedKey{f.batch.StartLine, verb, old}] = true
+		}
+	}
+	if f.listed[k] {
+		return true
+	}
+	f.listed[k] = true
+	return false
+}
+
+// move files "`a` → `b`" as a deletion and a creation.
+func (f *filer) move(text string) {
+	var paths []string
+	if strings.Contains(text, "`") {
+		for {
+			_, span, after, ok := cutSpan(text)
+			if !ok {
+				break
+			}
+			paths, text = append(paths, span), after
+		}
+	} else {
+		paths = strings.FieldsFunc(strings.NewReplacer("→", " ", "->", " ", " to ", " ").Replace(text), func(r rune) bool { return r == ' ' })
+	}
+	if len(paths) > 0 {
+		f.add("delete", paths[0])
+	}
+	if len(paths) > 1 {
+		f.add("create", paths[1])
+	}
+}
+
+// stripRange takes line ranges off a path: ":96-102", ":12,40", "#L12", "~L40", " (new)".
+func stripRange(p string) string {
+	p, _, _ = strings.Cut(strings.TrimSpace(p), " (")
+	for _, sep := range []string{":", "#L", "~L"} {
+		i := strings.LastIndex(p, sep)
+		if i <= 0 {
+			continue
+		}
+		tail := strings.Trim(p[i+len(sep):], "L")
+		if sep == ":" && tail != "" && strings.Trim(tail, "0123456789-,–~+L") != "" {
+			continue
+		}
+		p = stripRange(p[:i])
+	}
+	return strings.TrimRight(strings.TrimSpace(p), ":")
+}
+
+// looksLikePath tells a path from a symbol, a flag or a word of prose.
+func looksLikePath(p string) bool {
+	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(p, " \t\n()\"'|;&$=") && !strings.HasPrefix(p, "$HOME") {
+		return false
+	}
+	if strings.ContainsAny(p, `/\`) {
+		return p != "/" && !strings.Contains(p, "://")
+	}
+	switch p {
+	case "Makefile", "Dockerfile", "LICENSE", "README", "Procfile", "Gemfile", "Rakefile", "Justfile", "justfile", "Jenkinsfile", "Brewfile", "CODEOWNERS", "VERSION":
+		return true
+	}
+	dot := strings.LastIndexByte(p, '.')
+	if dot == 0 {
+		return len(p) > 1 // .gitignore
+	}
+	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/")
+}
+
+// cleanPath gives a path its one spelling, with slashes. ok is false where it leaves the workspace.
+func cleanPath(p string) (string, bool) {
+	p = strings.TrimSpace(p)
+	if !strings.Contains(p, "/") {
+		p = strings.ReplaceAll(p, `\`, "/")
+	} else if len(p) > 2 && p[1] == ':' && p[2] == '\\' {
+		return p, false
+	}
+	if p == "" || p[0] == '/' || p[0] == '~' || strings.HasPrefix(p, "$HOME") || strings.HasPrefix(p, "%") ||
+		(len(p) > 1 && p[1] == ':' && isLetter(p[0])) || strings.IndexByte(p, 0) >= 0 {
+		return p, false
+	}
+	if !strings.Contains(p, "./") && !strings.Contains(p, "//") && !strings.HasSuffix(p, ".") {
+		return p, true
+	}
+	depth := 0
+	var parts []string
+	for part := range strings.SplitSeq(p, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 {
+				return p, false
+			}
+			parts = parts[:len(parts)-1]
+		default:
+			depth++
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return p, false
+	}
+	out := strings.Join(parts, "/")
+	if strings.HasSuffix(p, "/") {
+		out += "/"
+	}
+	return out, true
+}

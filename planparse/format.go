@@ -1,0 +1,283 @@
+package planparse
+
+import "strings"
+
+// facts are what the choice of a format is made from.
+type facts struct {
+	batches, tasks, groups, spans, numbered []int // headings that open a unit, as indices of marks
+
+	top      int // boxes outside of other boxes
+	t        int // boxes with a T001 label
+	majors   int // boxes with a "1." label
+	subs     int // boxes with a "1.1" label
+	family   bool
+	numTasks int // numbered boxes below task headings
+	inTasks  int // boxes below task headings
+	markers  int // step markers below task headings
+}
+
+func (b *builder) facts() facts {
+	var f facts
+	task, major := 0, "" // level of the open task heading; number of the last major box
+	last := 0
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind == markHeading {
+			if m.level <= task {
+				task = 0
+			}
+			if m.unit.ok {
+				f.add(m.unit.kind, i)
+				if m.unit.kind == unitTask {
+					task = m.level
+				}
+			}
+		}
+		if task > 0 && m.step {
+			f.markers++
+		}
+		if m.kind != markBox {
+			continue
+		}
+		if b.outerBox(i) < 0 {
+			f.top++
+			if m.label.kind == labelNumber { // "1 Title" counts where it continues the count, "3 new tests" doesn't
+				if n := atoi(m.label.id); n == last+1 {
+					m.label.kind = labelMajor
+				} else {
+					*m.label = label{title: plain(m.text)}
+				}
+			}
+			if m.label.kind == labelMajor {
+				f.majors++
+				major = m.label.id
+				last = atoi(major)
+			}
+		}
+		switch m.label.kind {
+		case labelT:
+			f.t++
+		case labelSub:
+			f.subs++
+			f.family = f.family || (major != "" && strings.HasPrefix(m.label.id, major+"."))
+		}
+		if task > 0 {
+			f.inTasks++
+			if m.label.kind == labelMajor || m.label.kind == labelSub {
+				f.numTasks++
+			}
+		}
+	}
+	return f
+}
+
+func (f *facts) add(kind unitKind, i int) {
+	switch kind {
+	case unitBatch:
+		f.batches = append(f.batches, i)
+	case unitTask:
+		f.tasks = append(f.tasks, i)
+	case unitGroup:
+		f.groups = append(f.groups, i)
+	case unitSpan:
+		f.spans = append(f.spans, i)
+	case unitNumbered:
+		f.numbered = append(f.numbered, i)
+	}
+}
+
+// outerBox returns the index of the nearest box that the mark is nested in, -1 without one.
+func (b *builder) outerBox(i int) int {
+	for i = b.marks[i].parent; i >= 0; i = b.marks[i].parent {
+		if b.marks[i].kind == markBox {
+			return i
+		}
+	}
+	return -1
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, c := range []byte(s) {
+		if !isDigit(c) || n > 1e6 {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// build finds the format by its units, in the order of how unmistakable they are, and reads the plan by
+// its rules.
+func (b *builder) build() {
+	f := b.facts()
+	b.plan.Batches = make([]Batch, 0, max(len(f.batches), len(f.tasks), len(f.groups)))
+	switch {
+	case b.buildGSD(), b.buildTodos():
+		b.plan.Format = FormatGSD
+	case f.t >= 2 || (f.t == 1 && b.boxes <= 2):
+		b.plan.Format = FormatSpecKit
+		b.buildSections(f)
+	case len(f.batches) > 0 && !(len(f.tasks) == 0 && f.subs > 1 && b.numberedSections(f)):
+		b.plan.Format = FormatRunPlan
+		b.buildBatches(f)
+	case len(f.tasks) > 0:
+		b.plan.Format = FormatSuperpowers
+		if f.markers == 0 && f.numTasks*2 > f.inTasks {
+			b.plan.Format = FormatKiro
+		}
+		b.buildTasks(f)
+	case b.taskList(f):
+		b.plan.Format = FormatSuperpowers
+		b.buildTasks(f)
+	case f.majors > 0 && (f.family || !b.numberedSections(f)):
+		b.plan.Format = FormatKiro
+		b.buildSections(f)
+	case f.top > 0 && !b.onlyChecks(f):
+		b.plan.Format = FormatOpenSpec
+		b.buildSections(f)
+	case len(f.groups)+len(f.spans) > 0:
+		b.plan.Format = FormatPhases
+		b.buildSections(f)
+	default:
+		b.plan.Format = FormatNone
+	}
+}
+
+// taskList recognises "## Tasks" over "### 1. Title" headings and turns these into task headings.
+func (b *builder) taskList(f facts) bool {
+	if f.majors+f.subs > 0 || len(f.numbered) == 0 {
+		return false
+	}
+	parent, found := 0, false
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind != markHeading {
+			continue
+		}
+		if parent > 0 && m.level <= parent {
+			parent = 0
+		}
+		switch title := strings.ToLower(plain(m.text)); {
+		case parent > 0 && m.level == parent+1 && m.unit.kind == unitNumbered:
+			m.unit.kind, m.unit.word, found = unitTask, "task", true
+		case title == "tasks" || title == "implementation steps" || title == "implementation tasks" || title == "steps":
+			parent = m.level
+		}
+	}
+	return found
+}
+
+// numberedSections reports whether a box stands below a numbered heading.
+func (b *builder) numberedSections(f facts) bool {
+	if len(f.numbered) == 0 {
+		return false
+	}
+	level := 0
+	for i := range b.marks {
+		switch m := &b.marks[i]; {
+		case m.kind == markHeading && m.unit.kind == unitNumbered:
+			level = m.level
+		case m.kind == markHeading && m.level <= level:
+			level = 0
+		case m.kind == markBox && level > 0:
+			return true
+		}
+	}
+	return false
+}
+
+// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each stands below a
+// heading like "Success Criteria", or in no phase at all.
+func (b *builder) onlyChecks(f facts) bool {
+	if len(f.groups)+len(f.spans) == 0 || f.subs+f.majors > 1 {
+		return len(f.groups)+len(f.spans) == 0 && f.top == 0
+	}
+	kind := unitGroup
+	if len(f.groups) == 0 {
+		kind = unitSpan
+	}
+	phase, check := 0, 0
+	for i := range b.marks {
+		m := &b.marks[i]
+		switch {
+		case m.kind == markHeading && m.unit.ok && m.unit.kind == kind:
+			phase, check = m.level, 0
+		case m.kind == markHeading:
+			if m.level <= phase {
+				phase = 0
+			}
+			if m.level <= check {
+				check = 0
+			}
+			if check == 0 && (isChecklist(plain(m.text)) || isCheck(plain(m.text))) {
+				check = m.level
+			}
+		case m.kind == markBox && phase > 0 && check == 0:
+			return false
+		}
+	}
+	return true
+}
+
+// isChecklist reports whether a heading says that the boxes below it are no work.
+func isChecklist(title string) bool {
+	return containsAny(strings.ToLower(title), "checklist", "criteria", "definition of done", "post-completion",
+		"self-review", "sign-off", "signoff", "out of scope", "future work", "kpi", "next step", "dependencies")
+}
+
+// isCheck is wider: below a phase, these sections look back at its work.
+func isCheck(title string) bool {
+	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics",
+		"gate", "summary")
+}
+
+func containsAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// startBatch opens a batch at a line and ends the one before it there.
+func (b *builder) startBatch(batch Batch) int {
+	b.endBatch(batch.StartLine - 1)
+	batch.EndLine = len(b.lines)
+	b.plan.Batches = append(b.plan.Batches, batch)
+	return len(b.plan.Batches) - 1
+}
+
+// endBatch ends the last batch, unless it has ended before.
+func (b *builder) endBatch(line int) {
+	if n := len(b.plan.Batches); n > 0 {
+		last := &b.plan.Batches[n-1]
+		if last.EndLine == len(b.lines) || last.EndLine > line {
+			last.EndLine = max(last.StartLine, min(last.EndLine, line))
+		}
+		b.endTasks(n-1, line)
+	}
+}
+
+func (b *builder) endTasks(batch, line int) {
+	tasks := b.plan.Batches[batch].Tasks
+	for i := len(tasks) - 1; i >= 0 && tasks[i].EndLine > line; i-- {
+		tasks[i].EndLine = max(tasks[i].Line, line)
+	}
+}
+
+// startTask appends a task to a batch.
+func (b *builder) startTask(batch int, t Task) int {
+	t.EndLine = len(b.lines)
+	tasks := &b.plan.Batches[batch].Tasks
+	*tasks = append(*tasks, t)
+	return len(*tasks) - 1
+}
+
+// startGroup appends the heading as a group.
+func (b *builder) startGroup(m *mark) string {
+	g := Group{Kind: m.unit.word, Number: m.unit.id, Title: m.unit.title, StartLine: m.line}
+	b.plan.Groups = append(b.plan.Groups, g)
+	return g.Number
+}

@@ -1,0 +1,212 @@
+package planparse
+
+// buildBatches reads a run-plan: "## Batch N: Title" over "### Task M: Title". The level of batches is the
+// shallowest that has any; deeper ones are parts of a batch.
+func (b *builder) buildBatches(f facts) {
+	level := 7
+	for _, i := range f.batches {
+		level = min(level, b.marks[i].level)
+	}
+	batch, own := -1, false // own: the batch is a task that stands in no batch
+	var tasks taskStack
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind == markHeading {
+			isTask := m.unit.ok && m.unit.kind == unitTask && i != b.title
+			tasks.close(b, m.level, m.line)
+			switch {
+			case m.unit.ok && m.unit.kind == unitBatch && m.level == level:
+				group := b.startGroup(m)
+				batch, own = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line}), false
+				tasks = taskStack{}
+			case m.unit.ok && m.unit.kind == unitBatch && m.level > level:
+				b.warn(m.line, "nested-batch", "%q stands deeper than the other batches and is read as part of batch %s", m.text, b.numberOf(batch))
+			case batch >= 0 && (m.level < level || (m.level == level && !isTask) || (own && len(tasks.open) == 0 && m.level <= level)):
+				b.endBatch(m.line - 1)
+				batch = -1
+			}
+			if isTask && (batch < 0 || own && len(tasks.open) == 0) {
+				b.warn(m.line, "task-outside-batch", "task %s stands in no batch; it is run as a batch of its own", m.unit.id)
+				batch, own = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line}), true
+			}
+			if isTask {
+				tasks.push(b, batch, m)
+			}
+		}
+		b.owner[i] = owner{batch: int32(batch), task: int32(tasks.top())}
+	}
+}
+
+func (b *builder) numberOf(batch int) string {
+	if batch < 0 {
+		return "(none)"
+	}
+	return b.plan.Batches[batch].Number
+}
+
+// taskStack holds the open tasks: "### Task 10a" below "## Task 10" is a task in a task.
+type taskStack struct {
+	batch int
+	open  []openTask
+}
+
+type openTask struct{ index, level int }
+
+func (s *taskStack) top() int {
+	if len(s.open) == 0 {
+		return -1
+	}
+	return s.open[len(s.open)-1].index
+}
+
+// close ends the tasks that a heading of the level ends: those of the same level and deeper ones.
+func (s *taskStack) close(b *builder, level, line int) {
+	for len(s.open) > 0 && s.open[len(s.open)-1].level >= level {
+		t := &b.plan.Batches[s.batch].Tasks[s.top()]
+		t.EndLine = min(t.EndLine, line-1)
+		s.open = s.open[:len(s.open)-1]
+	}
+}
+
+func (s *taskStack) push(b *builder, batch int, m *mark) {
+	t := Task{Number: m.unit.id, Title: m.unit.title, Line: m.line, Done: b.ticked(m)}
+	if s.top() >= 0 {
+		t.Parent = b.plan.Batches[batch].Tasks[s.top()].Number
+	}
+	if t.Number == "" {
+		b.warn(m.line, "unnumbered-task", "the task %q has no number", t.Title)
+	}
+	s.batch = batch
+	s.open = append(s.open, openTask{b.startTask(batch, t), m.level})
+}
+
+// ticked reports whether a heading carries a ticked box: "### [x] Task 1: Title".
+func (b *builder) ticked(m *mark) bool {
+	state, _, ok := cutBox(m.text)
+	return ok && done(state)
+}
+
+// buildTasks reads superpowers and ralphex plans: each "### Task N: Title" is a batch. Phases, chunks,
+// waves, tracks and checkpoints that hold tasks are groups.
+func (b *builder) buildTasks(f facts) {
+	kind := unitGroup
+	if len(f.groups) == 0 {
+		kind = unitSpan
+	}
+	load := b.groupLoads(kind)
+	group, groupLevel := -1, 0 // index of the mark of the open group
+	counted := map[int]bool{}
+	batch := -1
+	var tasks taskStack
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind == markHeading {
+			isTask := m.unit.ok && m.unit.kind == unitTask && i != b.title
+			tasks.close(b, m.level, m.line)
+			isGroup := m.unit.ok && m.unit.kind == kind && len(tasks.open) == 0
+			if batch >= 0 && len(tasks.open) == 0 {
+				b.endBatch(m.line - 1)
+				batch = -1
+			}
+			switch {
+			case isGroup:
+				group, groupLevel = i, m.level
+				if l := load[i]; l.tasks == 0 && l.steps > 0 {
+					b.warn(m.line, "steps-without-task", "%s %s holds steps but no task; it is run as a batch of its own", m.unit.word, m.unit.id)
+					batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line})
+				}
+			case !isTask && group >= 0 && m.level <= groupLevel:
+				group = -1
+			case isTask && len(tasks.open) == 0:
+				number := ""
+				if group >= 0 {
+					g := &b.marks[group]
+					if number = g.unit.id; !counted[group] {
+						counted[group] = true
+						b.startGroup(g)
+					}
+				}
+				batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: number, StartLine: m.line,
+					ParallelSafe: group >= 0 && saysParallel(b.marks[group].text)})
+				tasks = taskStack{}
+			}
+			if isTask {
+				tasks.push(b, batch, m)
+			}
+		} else if batch >= 0 && len(tasks.open) == 0 && b.plan.Batches[batch].Tasks == nil && group < 0 {
+			b.endBatch(m.line - 1)
+			batch = -1
+		}
+		b.owner[i] = owner{batch: int32(batch), task: int32(tasks.top())}
+	}
+	if b.plan.Format == FormatKiro {
+		b.groupPerTask()
+	}
+}
+
+// groupPerTask makes each task heading over flat numbered items a group, as the hybrids of Kiro mean it.
+func (b *builder) groupPerTask() {
+	b.plan.Groups = nil
+	held := map[int32]bool{}
+	for i := range b.marks {
+		if b.marks[i].kind == markBox && b.owner[i].batch >= 0 {
+			held[b.owner[i].batch] = true
+		}
+	}
+	for i := range b.plan.Batches {
+		if batch := &b.plan.Batches[i]; held[int32(i)] {
+			batch.Group = batch.Number
+			b.plan.Groups = append(b.plan.Groups, Group{"task", batch.Number, batch.Title, batch.StartLine})
+		}
+	}
+}
+
+// saysParallel recognises "Wave 1 (parallel)".
+func saysParallel(text []byte) bool {
+	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
+}
+
+// groupLoad counts what stands in a group: a group with steps and no task is work all the same.
+type groupLoad struct{ tasks, steps int }
+
+func (b *builder) groupLoads(kind unitKind) map[int]groupLoad {
+	loads := map[int]groupLoad{}
+	group, groupLevel, taskLevel, check := -1, 0, 7, 0
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind != markHeading {
+			if group >= 0 && taskLevel == 7 && check == 0 && (m.kind == markBox || m.step) {
+				l := loads[group]
+				l.steps++
+				loads[group] = l
+			}
+			continue
+		}
+		if m.level <= taskLevel {
+			taskLevel = 7
+		}
+		if m.level <= check {
+			check = 0
+		}
+		switch {
+		case m.unit.ok && m.unit.kind == kind && taskLevel == 7:
+			group, groupLevel, check = i, m.level, 0
+		case m.unit.ok && m.unit.kind == unitTask:
+			if group >= 0 {
+				l := loads[group]
+				l.tasks++
+				loads[group] = l
+			}
+			taskLevel = min(taskLevel, m.level)
+		case group >= 0 && m.level <= groupLevel:
+			group = -1
+		case check == 0 && (isChecklist(plain(m.text)) || isCheck(plain(m.text))):
+			check = m.level
+		case group >= 0 && m.unit.kind == unitStep && check == 0:
+			l := loads[group]
+			l.steps++
+			loads[group] = l
+		}
+	}
+	return loads
+}

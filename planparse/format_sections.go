@@ -1,0 +1,200 @@
+package planparse
+
+// buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
+// phases. What a section and a task is differs; the walk is the same.
+func (b *builder) buildSections(f facts) {
+	s := &sections{builder: b, batch: -1, task: -1, current: -1}
+	s.choose(f)
+	s.load()
+	for i := range b.marks {
+		m := &b.marks[i]
+		if at := s.of[i]; at != s.current {
+			s.enter(at)
+		}
+		if m.kind == markHeading && m.level <= 6 && s.taskEnds(i) {
+			s.endTask(m.line)
+		}
+		if m.kind == markBox {
+			s.box(i)
+			continue
+		}
+		b.owner[i] = owner{batch: int32(s.batch), task: int32(s.task)}
+	}
+}
+
+type sections struct {
+	*builder
+	kinds   map[unitKind]bool // headings that open a section
+	always  bool              // sections count even where they hold no box
+	of      []int             // section of each mark: index of its heading, -1 for none
+	holds   map[int]bool      // sections that hold a box outside of other boxes
+	current int               // section the walk is in
+	batch   int
+	task    int
+}
+
+// choose says which headings open a section.
+func (s *sections) choose(f facts) {
+	s.kinds = map[unitKind]bool{unitGroup: true}
+	switch {
+	case s.plan.Format == FormatSpecKit, s.plan.Format == FormatPhases:
+		s.always = true
+	default:
+		s.kinds[unitNumbered], s.kinds[unitBatch], s.kinds[unitTask] = true, true, true
+	}
+	if len(f.groups) == 0 {
+		s.kinds[unitSpan] = true
+	}
+}
+
+// opens reports whether the heading opens a section.
+func (s *sections) opens(i int) bool {
+	m := &s.marks[i]
+	return m.kind == markHeading && m.unit.ok && s.kinds[m.unit.kind] && i != s.title &&
+		(s.holds == nil || s.holds[i] || s.keeps(m))
+}
+
+// keeps reports whether a section counts without a box: a phase does where phases are the unit.
+func (s *sections) keeps(m *mark) bool {
+	return s.always || (s.plan.Format == FormatOpenSpec && m.unit.kind == unitGroup)
+}
+
+// load finds the section of each mark. The first round learns which headings hold boxes, the second one
+// leaves the others aside, so that "#### 1. Component" in a phase doesn't cut the phase in two.
+func (s *sections) load() {
+	s.assign()
+	holds := map[int]bool{}
+	for i := range s.marks {
+		if s.marks[i].kind == markBox && s.outerBox(i) < 0 {
+			holds[s.of[i]] = true
+		}
+	}
+	s.holds = holds
+	s.assign()
+}
+
+func (s *sections) assign() {
+	s.of = make([]int, len(s.marks))
+	var stack []int // open sections, innermost last
+	for i := range s.marks {
+		m := &s.marks[i]
+		if m.kind == markHeading {
+			for len(stack) > 0 && s.marks[stack[len(stack)-1]].level >= m.level {
+				stack = stack[:len(stack)-1]
+			}
+			if s.opens(i) || (len(stack) == 0 && i != s.title) {
+				stack = append(stack, i)
+			}
+		}
+		s.of[i] = -1
+		if len(stack) > 0 {
+			s.of[i] = stack[len(stack)-1]
+		}
+	}
+}
+
+// enter makes a section the current one and opens its group and batch.
+func (s *sections) enter(at int) {
+	s.current, s.task = at, -1
+	if at < 0 {
+		s.batch = -1
+		return
+	}
+	m := &s.marks[at]
+	s.endBatch(m.line - 1)
+	s.batch = -1
+	if !s.opens(at) {
+		if s.holds[at] && s.plan.Format == FormatOpenSpec {
+			s.batch = s.startBatch(Batch{Title: plain(m.text), StartLine: m.line})
+			if s.unnumbered(m) {
+				s.report(SeverityInfo, m.line, "unnumbered-section", "%q has no number; its boxes are read as tasks", m.text)
+			}
+		}
+		return
+	}
+	group := s.startGroup(m)
+	if s.plan.Format != FormatKiro {
+		s.batch = s.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line,
+			ParallelSafe: saysParallel(m.text)})
+	}
+}
+
+// unnumbered reports whether it is odd that the section has no number: others have one.
+func (s *sections) unnumbered(m *mark) bool { return len(s.plan.Groups) > 0 && m.unit.id == "" }
+
+// taskEnds reports whether the heading ends the open task. Sub-headings in a section do: their boxes are
+// not below the task's.
+func (s *sections) taskEnds(int) bool { return s.task >= 0 }
+
+func (s *sections) endTask(line int) {
+	if s.plan.Format == FormatKiro {
+		s.endBatch(line - 1)
+		s.batch = -1
+	} else if s.batch >= 0 {
+		s.endTasks(s.batch, line-1)
+	}
+	s.task = -1
+}
+
+// box decides what a checkbox is by the rules of the format: a task, a step of the open task, or nobody's.
+func (s *sections) box(i int) {
+	m := &s.marks[i]
+	outer := s.outerBox(i)
+	isTask := false
+	switch s.plan.Format {
+	case FormatSpecKit:
+		isTask = m.label.kind == labelT
+	case FormatKiro:
+		isTask = outer < 0 && m.label.kind == labelMajor
+	case FormatOpenSpec:
+		isTask = outer < 0
+	}
+	if isTask {
+		s.startBoxTask(i, outer)
+		return
+	}
+	o := owner{batch: int32(s.batch), task: int32(s.task)}
+	switch {
+	case s.plan.Format == FormatPhases, outer >= 0 && s.owner[outer].task < 0:
+		o.task = -1
+	case outer < 0 && s.plan.Format != FormatKiro:
+		o.task = -1
+		s.task = -1
+	case outer < 0 && m.label.kind == labelSub && o.task >= 0:
+		s.checkFamily(m, o)
+	}
+	s.owner[i] = o
+}
+
+// checkFamily warns of a sub-item whose number doesn't belong to the item it stands below.
+func (s *sections) checkFamily(m *mark, o owner) {
+	t := s.plan.Batches[o.batch].Tasks[o.task]
+	if n := len(t.Number); len(m.label.id) <= n || m.label.id[:n] != t.Number || m.label.id[n] != '.' {
+		s.warn(m.line, "stray-sub-item", "item %s stands below item %s; it is read as one of its steps", m.label.id, t.Number)
+	}
+}
+
+func (s *sections) startBoxTask(i, outer int) {
+	m := &s.marks[i]
+	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line, Box: true}
+	group := ""
+	if s.current >= 0 && s.opens(s.current) {
+		group = s.marks[s.current].unit.id
+	}
+	switch {
+	case s.plan.Format == FormatKiro:
+		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line, ParallelSafe: t.Parallel})
+	case s.batch < 0 && s.current < 0: // boxes that stand below no heading
+		s.batch = s.startBatch(Batch{Title: s.plan.Title, StartLine: m.line})
+	case s.batch < 0: // a T-item in a section that is no phase
+		h := &s.marks[s.current]
+		s.batch = s.startBatch(Batch{Title: plain(h.text), StartLine: h.line})
+	}
+	if outer >= 0 && s.owner[outer].task >= 0 && int(s.owner[outer].batch) == s.batch {
+		t.Parent = s.plan.Batches[s.batch].Tasks[s.owner[outer].task].Number
+	} else {
+		s.endTasks(s.batch, m.line-1)
+	}
+	s.task = s.startTask(s.batch, t)
+	s.owner[i] = owner{batch: int32(s.batch), task: int32(s.task), self: true}
+}

@@ -1,0 +1,271 @@
+package planparse
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// buildGSD reads plans whose tasks are <task> elements. Their blank lines, indentation and fences break
+// HTML blocks apart, so the tags are matched line by line, outside of fences of any indentation.
+func (b *builder) buildGSD() bool {
+	if !bytes.Contains(b.src, []byte("<task")) {
+		return false
+	}
+	tags := b.taskTags()
+	if len(tags) == 0 {
+		return false
+	}
+	wave := b.wave()
+	for i, t := range tags {
+		number, title := t.attr("id"), ""
+		if name := b.element(t, "name"); name != "" {
+			title = name
+			if l := parseLabel([]byte(name)); l.id != "" {
+				title = l.title
+				if number == "" {
+					number = l.id
+				}
+			}
+		}
+		if number == "" {
+			number = fmt.Sprint(i + 1)
+		}
+		if title == "" {
+			title = b.firstWords(t)
+		}
+		batch := b.startBatch(Batch{Number: number, Title: title, Group: wave, StartLine: t.first})
+		b.startTask(batch, Task{Number: number, Title: title, Line: t.first})
+		b.endBatch(t.last)
+		files := filer{builder: b, batch: &b.plan.Batches[batch], line: t.first}
+		for _, f := range strings.Split(b.element(t, "files"), ",") {
+			files.entry("modify", f)
+		}
+		b.gsdCommands(t, &b.plan.Batches[batch])
+		if kind := t.attr("type"); strings.HasPrefix(kind, "checkpoint") {
+			b.report(SeverityInfo, t.first, "checkpoint", "task %s is a checkpoint (%s): a human decides there", number, kind)
+		}
+	}
+	b.ownByLines()
+	return true
+}
+
+// tag is a <task> element: its lines and the text of its start tag.
+type tag struct {
+	first, last int
+	start       string
+}
+
+func (t tag) attr(name string) string {
+	_, rest, ok := strings.Cut(t.start, " "+name+"=")
+	if !ok || rest == "" || (rest[0] != '"' && rest[0] != '\'') {
+		return ""
+	}
+	value, _, _ := strings.Cut(rest[1:], rest[:1])
+	return strings.TrimSpace(value)
+}
+
+// taskTags finds the <task> elements outside of fences. A fence that never ends is no fence.
+func (b *builder) taskTags() []tag {
+	if tags, ok := b.scanTags(true); ok {
+		return tags
+	}
+	tags, _ := b.scanTags(false)
+	return tags
+}
+
+func (b *builder) scanTags(fences bool) (tags []tag, ok bool) {
+	var stack []fenceLevel
+	open, comment := false, false
+	for n := b.lineOf(min(b.front.end, len(b.src)-1)); n <= len(b.lines); n++ {
+		line := bytes.TrimSpace(b.lineText(n))
+		if len(line) == 0 {
+			continue
+		}
+		if level, info, isFence := fenceLine(line); isFence && fences {
+			switch {
+			case len(info) > 0 || len(stack) == 0:
+				stack = append(stack, level)
+			default:
+				stack = pop(stack, level)
+			}
+			continue
+		}
+		if len(stack) > 0 {
+			continue
+		}
+		if comment || bytes.HasPrefix(line, []byte("<!--")) {
+			comment = !bytes.Contains(line, []byte("-->"))
+			continue
+		}
+		if isTag(line, "<task") {
+			if open {
+				tags[len(tags)-1].last = n - 1
+				b.warn(tags[len(tags)-1].first, "unclosed-task", "the <task> element is not closed before the next one")
+			}
+			tags, open = append(tags, tag{first: n, last: len(b.lines), start: string(line)}), true
+		}
+		if open && (bytes.HasSuffix(line, []byte("</task>")) || bytes.HasPrefix(line, []byte("</task"))) {
+			tags[len(tags)-1].last, open = n, false
+		}
+	}
+	return tags, len(stack) == 0
+}
+
+// isTag reports whether the line starts with the tag itself, not with a longer name (<tasks>).
+func isTag(line []byte, name string) bool {
+	return len(line) > len(name) && bytes.HasPrefix(line, []byte(name)) && bytes.IndexByte([]byte(" >\t"), line[len(name)]) >= 0
+}
+
+// element returns the text of the first child element with the name.
+func (b *builder) element(t tag, name string) string {
+	text := string(b.between(t.first, t.last))
+	_, rest, ok := strings.Cut(text, "<"+name+">")
+	if !ok {
+		return ""
+	}
+	value, _, ok := strings.Cut(rest, "</"+name+">")
+	if !ok {
+		value, _, _ = strings.Cut(rest, "\n")
+	}
+	return strings.TrimSpace(value)
+}
+
+// firstWords makes a title of the first line of the action.
+func (b *builder) firstWords(t tag) string {
+	line, _, _ := strings.Cut(b.element(t, "action"), "\n")
+	if sentence, _, ok := strings.Cut(line, ". "); ok {
+		line = sentence
+	}
+	if len(line) > 80 {
+		line = strings.ToValidUTF8(line[:80], "") + "…"
+	}
+	return strings.TrimSuffix(strings.TrimSpace(line), ".")
+}
+
+// gsdCommands collects what <automated> elements run.
+func (b *builder) gsdCommands(t tag, batch *Batch) {
+	rest := string(b.between(t.first, t.last))
+	line := t.first
+	for {
+		before, after, ok := strings.Cut(rest, "<automated>")
+		if !ok {
+			return
+		}
+		line += strings.Count(before, "\n")
+		run, tail, ok := strings.Cut(after, "</automated>")
+		if !ok {
+			return
+		}
+		batch.Commands = append(batch.Commands, Command{Run: strings.TrimSpace(run), Expected: "PASS", Line: line})
+		line += strings.Count(run, "\n")
+		rest = tail
+	}
+}
+
+// wave makes a group of the wave or phase that the front matter names.
+func (b *builder) wave() string {
+	group := Group{StartLine: 1}
+	b.front.each(func(line int, key, value string) {
+		if key == "wave" && value != "" {
+			group = Group{Kind: "wave", Number: value, StartLine: line}
+		}
+	})
+	if group.Kind != "" {
+		b.plan.Groups = append(b.plan.Groups, group)
+	}
+	return group.Number
+}
+
+// ownByLines gives each mark to the batch (and its only task) in whose lines it stands.
+func (b *builder) ownByLines() {
+	at := 0
+	for i := range b.marks {
+		line := b.marks[i].line
+		for at < len(b.plan.Batches) && b.plan.Batches[at].EndLine < line {
+			at++
+		}
+		if at < len(b.plan.Batches) && b.plan.Batches[at].StartLine <= line {
+			b.owner[i] = owner{batch: int32(at), task: 0}
+		}
+	}
+}
+
+// todo is a task in the front matter of a Cursor plan.
+type todo struct {
+	ID           string   `yaml:"id"`
+	Content      string   `yaml:"content"`
+	Title        string   `yaml:"title"`
+	Status       string   `yaml:"status"`
+	Dependencies []string `yaml:"dependencies"`
+}
+
+// buildTodos reads plans whose tasks are a "todos:" list in the front matter; the body is prose.
+func (b *builder) buildTodos() bool {
+	if !bytes.Contains(b.front.text, []byte("todos:")) {
+		return false
+	}
+	var head struct {
+		Name  string `yaml:"name"`
+		Todos []todo `yaml:"todos"`
+	}
+	if err := yaml.Unmarshal(b.front.text, &head); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		b.warn(1, "front-matter", "the front matter is not valid YAML, its todos are not read: %s", first)
+		return false
+	}
+	if len(head.Todos) == 0 {
+		return false
+	}
+	if b.title < 0 && head.Name != "" {
+		b.plan.Title = head.Name
+	}
+	starts := b.todoLines(len(head.Todos))
+	for i, t := range head.Todos {
+		number, title := t.ID, firstOf(t.Content, t.Title, t.ID)
+		if number == "" {
+			number = fmt.Sprint(i + 1)
+		}
+		batch := b.startBatch(Batch{Number: number, Title: title, DependsOn: t.Dependencies, StartLine: starts[i]})
+		finished := t.Status == "completed" || t.Status == "done"
+		b.startTask(batch, Task{Number: number, Title: title, Done: finished, Line: starts[i]})
+	}
+	b.endBatch(b.lineOf(b.front.end-1) - 1)
+	return true
+}
+
+// todoLines finds the line of each item of the todos list.
+func (b *builder) todoLines(n int) []int {
+	var starts []int
+	inside, indent := false, -1
+	line := b.front.line
+	for text := range bytes.Lines(b.front.text) {
+		trimmed := bytes.TrimLeft(text, " ")
+		width := len(text) - len(trimmed)
+		switch {
+		case bytes.HasPrefix(text, []byte("todos:")):
+			inside = true
+		case inside && bytes.HasPrefix(trimmed, []byte("-")) && (indent < 0 || width == indent):
+			indent = width
+			starts = append(starts, line)
+		case inside && width == 0 && len(bytes.TrimSpace(text)) > 0:
+			inside = false
+		}
+		line++
+	}
+	for len(starts) < n {
+		starts = append(starts, b.front.line)
+	}
+	return starts
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}

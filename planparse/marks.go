@@ -1,0 +1,200 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// A mark is one thing the grammar of plans looks at: a heading, a list item, a checkbox, a line of text or
+// a fence, in document order. All formats are rules on top of this one stream.
+type mark struct {
+	kind   markKind
+	line   int
+	end    int    // last line; for a fence the line of its closer
+	level  int    // of a heading
+	parent int    // index of the list item this mark stands in, -1 outside of lists
+	text   []byte // text of the line, behind "#", list marker and box
+	state  byte   // of a box
+	step   bool   // it is a step marker: "### Step 1" or "**Step 1"
+	unit   *unit  // of a heading; empty for all else, never nil
+	label  *label // of a box; empty for all else, never nil
+	fence  *fence
+}
+
+type markKind uint8
+
+const (
+	markHeading markKind = iota
+	markBox
+	markItem
+	markText
+	markFence
+	markBreak // "---"
+)
+
+// outline turns the block tree into marks.
+type outline struct {
+	src   []byte
+	lines []int // offset of each line
+	line  int   // cursor: marks come in document order, so looking up a line costs nothing
+	marks []mark
+	boxes int
+	heads []int // the headings among the marks
+
+	oddBox  int   // line of the first box behind another marker than "-"
+	hidden  []int // lines that look like work, but stand in indented code
+	noUnit  unit
+	noLabel label
+}
+
+func lineOffsets(src []byte) []int {
+	lines := make([]int, 1, 16+len(src)/32)
+	for i := 0; ; {
+		n := bytes.IndexByte(src[i:], '\n')
+		if n < 0 {
+			return lines
+		}
+		i += n + 1
+		if i < len(src) {
+			lines = append(lines, i)
+		}
+	}
+}
+
+// lineOf returns the 1-based line that holds the offset.
+func (o *outline) lineOf(offset int) int {
+	for o.line > 0 && o.lines[o.line] > offset {
+		o.line--
+	}
+	for o.line+1 < len(o.lines) && o.lines[o.line+1] <= offset {
+		o.line++
+	}
+	return o.line + 1
+}
+
+func (o *outline) add(m mark) int {
+	if m.end == 0 {
+		m.end = m.line
+	}
+	if m.unit == nil {
+		m.unit = &o.noUnit
+	}
+	if m.label == nil {
+		m.label = &o.noLabel
+	}
+	if m.kind == markHeading {
+		o.heads = append(o.heads, len(o.marks))
+	}
+	m.step = m.marker()
+	o.marks = append(o.marks, m)
+	return len(o.marks) - 1
+}
+
+// walk adds the marks of n and of the siblings after it; item is the list item they stand in.
+func (o *outline) walk(n ast.Node, item int) {
+	for ; n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			o.heading(n, item)
+		case *ast.List:
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				o.item(c, item, n.Marker)
+			}
+		case *fence:
+			o.fence(n, item)
+		case *textLines:
+			for i := range n.Lines().Len() {
+				o.textLine(n.Lines().At(i).Start, n.Lines().At(i).Stop, item)
+			}
+		case *ast.CodeBlock:
+			o.code(n)
+		case *ast.ThematicBreak:
+			o.add(mark{kind: markBreak, line: o.lineOf(n.Pos()), parent: item})
+		}
+		// Quotes, indented code and comments are not part of the plan.
+	}
+}
+
+// code looks for boxes in indented code. They are no tasks, but their author should know.
+func (o *outline) code(n *ast.CodeBlock) {
+	for i := range n.Lines().Len() {
+		seg := n.Lines().At(i)
+		text, ok := bytes.CutPrefix(bytes.TrimSpace(o.src[seg.Start:seg.Stop]), []byte("- "))
+		if !ok {
+			continue
+		}
+		if _, _, ok := cutBox(text); ok {
+			o.hidden = append(o.hidden, o.lineOf(seg.Start))
+		}
+	}
+}
+
+func (o *outline) heading(n *ast.Heading, item int) {
+	m := mark{kind: markHeading, level: n.Level, parent: item, line: o.lineOf(max(0, n.Pos()))}
+	if n.Lines().Len() > 0 {
+		seg := n.Lines().At(0)
+		m.text, m.line = bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start)
+		u := parseUnit(m.text)
+		m.unit = &u
+	}
+	o.add(m)
+}
+
+func (o *outline) textLine(start, stop, item int) {
+	text := bytes.TrimSpace(o.src[start:stop])
+	o.add(mark{kind: markText, line: o.lineOf(start), parent: item, text: text})
+}
+
+func (o *outline) item(n ast.Node, item int, bullet byte) {
+	m := mark{kind: markItem, parent: item}
+	first := n.FirstChild()
+	var lines int
+	if first, ok := first.(*textLines); ok {
+		lines = first.Lines().Len()
+	}
+	if lines == 0 {
+		m.line = o.lineOf(max(0, n.Pos()))
+		o.walk(first, o.add(m))
+		return
+	}
+	seg := first.Lines().At(0)
+	m.line, m.text = o.lineOf(seg.Start), bytes.TrimSpace(o.src[seg.Start:seg.Stop])
+	if state, rest, ok := cutBox(m.text); ok {
+		l := parseLabel(rest)
+		m.kind, m.state, m.text, m.label = markBox, state, rest, &l
+		o.boxes++
+		if bullet != '-' && o.oddBox == 0 {
+			o.oddBox = m.line
+		}
+	}
+	self := o.add(m)
+	for i := 1; i < lines; i++ {
+		seg := first.Lines().At(i)
+		o.textLine(seg.Start, seg.Stop, self)
+	}
+	o.walk(first.NextSibling(), self)
+}
+
+func (o *outline) fence(n *fence, item int) {
+	m := mark{kind: markFence, line: o.lineOf(n.open), parent: item, fence: n, text: n.info}
+	m.end = m.line
+	if n.closed > 0 {
+		m.end = o.lineOf(n.closed)
+	} else if n.last > n.open {
+		m.end = o.lineOf(n.last)
+	}
+	o.add(m)
+}
+
+// fenceText returns the content of a fence as CommonMark gives it, with Unix line ends: what a shell or a
+// patch program reads must not depend on how the plan was checked out.
+func (o *outline) fenceText(f *fence) string {
+	var b strings.Builder
+	for i := range f.Lines().Len() {
+		seg := f.Lines().At(i)
+		b.Write(seg.Value(o.src))
+	}
+	return strings.ReplaceAll(b.String(), "\r\n", "\n")
+}

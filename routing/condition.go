@@ -1,0 +1,54 @@
+package routing
+
+import (
+	"fmt"
+
+	"github.com/expr-lang/expr"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// Facts are what a condition may read.
+type Facts struct {
+	Env   map[string]string `expr:"env"`
+	Batch BatchFacts        `expr:"batch"`
+}
+
+// BatchFacts describe the batch that a condition stands at.
+type BatchFacts struct {
+	Number   string `expr:"number"`
+	Title    string `expr:"title"`
+	Tasks    int    `expr:"tasks"`
+	Creates  int    `expr:"creates"`
+	Modifies int    `expr:"modifies"`
+	Tests    int    `expr:"tests"`
+	Deletes  int    `expr:"deletes"`
+	Commands int    `expr:"commands"`
+	Critical bool   `expr:"critical"`
+}
+
+// FactsOf collects the facts of one batch.
+func FactsOf(b *planparse.Batch, env map[string]string) Facts {
+	if env == nil {
+		env = map[string]string{}
+	}
+	return Facts{Env: env, Batch: BatchFacts{
+		Number: b.Number, Title: b.Title, Tasks: len(b.Tasks), Critical: b.Critical,
+		Creates: len(b.Files.Create), Modifies: len(b.Files.Modify), Tests: len(b.Files.Test), Deletes: len(b.Files.Delete),
+		Commands: len(b.Commands),
+	}}
+}
+
+// Holds evaluates a condition. A name that is not there, or a condition that is not yes or no, is an error
+// that shows the place.
+func Holds(condition string, f Facts) (bool, error) {
+	program, err := expr.Compile(condition, expr.Env(Facts{}), expr.AsBool())
+	if err != nil {
+		return false, fmt.Errorf("condition %q: %w", condition, err)
+	}
+	v, err := expr.Run(program, f)
+	if err != nil {
+		return false, fmt.Errorf("condition %q: %w", condition, err)
+	}
+	return v.(bool), nil
+}

@@ -1,0 +1,194 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+)
+
+// decider is what the simulation drives: the machine, or a broken one that it has to catch.
+type decider interface {
+	Start() []Command
+	Apply(Event) []Command
+	Pending() []Command
+	Done() (Result, bool)
+	Batches() []View
+	Tip() string
+}
+
+// build makes a decider that tells took of each way it takes.
+type build func(info Info, took func(Transition)) (decider, error)
+
+// sound builds the real machine.
+func sound(info Info, took func(Transition)) (decider, error) {
+	m, err := New(info)
+	if err != nil {
+		return nil, err
+	}
+	m.took = took
+	return m, nil
+}
+
+// audit watches a decider from outside: what it is told, what it wishes for, and what it says of itself.
+type audit struct {
+	info  Info
+	place map[string]int      // of each batch in the plan
+	table map[Transition]bool // the ways that there are
+	seen  map[string]Command  // all that was ever wished for
+	out   map[string]Command  // not yet reported on
+	check func(Command) error // looks at a command that was never wished for before
+	views map[string]View     // as of the last look
+	stray error               // a way that is not in the table
+}
+
+func newAudit(info Info, check func(Command) error) *audit {
+	a := &audit{
+		info: info, check: check, place: map[string]int{}, table: map[Transition]bool{},
+		seen: map[string]Command{}, out: map[string]Command{}, views: map[string]View{},
+	}
+	for i, b := range info.Batches {
+		a.place[b.Key] = i
+	}
+	for _, t := range DefaultLoop().Transitions {
+		a.table[t] = true
+	}
+	return a
+}
+
+func (a *audit) took(t Transition) {
+	if !a.table[t] && a.stray == nil {
+		a.stray = fmt.Errorf("took a way that the loop does not have: %v", t)
+	}
+}
+
+// due tells whether e answers a command that is under way. Any other report has to change nothing.
+func (a *audit) due(e Event) bool {
+	c, ok := a.out[e.Command]
+	return ok && reportOf(c.Kind) == e.Kind && answers(c.Kind, e.Outcome)
+}
+
+// start begins the run.
+func (a *audit) start(d decider) ([]Command, error) {
+	cmds := d.Start()
+	return cmds, a.look(d, cmds)
+}
+
+// apply tells d of e and complains of what d must not do.
+func (a *audit) apply(d decider, e Event) ([]Command, error) {
+	switch e.Kind {
+	case Executed, Gated, Committed, Merged, Landed:
+		if !a.due(e) {
+			return nil, a.ignores(d, e)
+		}
+		delete(a.out, e.Command)
+	}
+	cmds := d.Apply(e)
+	if e.Kind == Reopened {
+		a.withdraw(d, e.Batch)
+	}
+	if err := a.look(d, cmds); err != nil {
+		return nil, fmt.Errorf("%s %s %s: %w", e.Kind, e.Command, e.Outcome, err)
+	}
+	return cmds, nil
+}
+
+// withdraw forgets what lost its ground when a batch was reopened: work on what needs it, and a landing.
+func (a *audit) withdraw(d decider, reopened string) {
+	pending := map[string]bool{}
+	for _, c := range d.Pending() {
+		pending[c.ID] = true
+	}
+	for id, c := range a.out {
+		lost := c.Kind == LandRun || slices.Contains(a.info.Batches[a.place[c.Batch]].Needs, reopened)
+		if lost && !pending[id] {
+			delete(a.out, id)
+		}
+	}
+}
+
+// ignores complains if a report on nothing changes anything.
+func (a *audit) ignores(d decider, e Event) error {
+	pending, views, tip := d.Pending(), d.Batches(), d.Tip()
+	cmds := d.Apply(e)
+	if len(cmds) > 0 || !slices.EqualFunc(pending, d.Pending(), sameCommand) ||
+		!slices.EqualFunc(views, d.Batches(), sameView) || tip != d.Tip() {
+		return fmt.Errorf("a report on nothing changed something: %s %s %s", e.Kind, e.Command, e.Outcome)
+	}
+	return nil
+}
+
+// look checks the new commands, and what d says of itself after them.
+func (a *audit) look(d decider, cmds []Command) error {
+	views := d.Batches()
+	working := 0
+	for _, v := range views {
+		a.views[v.Key] = v
+		if v.Status == Working {
+			working++
+		}
+	}
+	if working > a.info.Workers {
+		return fmt.Errorf("%d batches are worked on, but there are %d workers", working, a.info.Workers)
+	}
+	for _, c := range cmds {
+		if _, ok := a.out[c.ID]; ok {
+			return fmt.Errorf("%s is handed out twice", c.ID)
+		}
+		old, again := a.seen[c.ID]
+		if again && !sameCommand(old, c) {
+			return fmt.Errorf("%s stands for two commands: %+v, %+v", c.ID, old, c)
+		}
+		a.out[c.ID], a.seen[c.ID] = c, c
+		if !again && a.check != nil {
+			if err := a.check(c); err != nil {
+				return fmt.Errorf("%s: %w", c.ID, err)
+			}
+		}
+	}
+	if a.stray != nil {
+		return a.stray
+	}
+	return a.pending(d)
+}
+
+// pending checks that d knows what is under way, in plan order.
+func (a *audit) pending(d decider) error {
+	pending := d.Pending()
+	if len(pending) != len(a.out) {
+		return fmt.Errorf("%d commands are under way, but %d are pending", len(a.out), len(pending))
+	}
+	landing, last := 0, -1
+	for _, c := range pending {
+		if o, ok := a.out[c.ID]; !ok || !sameCommand(o, c) {
+			return fmt.Errorf("%s is pending, but was not handed out like this", c.ID)
+		}
+		place, ok := a.place[c.Batch]
+		if !ok {
+			place = len(a.place)
+		}
+		if place <= last {
+			return fmt.Errorf("%s is pending out of order", c.ID)
+		}
+		last = place
+		if c.Kind == Commit || c.Kind == Merge {
+			landing++
+		}
+	}
+	if landing > 1 {
+		return fmt.Errorf("%d batches land at the same time", landing)
+	}
+	if _, done := d.Done(); done != (len(pending) == 0) {
+		return fmt.Errorf("done is %v with %d commands pending", done, len(pending))
+	}
+	return nil
+}
+
+func sameCommand(a, b Command) bool {
+	x, y := a.Before, b.Before
+	a.Before, b.Before = nil, nil
+	return a == b && (x == y || x != nil && y != nil && *x == *y)
+}
+
+func sameView(a, b View) bool {
+	return a.Key == b.Key && a.Status == b.Status && a.State == b.State && a.Attempt == b.Attempt &&
+		a.Base == b.Base && a.Commit == b.Commit && a.Reason == b.Reason
+}

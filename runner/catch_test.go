@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A simulation that cannot fail proves nothing: each invariant catches the bug that it is there for.
+func TestSimulationCatches(t *testing.T) {
+	tests := map[string]struct {
+		build build
+		want  string
+	}{
+		"a machine that ignores needs": {with(func(i *Info) {
+			for b := range i.Batches {
+				i.Batches[b].Needs = nil
+			}
+		}, nil), "which it needs"},
+		"a machine that takes on one batch too many": {with(func(i *Info) { i.Workers++ }, nil), "workers"},
+		"a machine that hands commands out twice": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			return append(cmds, cmds...)
+		}), "handed out twice"},
+		"a machine that starts a merged batch again": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			if t := m.byKey[e.Batch]; t != nil && e.Kind == Merged && t.status == Passed && t.attempt == 1 {
+				cmds = append(cmds, m.reopen(Event{Batch: e.Batch})...)
+			}
+			return cmds
+		}), "are allowed"},
+		"a machine that lets two batches land at once": {with(nil, func(m *Machine, e Event) []Command {
+			m.lane = nil
+			return m.Apply(e)
+		}), "at the same time"},
+		"a machine that merges what a hook changed without another gate": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Outcome == OutcomeChanged && m.out[e.Command].Kind == Commit {
+				e.Outcome, m.byKey[e.Batch].tree = OutcomeOK, e.Tree
+			}
+			return m.Apply(e)
+		}), "no gate has seen"},
+		"a machine that believes an old tip": {with(nil, func(m *Machine, e Event) []Command {
+			tip := m.tip
+			cmds := m.Apply(e)
+			m.tip = tip
+			return cmds
+		}), "but the run branch is at"},
+		"a machine that acts on repeated reports": {with(nil, func(m *Machine, e Event) []Command {
+			if c, ok := m.held[e.Command]; ok {
+				m.out[e.Command] = c
+			}
+			return m.Apply(e)
+		}), "changed something"},
+		"a machine that uses an id for two commands": {with(nil, func(m *Machine, e Event) []Command {
+			if t := m.byKey[e.Batch]; t != nil && e.Outcome == OutcomeFailed {
+				t.attempt = 0
+			}
+			return m.Apply(e)
+		}), "stands for two commands"},
+		"a machine that takes a short cut": {with(nil, func(m *Machine, e Event) []Command {
+			for i, t := range m.loop.Transitions {
+				if t.From == StateEdit && t.On == OnDone {
+					m.loop.Transitions[i].To = StatePublish
+				}
+			}
+			return m.Apply(e)
+		}), "the loop does not have"},
+		"a machine that remembers what the journal does not know": {forgetful, "replay"},
+		"a machine that lands too early": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			if m.anyMerged() && m.stop == nil && m.landed == "" && m.info.Land == "ff" && m.out["run/land"].ID == "" {
+				c := Command{ID: "run/land", Kind: LandRun, Base: m.info.Base, Commit: m.tip}
+				m.out[c.ID] = c
+				cmds = append(cmds, c)
+			}
+			return cmds
+		}), "before all is merged"},
+		"a machine that never goes on": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Kind == RunResumed {
+				return nil
+			}
+			return m.Apply(e)
+		}), "does not end"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			heard := map[string]int{}
+			for seed := uint64(1); seed <= 500; seed++ {
+				_, err := simulate(seed, tt.build)
+				if err != nil && strings.Contains(err.Error(), tt.want) {
+					return
+				}
+				if err != nil {
+					heard[err.Error()]++
+				}
+			}
+			t.Errorf("500 runs went by and nobody said %q; heard %v", tt.want, heard)
+		})
+	}
+}
+
+// broken is a machine with another way to take events in.
+type broken struct {
+	*Machine
+	apply func(*Machine, Event) []Command
+}
+
+func (b broken) Apply(e Event) []Command { return b.apply(b.Machine, e) }
+
+// with builds a broken machine: of another run than was asked for, or with another Apply.
+func with(bend func(*Info), apply func(*Machine, Event) []Command) build {
+	if apply == nil {
+		apply = (*Machine).Apply
+	}
+	return func(info Info, took func(Transition)) (decider, error) {
+		info.Batches = slices.Clone(info.Batches)
+		if bend != nil {
+			bend(&info)
+		}
+		m, err := New(info)
+		if err != nil {
+			return nil, err
+		}
+		m.took = took
+		return broken{m, apply}, nil
+	}
+}
+
+// forgetful builds machines of which each second one counts attempts differently.
+func forgetful(info Info, took func(Transition)) (decider, error) {
+	m, err := New(info)
+	if err != nil {
+		return nil, err
+	}
+	if took == nil { // a replay
+		for _, t := range m.tracks {
+			t.attempt = 1
+		}
+	}
+	m.took = took
+	return m, nil
+}

@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+)
+
+// MaxMessage bounds the JSON of one event or command, in bytes. Contents travel by reference.
+const MaxMessage = 256 << 10
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of events. Kinds are only ever added.
+const (
+	RunStarted  EventKind = "run.started"
+	RunResumed  EventKind = "run.resumed"
+	RunFinished EventKind = "run.finished"
+	StopAsked   EventKind = "stop.asked" // by a signal, a limit or a person
+
+	Dispatched EventKind = "dispatched" // a command was handed to the driver
+	Executed   EventKind = "executed"
+	Gated      EventKind = "gated"
+	Committed  EventKind = "committed"
+	Merged     EventKind = "merged"
+	Landed     EventKind = "landed"
+	Reopened   EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
+
+	BatchStarted EventKind = "batch.started" // for readers; the machine ignores these four
+	BatchPassed  EventKind = "batch.passed"
+	BatchFailed  EventKind = "batch.failed"
+	BatchSkipped EventKind = "batch.skipped"
+	Note         EventKind = "note"
+)
+
+// Outcome is how a command ended. A domain failure is an outcome; an error of the infrastructure is
+// [OutcomeError].
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeFailed    Outcome = "failed"    // the agent gave up, a gate is red, a hook refused
+	OutcomeUnchanged Outcome = "unchanged" // the agent left the tree as it was
+	OutcomeTimedOut  Outcome = "timed_out"
+	OutcomeLimited   Outcome = "limited" // rate limit or quota
+	OutcomeHuman     Outcome = "needs_human"
+	OutcomeChanged   Outcome = "changed"
+	OutcomeConflict  Outcome = "conflict"
+	OutcomeMoved     Outcome = "moved"
+	OutcomeRefused   Outcome = "refused"   // landing was not possible; nothing was changed
+	OutcomeCancelled Outcome = "cancelled" // the run was stopped while this was under way
+	OutcomeError     Outcome = "error"     // a tool could not run at all; nobody's code is to blame
+)
+
+// Event is a fact. It is in the journal before anything acts on it. Fields that do not apply are zero.
+type Event struct {
+	Seq     int       `json:"seq"`
+	At      time.Time `json:"at"`
+	Run     string    `json:"run"`
+	Kind    EventKind `json:"kind"`
+	Command string    `json:"command,omitempty"` // id of the command that this reports on
+	Batch   string    `json:"batch,omitempty"`   // key of the batch
+	Title   string    `json:"title,omitempty"`
+	Attempt int       `json:"attempt,omitempty"` // 1-based
+	Outcome Outcome   `json:"outcome,omitempty"`
+	Reason  string    `json:"reason,omitempty"` // one line for people
+
+	Base   string `json:"base,omitempty"`   // commit the work started from
+	Commit string `json:"commit,omitempty"` // the candidate, or the batch's one commit
+	Tree   string `json:"tree,omitempty"`
+
+	Agent string        `json:"agent,omitempty"`
+	Model string        `json:"model,omitempty"`
+	Usage *agents.Usage `json:"usage,omitempty"`
+
+	Reports     []gates.Report   `json:"reports,omitempty"`
+	Tests       *gates.TestCount `json:"tests,omitempty"`
+	Fingerprint string           `json:"fingerprint,omitempty"` // of the findings: alike means no progress
+
+	DurationMS int64     `json:"duration_ms,omitempty"`
+	Log        string    `json:"log,omitempty"`     // file, relative to .runplan
+	Receipt    string    `json:"receipt,omitempty"` // file, relative to .runplan
+	RetryAt    time.Time `json:"retry_at,omitzero"`
+
+	Job *Info `json:"job,omitempty"` // with run.started and run.resumed
+}
+
+// Info says what a run is about. It is fixed when the run starts; a resumed run takes its options from here.
+type Info struct {
+	Plan         string            `json:"plan"` // path, relative to the repository where it lies inside
+	PlanDigest   string            `json:"plan_digest"`
+	Title        string            `json:"title"`
+	Slug         string            `json:"slug"`
+	Branch       string            `json:"branch"` // the run branch
+	Base         string            `json:"base"`   // commit the run started from
+	BaseBranch   string            `json:"base_branch,omitempty"`
+	Agent        string            `json:"agent"`
+	Model        string            `json:"model,omitempty"`
+	Mode         string            `json:"mode"`
+	Workers      int               `json:"workers"`
+	Land         string            `json:"land"`
+	MaxAttempts  int               `json:"max_attempts"`
+	KeepGoing    bool              `json:"keep_going,omitempty"`
+	ConfigDigest string            `json:"config_digest"`
+	LoopVersion  int               `json:"loop_version"`
+	Batches      []BatchInfo       `json:"batches"`
+	Flags        map[string]string `json:"flags,omitempty"` // what the command line asked for
+}
+
+// BatchInfo is a batch as the run sees it.
+type BatchInfo struct {
+	Key    string   `json:"key"`
+	Number string   `json:"number"`
+	Title  string   `json:"title"`
+	Digest string   `json:"digest"`
+	Needs  []string `json:"needs,omitempty"` // keys of batches that have to be merged first
+	Skip   string   `json:"skip,omitempty"`  // why this batch is not run; "" runs it
+}
+
+// Encode returns the JSON of e, or an error when it is larger than [MaxMessage].
+func (e Event) Encode() ([]byte, error) {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
+	}
+	if len(b) > MaxMessage {
+		return nil, fmt.Errorf("encode event %s of batch %s: %d bytes, at most %d are allowed; refer to a file or a commit instead",
+			e.Kind, e.Batch, len(b), MaxMessage)
+	}
+	return b, nil
+}
+
+// CommandKind says what is wished for.
+type CommandKind string
+
+// The kinds of commands.
+const (
+	Execute CommandKind = "execute"
+	Gate    CommandKind = "gate"
+	Commit  CommandKind = "commit"
+	Merge   CommandKind = "merge"
+	LandRun CommandKind = "land"
+)
+
+// Command is a wish of the machine. Its ID is deterministic, so it serves as an idempotency key.
+type Command struct {
+	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land"
+	Kind    CommandKind `json:"kind"`
+	Batch   string      `json:"batch,omitempty"`
+	Attempt int         `json:"attempt,omitempty"`
+	Base    string      `json:"base,omitempty"`   // commit to start from; for commit and merge the tip to land on
+	Commit  string      `json:"commit,omitempty"` // candidate to gate or commit; the commit to merge
+	Tree    string      `json:"tree,omitempty"`   // tree of Commit
+	After   int         `json:"after,omitempty"`  // seq of the event with the failure to learn from; 0 on a first try
+
+	Before *gates.TestCount `json:"before,omitempty"` // tests of the last batch that passed
+}

@@ -1,0 +1,157 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+)
+
+// commitTimeout bounds the repository's hooks and a signing program that waits for a person.
+const commitTimeout = 5 * time.Minute
+
+// Commit makes the batch's one commit with the repository's hooks and signing, and compares what came out
+// with what the gates saw.
+func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Tree: c.Tree}
+	b, err := w.batch(c)
+	if err != nil {
+		return e, err
+	}
+	branch := BatchBranch(w.info.Slug, c.Batch)
+	if done, ok := w.committed(ctx, branch, b, c); ok {
+		e.Commit, e.Outcome = done, runner.OutcomeOK
+		return e, nil
+	}
+	view, ok := w.base(c.Batch)
+	if ok && view != c.Base {
+		e.Outcome, e.Reason = runner.OutcomeConflict, fmt.Sprintf("the run branch is at %s, the batch was made on %s", short(c.Base), short(view))
+		return e, nil
+	}
+	space, err := w.pool.Restore(ctx, c.Batch, c.Base, c.Tree)
+	if err != nil {
+		return e, err
+	}
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: []string{"git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
+		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
+		Limits: proc.Limits{Total: commitTimeout, Grace: w.Limits.Grace}, Reaper: w.Reaper,
+	})
+	if err != nil {
+		return e, fmt.Errorf("commit batch %s: %w", c.Batch, err)
+	}
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	head, err := space.Head(ctx)
+	if err != nil {
+		return e, err
+	}
+	if !res.OK() || head == c.Base {
+		how := describe(res)
+		if res.OK() {
+			how = "said it was done, but made no commit"
+		}
+		e.Outcome, e.Reason = runner.OutcomeFailed, "git commit "+how+": "+w.redact.String(lastLines(res.Tail, 2))
+		e.Reports = []gates.Report{{Gate: "commit", Status: gates.Fail, Note: "a hook of the repository, or signing, refused the commit", Output: tail(w.redact.String(res.Tail), 4<<10)}}
+		e.Fingerprint = fingerprint(res.Tail)
+		space.Tree = ""
+		return e, nil
+	}
+	info, err := w.Repo.ReadCommit(ctx, head)
+	if err != nil {
+		return e, err
+	}
+	if info.Tree != c.Tree {
+		// A hook changed files. What was gated is not what would be merged, so it is gated again.
+		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: c.Base, Old: head}); err != nil {
+			return e, err
+		}
+		e.Outcome, e.Tree, space.Tree = runner.OutcomeChanged, info.Tree, ""
+		e.Reason = "a hook of the repository changed the files; they are checked again"
+		return e, nil
+	}
+	e.Outcome, e.Commit = runner.OutcomeOK, head
+	return e, nil
+}
+
+// committed finds the commit of an earlier try that was cut off before it could be written down.
+func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch, c runner.Command) (string, bool) {
+	head, err := w.Repo.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil || head == "" || head == c.Base {
+		return "", false
+	}
+	info, err := w.Repo.ReadCommit(ctx, head)
+	if err != nil || info.Tree != c.Tree || len(info.Parents) != 1 || info.Parents[0] != c.Base {
+		return "", false
+	}
+	return head, strings.Contains(info.Message, "Runplan-Run: "+w.run) && strings.Contains(info.Message, "Runplan-Batch: "+b.Key)
+}
+
+// message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
+func (w *work) message(b *planparse.Batch) string {
+	title := strings.Join(strings.Fields(b.Title), " ")
+	if title == "" {
+		title = "Batch " + b.Number
+	}
+	var m strings.Builder
+	if r := []rune(title); len(r) > 72 {
+		title = string(r[:71]) + "…"
+	}
+	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
+	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.Agent.Name())
+	return m.String()
+}
+
+// Merge moves the run branch to the commit and writes the receipt.
+func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Commit: c.Commit, Tree: c.Tree}
+	main := "refs/heads/" + w.info.Branch
+	batch := "refs/heads/" + BatchBranch(w.info.Slug, c.Batch)
+	receipt, hash, err := w.writeReceipt(c)
+	if err != nil {
+		return e, err
+	}
+	e.Receipt, e.Fingerprint, e.Outcome = w.Layout.Rel(receipt), hash, runner.OutcomeOK
+	err = w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: main, New: c.Commit, Old: c.Base}, git.RefUpdate{Ref: batch, Old: c.Commit})
+	if err == nil {
+		w.pool.Release(c.Batch)
+		return e, nil
+	}
+	// Somebody was here: an earlier try of ours, or another hand.
+	tip, rerr := w.Repo.Resolve(ctx, main)
+	if rerr != nil || tip == "" {
+		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
+	}
+	in, aerr := w.Repo.IsAncestor(ctx, c.Commit, tip)
+	switch {
+	case aerr != nil:
+		return e, fmt.Errorf("merge batch %s: %w", c.Batch, aerr)
+	case in:
+		if head, _ := w.Repo.Resolve(ctx, batch); head == c.Commit {
+			if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: batch, Old: head}); err != nil {
+				return e, err
+			}
+		}
+		w.pool.Release(c.Batch)
+		return e, nil
+	case tip == c.Base:
+		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
+	}
+	e.Outcome, e.Base = runner.OutcomeMoved, tip
+	e.Reason = fmt.Sprintf("the run branch was moved from %s to %s by somebody else", short(c.Base), short(tip))
+	return e, nil
+}
+
+func short(hash string) string {
+	if len(hash) > 9 {
+		return hash[:9]
+	}
+	return hash
+}

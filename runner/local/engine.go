@@ -1,0 +1,392 @@
+// Package local runs a plan on this machine: goroutines, git worktrees and the SQLite journal around
+// [runner.Machine].
+//
+// Each fact is in the journal before anything acts on it. Everything else on disk (receipts, reports,
+// progress.txt, logs) is made from the journal or for people. Kill the process anywhere: the next one reads
+// the journal, puts the workspaces back and goes on.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"time"
+
+	"encoding/json"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+)
+
+// Config is what an engine needs to run a plan.
+type Config struct {
+	Repo        *git.Repo
+	Layout      Layout
+	Journal     *store.Journal
+	Plan        *planparse.Plan
+	PlanText    []byte
+	Agent       agents.Agent
+	Limits      agents.Limits
+	GateConfig  gates.Settings
+	GateTimeout time.Duration
+	Format      bool
+	Copy        []string
+	Setup       string
+	SetupTime   time.Duration
+	MaxTime     time.Duration // of this session; 0 is no limit
+	Environ     []string      // the user's environment; agents and gates see a part of it
+	Reaper      *proc.Reaper
+	Now         func() time.Time
+	Observe     func(runner.Event)         // each event once it is in the journal, in order
+	Line        func(batch, text string)   // live output, not in the journal
+	Note        func(text string)          // what is worth knowing and not an event
+	Report      func(runner.Summary) error // writes the run's report; nil writes none
+}
+
+// Engine runs one plan at a time. It implements [runner.Engine].
+type Engine struct {
+	Config
+	posts chan runner.Event
+}
+
+var _ runner.Engine = (*Engine)(nil)
+
+// New returns an engine.
+func New(c Config) *Engine { return &Engine{Config: c, posts: make(chan runner.Event, 16)} }
+
+// Post adds a fact to the run that is at work.
+func (e *Engine) Post(ctx context.Context, _ string, ev runner.Event) error {
+	select {
+	case e.posts <- ev:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// session is one process's go at a run.
+type session struct {
+	*Engine
+	run     string
+	machine *runner.Machine
+	fold    runner.Fold
+	work    *work
+	seq     int
+	status  map[string]runner.Status
+	results chan runner.Event
+	ctx     context.Context // of the work; cancelled to stop at once
+	cancel  context.CancelCauseFunc
+	mu      sync.Mutex
+	facts   map[string]*facts
+	merged  map[string]runner.Event
+	passed  *gates.TestCount
+	digests map[string]string // of the batches' texts, as the run last knew them
+}
+
+// errStopped is the cause of a context that ends because the run is to stop at once.
+var errStopped = errors.New("the run was stopped")
+
+// Start runs the plan until it has ended or stopped. A run that the journal knows goes on where it was;
+// the caller holds the lock of its slug.
+func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
+	s := &session{
+		Engine: e, run: run, status: map[string]runner.Status{}, results: make(chan runner.Event),
+		facts: map[string]*facts{}, merged: map[string]runner.Event{}, digests: map[string]string{},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.cancel(errStopped)
+	s.work = &work{Config: e.Config, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, base: s.base}
+	s.work.pool = &Pool{
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: e.Note, used: map[string]*Space{},
+		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
+	}
+	pending, err := s.begin(ctx, info)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	return s.loop(ctx, pending)
+}
+
+// loop hands out commands and folds what comes back, until nothing is under way.
+func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Result, error) {
+	interrupted := ctx.Done()
+	var deadline <-chan time.Time
+	if s.MaxTime > 0 {
+		t := time.NewTimer(s.MaxTime)
+		defer t.Stop()
+		deadline = t.C
+	}
+	running := 0
+	for {
+		for _, c := range pending {
+			running++
+			go func() { s.results <- s.do(c) }()
+		}
+		pending = nil
+		if running == 0 {
+			if res, done := s.machine.Done(); done {
+				return res, s.finish(ctx, res)
+			}
+			return runner.Result{}, fmt.Errorf("run %s: nothing is under way and nothing is done; this is a fault of runplan", s.run)
+		}
+		var err error
+		select {
+		case ev := <-s.results:
+			running--
+			pending, err = s.record(ev)
+		case ev := <-s.posts:
+			pending, err = s.record(ev)
+		case <-deadline:
+			deadline = nil
+			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited, Reason: fmt.Sprintf("the time limit of %s is reached", s.MaxTime)})
+			s.cancel(errStopped)
+		case <-interrupted:
+			interrupted = nil
+			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: context.Cause(ctx).Error()})
+			s.cancel(errStopped)
+		}
+		if err != nil {
+			// Without a journal nothing may go on; what is under way is stopped and not waited for in vain.
+			s.cancel(errStopped)
+			for ; running > 0; running-- {
+				<-s.results
+			}
+			return runner.Result{}, err
+		}
+	}
+}
+
+// do carries out one command and turns whatever comes of it into an event.
+func (s *session) do(c runner.Command) runner.Event {
+	start := s.Now()
+	ev, err := s.tries(c)
+	ev.Command, ev.Batch, ev.Attempt, ev.DurationMS = c.ID, c.Batch, c.Attempt, since(start, s.Now())
+	switch c.Kind {
+	case runner.Execute:
+		ev.Kind = runner.Executed
+	case runner.Gate:
+		ev.Kind = runner.Gated
+	case runner.Commit:
+		ev.Kind = runner.Committed
+	case runner.Merge:
+		ev.Kind = runner.Merged
+	case runner.LandRun:
+		ev.Kind = runner.Landed
+	}
+	if err != nil {
+		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
+		if errors.Is(err, errStopped) || s.ctx.Err() != nil {
+			ev.Outcome, ev.Reason = runner.OutcomeCancelled, "stopped while it was under way"
+		}
+	}
+	return ev
+}
+
+// tries calls the port. Errors of the infrastructure are tried again, unless no other try can cure them.
+func (s *session) tries(c runner.Command) (ev runner.Event, err error) {
+	const most = 3
+	for try := 1; ; try++ {
+		switch c.Kind {
+		case runner.Execute:
+			ev, err = s.work.Execute(s.ctx, c, lines(s.Line))
+		case runner.Gate:
+			ev, err = s.work.Gates(s.ctx, c, lines(s.Line))
+		case runner.Commit:
+			ev, err = s.work.Commit(s.ctx, c, lines(s.Line))
+		case runner.Merge:
+			ev, err = s.work.Merge(s.ctx, c, lines(s.Line))
+		case runner.LandRun:
+			ev, err = s.work.Land(s.ctx, c, lines(s.Line))
+		default:
+			return runner.Event{}, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
+		}
+		if err == nil || try == most || s.ctx.Err() != nil || infrastructure(err) {
+			return ev, err
+		}
+		s.work.pool.Release(c.Batch)
+		select {
+		case <-time.After(time.Duration(try*try) * 200 * time.Millisecond):
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// lines makes a [runner.Progress] of a function.
+type lines func(batch, text string)
+
+// Line calls f.
+func (f lines) Line(batch, text string) { f(batch, text) }
+
+// record writes an event and what follows from it, in one transaction, and returns what is to be done.
+func (s *session) record(ev runner.Event) ([]runner.Command, error) {
+	ev = s.stamp(ev)
+	cmds := s.machine.Apply(ev)
+	events := append([]runner.Event{ev}, s.changes()...)
+	for _, c := range cmds {
+		events = append(events, s.stamp(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base}))
+	}
+	if err := s.append(events); err != nil {
+		return nil, err
+	}
+	return cmds, nil
+}
+
+func (s *session) stamp(ev runner.Event) runner.Event {
+	s.seq++
+	ev.Seq, ev.At, ev.Run = s.seq, s.Now().UTC(), s.run
+	return ev
+}
+
+// changes tells readers which batches began or ended with the last event.
+func (s *session) changes() []runner.Event {
+	var out []runner.Event
+	s.machine.EachStatus(func(key string, st runner.Status) {
+		old, known := s.status[key]
+		s.status[key] = st
+		if known && old == st || !known && st == runner.Waiting {
+			return
+		}
+		kind, ok := map[runner.Status]runner.EventKind{
+			runner.Working: runner.BatchStarted, runner.Passed: runner.BatchPassed, runner.Failed: runner.BatchFailed, runner.Skipped: runner.BatchSkipped,
+		}[st]
+		if !ok {
+			return
+		}
+		v, _ := s.machine.Batch(key)
+		out = append(out, s.stamp(runner.Event{Kind: kind, Batch: key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason}))
+	})
+	return out
+}
+
+// append writes events to the journal and then shows them.
+func (s *session) append(events []runner.Event) error {
+	records, err := encode(events)
+	if err != nil {
+		return err
+	}
+	if err := s.Journal.Append(context.Background(), records...); err != nil {
+		return err
+	}
+	return s.show(events)
+}
+
+func encode(events []runner.Event) ([]store.Record, error) {
+	records := make([]store.Record, len(events))
+	for i, ev := range events {
+		body, err := ev.Encode()
+		if err != nil {
+			return nil, err
+		}
+		records[i] = store.Record{Run: ev.Run, Seq: ev.Seq, At: ev.At, Kind: string(ev.Kind), Batch: ev.Batch, Body: body}
+	}
+	return records, nil
+}
+
+// show folds events that are in the journal into everything that is made from it.
+func (s *session) show(events []runner.Event) error {
+	for _, ev := range events {
+		if err := s.remember(ev); err != nil {
+			return err
+		}
+		if err := s.forPeople(ev); err != nil {
+			return err
+		}
+		s.Observe(ev)
+	}
+	return nil
+}
+
+// remember keeps what later commands ask for.
+func (s *session) remember(ev runner.Event) error {
+	if err := s.fold.Apply(ev); err != nil {
+		return err
+	}
+	if ev.Batch == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.facts[ev.Batch]
+	if f == nil {
+		f = &facts{before: s.passed}
+		s.facts[ev.Batch] = f
+	}
+	f.add(ev)
+	switch ev.Kind {
+	case runner.Merged:
+		if ev.Outcome == runner.OutcomeOK {
+			s.merged[ev.Batch] = ev
+			if f.after != nil {
+				s.passed = f.after
+			}
+		}
+	case runner.Reopened:
+		delete(s.merged, ev.Batch)
+		delete(s.facts, ev.Batch)
+	}
+	return nil
+}
+
+func (s *session) factsOf(batch string) facts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.facts[batch]; f != nil {
+		return *f
+	}
+	return facts{}
+}
+
+// base returns the commit that the candidate of a batch was made on.
+func (s *session) base(batch string) (string, bool) {
+	f := s.factsOf(batch)
+	return f.base, f.base != ""
+}
+
+// digest returns the failure digest of an earlier event, and the file with its changes.
+func (s *session) digest(seq int) (text, patch string) {
+	for ev, err := range events(context.Background(), s.Journal, s.run, seq) {
+		if err != nil {
+			s.Note("the failure of the last attempt could not be read: " + err.Error())
+			return "", ""
+		}
+		path := s.work.patchPath(ev.Batch, ev.Attempt)
+		if _, err := os.Stat(path); err != nil {
+			path = ""
+		}
+		return gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes), path
+	}
+	return "", ""
+}
+
+// digestBytes bounds the failure digest in a brief.
+const digestBytes = 6 << 10
+
+// Events yields the journal of a run from seq on, in order.
+func (e *Engine) Events(ctx context.Context, run string, from int) iter.Seq2[runner.Event, error] {
+	return events(ctx, e.Journal, run, from)
+}
+
+func events(ctx context.Context, j *store.Journal, run string, from int) iter.Seq2[runner.Event, error] {
+	return func(yield func(runner.Event, error) bool) {
+		for r, err := range j.Events(ctx, run, from) {
+			var ev runner.Event
+			if err == nil {
+				if err = json.Unmarshal(r.Body, &ev); err != nil {
+					err = fmt.Errorf("journal: event %d of run %s cannot be read: %w", r.Seq, run, err)
+				}
+			}
+			if !yield(ev, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+)
+
+// Leftover is something that a run left behind.
+type Leftover struct {
+	Kind   string `json:"kind"` // worktree, branch or temp
+	Name   string `json:"name"` // path relative to .runplan, or branch
+	Bytes  int64  `json:"bytes"`
+	Remove bool   `json:"remove"`
+	Why    string `json:"why"` // why it can go, or why it stays
+}
+
+// Leftovers lists what runs left behind in a repository. It looks only at worktrees that carry the mark of
+// runplan and at branches under runplan/, and nothing that holds work which is not merged is ever up for
+// removal. active names the slugs that are locked or not finished.
+func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]bool) ([]Leftover, error) {
+	var out []Leftover
+	head, _, err := repo.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := filepath.Glob(filepath.Join(l.Worktrees(), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range marks {
+		dir := strings.TrimSuffix(path, ".json")
+		var m marker
+		if err := readJSON(path, &m); err != nil {
+			return nil, err
+		}
+		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: size(dir)}
+		x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
+		out = append(out, x)
+	}
+	branches, err := repo.Branches(ctx, "runplan/")
+	if err != nil {
+		return nil, err
+	}
+	for name, hash := range branches {
+		x := Leftover{Kind: "branch", Name: name}
+		slug, _, _ := strings.Cut(strings.TrimPrefix(name, "runplan/"), "/")
+		in, err := repo.IsAncestor(ctx, hash, head)
+		switch {
+		case err != nil:
+			return nil, err
+		case active[slug]:
+			x.Why = "its run is not finished"
+		case in:
+			x.Remove, x.Why = true, "merged into the checkout"
+		default:
+			x.Why = "not merged into the checkout"
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, active map[string]bool) (bool, string) {
+	if active[slug] {
+		return false, "its run is not finished"
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return true, "its folder is gone"
+	}
+	ws, err := repo.OpenWorkspace(dir)
+	if err != nil {
+		return false, "it is not tied to this repository any more; look at it and remove it yourself"
+	}
+	out, err := ws.Run(ctx, "status", "--porcelain", "--untracked-files=normal")
+	if err != nil || out != "" {
+		return false, "it holds changes that are not committed"
+	}
+	at, err := ws.Head(ctx)
+	if err != nil {
+		return false, "its commit cannot be read"
+	}
+	if in, err := repo.IsAncestor(ctx, at, head); err != nil || !in {
+		runTip, _ := repo.Resolve(ctx, "refs/heads/"+RunBranch(slug))
+		if in, err := repo.IsAncestor(ctx, at, runTip); runTip == "" || err != nil || !in {
+			return false, "it holds a commit that is nowhere else"
+		}
+	}
+	return true, "nothing in it is unique"
+}
+
+// RemoveLeftover removes one thing that [Leftovers] listed for removal.
+func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) error {
+	if !x.Remove {
+		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
+	}
+	if x.Kind == "branch" {
+		tip, err := repo.Resolve(ctx, "refs/heads/"+x.Name)
+		if err != nil || tip == "" {
+			return err
+		}
+		return repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + x.Name, Old: tip})
+	}
+	dir := filepath.Join(l.Root, filepath.FromSlash(x.Name))
+	return with(l.GitLock(), func() error {
+		if err := repo.RemoveWorkspace(ctx, dir); err != nil {
+			return err
+		}
+		return os.Remove(markerOf(dir))
+	})
+}
+
+func size(dir string) int64 {
+	var n int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}

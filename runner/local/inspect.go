@@ -1,0 +1,95 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner"
+)
+
+// inspect looks at what the agent did to git itself, puts it right, and returns why the attempt cannot
+// count, or "". Files are not looked at: whatever the agent committed on its own is taken as its work.
+func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before map[string]string) string {
+	if err := s.Check(); err != nil {
+		w.pool.Release(c.Batch)
+		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
+		os.RemoveAll(s.Dir)
+		return "the agent removed the .git of its workspace"
+	}
+	if err := s.DropUnfinished(); err != nil {
+		return "the agent left a merge in the middle that cannot be undone: " + err.Error()
+	}
+	ours := "refs/heads/" + s.Branch
+	head, err := s.HeadRef()
+	if err != nil {
+		return err.Error()
+	}
+	var why string
+	if head != ours {
+		why = w.switched(ctx, s, head, ours, before)
+	}
+	if err := w.restore(ctx, s, c, before); err != nil {
+		return err.Error()
+	}
+	return why
+}
+
+// switched handles an agent that is on another branch than it was given. A branch of its own making is
+// taken for what it is, a detour, and removed; one that was there before is the user's.
+func (w *work) switched(ctx context.Context, s *Space, head, ours string, before map[string]string) string {
+	if err := s.SetHead(ctx, ours); err != nil {
+		return fmt.Sprintf("the agent left the branch %s and it cannot be brought back: %v", s.Branch, err)
+	}
+	name, isBranch := strings.CutPrefix(head, "refs/heads/")
+	if !isBranch {
+		return "" // detached; the files are what counts
+	}
+	old, was := before[name]
+	now, _ := w.Repo.Resolve(ctx, head)
+	if !was {
+		if now != "" {
+			if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
+				w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
+			}
+		}
+		w.Note(fmt.Sprintf("the agent made a branch of its own, %s; its files were taken over and the branch removed", name))
+		return ""
+	}
+	if now != old {
+		// The branch was checked out in the workspace, so nobody but the agent can have moved it.
+		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
+			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be put back: %v", name, err)
+		}
+		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was put back", name)
+	}
+	return fmt.Sprintf("the agent switched to branch %s", name)
+}
+
+// restore puts the refs of this run back to where the journal has them.
+func (w *work) restore(ctx context.Context, s *Space, c runner.Command, before map[string]string) error {
+	now, err := w.Repo.Refs(ctx)
+	if err != nil {
+		return err
+	}
+	var updates []git.RefUpdate
+	for name, old := range before {
+		if !strings.HasPrefix(name, "runplan/"+w.info.Slug+"/") || now[name] == old || name == s.Branch {
+			continue
+		}
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + name, New: old})
+	}
+	if now[s.Branch] != c.Base {
+		// Commits of the agent's own: the files stay, the branch goes back, and the one commit is made later.
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + s.Branch, New: c.Base})
+	}
+	if len(updates) == 0 {
+		return nil
+	}
+	if err := w.Repo.UpdateRefs(ctx, updates...); err != nil {
+		return fmt.Errorf("put the branches of the run back: %w", err)
+	}
+	return nil
+}

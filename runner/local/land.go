@@ -1,0 +1,114 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner"
+)
+
+// pushTimeout bounds git push and gh.
+const pushTimeout = 5 * time.Minute
+
+// Land brings the run branch to where the user asked for. It refuses rather than touch anything that is
+// not as it was when the run started.
+func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Commit: c.Commit, Outcome: runner.OutcomeOK}
+	var refused string
+	var err error
+	switch w.info.Land {
+	case "ff":
+		refused, err = w.fastForward(ctx, c)
+	case "pr":
+		e.Reason, refused, err = w.pullRequest(ctx)
+	default:
+		return e, fmt.Errorf("land: unknown way %q", w.info.Land)
+	}
+	if refused != "" {
+		e.Outcome, e.Reason = runner.OutcomeRefused, refused
+	}
+	return e, err
+}
+
+func (w *work) fastForward(ctx context.Context, c runner.Command) (refused string, err error) {
+	by := "git merge " + w.info.Branch
+	if w.info.BaseBranch == "" {
+		return "the run started from a detached HEAD, so there is no branch to fast-forward; merge it yourself: " + by, nil
+	}
+	ref := "refs/heads/" + w.info.BaseBranch
+	tip, err := w.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if in, err := w.Repo.IsAncestor(ctx, c.Commit, tip); err == nil && in {
+		return "", nil // landed before
+	}
+	if tip != w.info.Base {
+		return fmt.Sprintf("%s moved from %s to %s while the run was at work; merge it yourself: %s", w.info.BaseBranch, short(w.info.Base), short(tip), by), nil
+	}
+	_, branch, err := w.Repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if branch != w.info.BaseBranch {
+		return "", w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: c.Commit, Old: tip})
+	}
+	dirty, _, err := w.Repo.Dirty(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(dirty) > 0 {
+		return fmt.Sprintf("the checkout has changes (%s); commit or stash them, then: git merge --ff-only %s", dirty[0], w.info.Branch), nil
+	}
+	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
+	var exit *proc.ExitError
+	if errors.As(err, &exit) {
+		return "git merge --ff-only: " + lastLines(exit.Stderr, 1), nil
+	}
+	return "", err
+}
+
+func (w *work) pullRequest(ctx context.Context) (url, refused string, err error) {
+	remote, err := w.Repo.Run(ctx, "remote")
+	if err != nil {
+		return "", "", err
+	}
+	names := strings.Fields(remote)
+	if len(names) == 0 {
+		return "", "the repository has no remote to push to; the work is on " + w.info.Branch, nil
+	}
+	to := names[0]
+	for _, n := range names {
+		if n == "origin" {
+			to = n
+		}
+	}
+	run := func(args ...string) (string, string, error) {
+		res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.Repo.Env(), Limits: proc.Limits{Total: pushTimeout}, KeepStdout: 64 << 10, Reaper: w.Reaper})
+		if err != nil || res.OK() {
+			return strings.TrimSpace(string(res.Stdout)), "", err
+		}
+		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), describe(res), w.redact.String(lastLines(res.Tail, 2))), nil
+	}
+	if _, refused, err = run("git", "push", to, w.info.Branch); refused != "" || err != nil {
+		return "", refused, err
+	}
+	base := w.info.BaseBranch
+	args := []string{"gh", "pr", "create", "--head", w.info.Branch, "--title", w.info.Title, "--body", "Made by runplan from " + w.info.Plan + ", run " + w.run + "."}
+	if base != "" {
+		args = append(args, "--base", base)
+	}
+	url, refused, err = run(args...)
+	if errors.Is(err, proc.ErrNotFound) {
+		return "", fmt.Sprintf("%s was pushed to %s, but gh is not installed; open the pull request yourself", w.info.Branch, to), nil
+	}
+	if strings.Contains(refused, "already exists") {
+		return "the pull request was there already", "", nil
+	}
+	return url, refused, err
+}

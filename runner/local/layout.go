@@ -1,0 +1,78 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Layout names the files under .runplan. It is the only place that spells them out (PLAT-03).
+type Layout struct{ Root string }
+
+// DirName is the folder in a repository that runplan keeps its files in.
+const DirName = ".runplan"
+
+// ignored is what .runplan/.gitignore holds. Settings, lessons, patterns and prompts are not in it: a team
+// may want to commit them. The file hides itself too, so that a run leaves git status as it was.
+const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/progress.txt\n/context.md\n"
+
+// LayoutOf returns the layout for a repository.
+func LayoutOf(repoRoot string) Layout { return Layout{filepath.Join(repoRoot, DirName)} }
+
+// Make creates the folder and its .gitignore where they are missing.
+func (l Layout) Make() error {
+	if err := os.MkdirAll(l.Root, 0o755); err != nil {
+		return fmt.Errorf("make %s: %w", l.Root, err)
+	}
+	path := filepath.Join(l.Root, ".gitignore")
+	if data, err := os.ReadFile(path); err == nil && string(data) == ignored {
+		return nil
+	} else if err == nil && !strings.HasPrefix(string(data), "/.gitignore\n") {
+		return nil // somebody's own
+	}
+	if err := os.WriteFile(path, []byte(ignored), 0o644); err != nil {
+		return fmt.Errorf("make %s: %w", path, err)
+	}
+	return nil
+}
+
+func (l Layout) Journal() string  { return filepath.Join(l.Root, "raw.sqlite") }
+func (l Layout) Config() string   { return filepath.Join(l.Root, "config.toml") }
+func (l Layout) Progress() string { return filepath.Join(l.Root, "progress.txt") }
+
+// Lock is held while a run of slug is at work.
+func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }
+
+// GitLock is held around git commands that change the list of worktrees.
+func (l Layout) GitLock() string   { return filepath.Join(l.Root, "locks", "worktrees.lock") }
+func (l Layout) Worktrees() string { return filepath.Join(l.Root, "worktrees") }
+
+// Workspace is the n-th worktree of the pool of slug, counted from 1.
+func (l Layout) Workspace(slug string, n int) string {
+	return filepath.Join(l.Worktrees(), fmt.Sprintf("%s-w%d", slug, n))
+}
+
+// Attempt holds the brief, the log and the gate logs of one attempt.
+func (l Layout) Attempt(run, batch string, attempt int) string {
+	return filepath.Join(l.Root, "logs", run, fmt.Sprintf("%s-a%d", batch, attempt))
+}
+func (l Layout) Report(run string) string { return filepath.Join(l.Root, "reports", run) }
+func (l Layout) Receipt(run, batch string) string {
+	return filepath.Join(l.Report(run), "receipts", batch+".json")
+}
+func (l Layout) Temp(run string) string { return filepath.Join(l.Root, "tmp", run) }
+
+// Rel makes a path under .runplan relative to it, for journals and reports.
+func (l Layout) Rel(path string) string {
+	if rel, err := filepath.Rel(l.Root, path); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// RunBranch is the branch that a run's batches land on, BatchBranch the one that a batch is worked on.
+func RunBranch(slug string) string { return "runplan/" + slug + "/main" }
+
+// BatchBranch is the branch that a batch is worked on.
+func BatchBranch(slug, batch string) string { return "runplan/" + slug + "/b" + batch }

@@ -1,0 +1,71 @@
+package local
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrLocked says that another run is at work.
+var ErrLocked = errors.New("another runplan is at work")
+
+// Owner is who holds a lock.
+type Owner struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	Run     string    `json:"run,omitempty"`
+}
+
+// Lock is held by one process. The system lets go of it when the process ends, however it ends, so a lock
+// can be held by the living only.
+type Lock struct{ f *flock.Flock }
+
+// TakeLock takes the lock at path, or says who has it.
+func TakeLock(path string, now time.Time) (*Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("take the lock: %w", err)
+	}
+	f := flock.New(path)
+	ok, err := f.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("take the lock %s: %w", path, err)
+	}
+	if !ok {
+		f.Close()
+		who := "unknown process"
+		var o Owner
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &o) == nil {
+			who = fmt.Sprintf("process %d on %s, since %s", o.PID, o.Host, o.Started.Local().Format("2006-01-02 15:04:05"))
+		}
+		return nil, fmt.Errorf("%w: %s (%s)", ErrLocked, who, path)
+	}
+	host, _ := os.Hostname()
+	data, _ := json.Marshal(Owner{PID: os.Getpid(), Host: host, Started: now})
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("take the lock %s: %w", path, err)
+	}
+	return &Lock{f}, nil
+}
+
+// Release lets go. The file stays: removing it would let two processes hold two locks of one name.
+func (l *Lock) Release() { l.f.Close() }
+
+// with holds a lock while do runs, waiting for it as long as it takes. It is for short work only.
+func with(path string, do func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f := flock.New(path)
+	if err := f.Lock(); err != nil {
+		return fmt.Errorf("take the lock %s: %w", path, err)
+	}
+	defer f.Close()
+	return do()
+}

@@ -1,0 +1,102 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// forPeople writes what an event means to progress.txt, and the rows that later training reads. Both are
+// made of events that are in the journal already.
+func (s *session) forPeople(ev runner.Event) error {
+	if line := s.progressLine(ev); line != "" {
+		f, err := os.OpenFile(s.Layout.Progress(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("write the progress: %w", err)
+		}
+		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), line)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return fmt.Errorf("write the progress: %w", err)
+		}
+	}
+	return s.attempt(ev)
+}
+
+func (s *session) progressLine(ev runner.Event) string {
+	name := "batch " + ev.Batch
+	if b, ok := s.Plan.Batch(ev.Batch); ok {
+		name = fmt.Sprintf("batch %s (%s)", b.Number, b.Title)
+	}
+	switch ev.Kind {
+	case runner.RunStarted:
+		return fmt.Sprintf("== %s: run %s from %s, agent %s", ev.Job.Plan, s.run, short(ev.Job.Base), ev.Job.Agent)
+	case runner.RunResumed:
+		return "resumed at " + short(ev.Commit)
+	case runner.BatchPassed:
+		return fmt.Sprintf("%s merged as %s after %d attempt(s)", name, short(ev.Commit), ev.Attempt)
+	case runner.BatchFailed:
+		return name + " failed: " + ev.Reason
+	case runner.BatchSkipped:
+		return name + " skipped: " + ev.Reason
+	case runner.Reopened:
+		return name + " is due again: " + ev.Reason
+	case runner.Executed, runner.Gated, runner.Committed:
+		if ev.Outcome != runner.OutcomeOK {
+			return fmt.Sprintf("%s attempt %d: %s", name, ev.Attempt, ev.Reason)
+		}
+	case runner.StopAsked:
+		return "stopping: " + ev.Reason
+	case runner.RunFinished:
+		return strings.TrimSuffix(fmt.Sprintf("run ended: %s, %s", ev.Outcome, ev.Reason), ", ")
+	}
+	return ""
+}
+
+// attempt keeps one row for each attempt that came to an end: one that failed before the gates, or one the
+// gates judged.
+func (s *session) attempt(ev runner.Event) error {
+	if ev.Kind != runner.Gated && (ev.Kind != runner.Executed || ev.Outcome == runner.OutcomeOK) {
+		return nil
+	}
+	switch ev.Outcome {
+	case runner.OutcomeCancelled, runner.OutcomeError:
+		return nil
+	}
+	v, _ := s.machine.Batch(ev.Batch)
+	a := store.Attempt{
+		TaskID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: "batch", Model: s.Agent.Name(), Number: ev.Attempt,
+		Applied: ev.Tree != "", Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
+		Final: ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
+	}
+	if f := s.factsOf(ev.Batch); f.usage != nil {
+		a.PromptTokens, a.CompletionTokens = f.usage.InputTokens, f.usage.OutputTokens
+	}
+	for _, r := range ev.Reports {
+		switch {
+		case r.Gate == "agent":
+			a.Response = r.Output
+		case r.Tests != nil:
+			a.TestOutput += r.Output
+			a.FailingTests = append(a.FailingTests, failing(r)...)
+		default:
+			a.LintOutput += r.Output
+		}
+	}
+	return s.Journal.AddAttempt(context.Background(), a)
+}
+
+func failing(r gates.Report) []string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, f.Rule+": "+f.Message)
+	}
+	return out
+}

@@ -1,0 +1,303 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Pool hands out workspaces. A workspace is used again for the next batch, so that build caches survive;
+// what the last batch left in it is gone but for ignored files.
+type Pool struct {
+	repo   *git.Repo
+	layout Layout
+	slug   string
+	setup  Setup
+	note   func(string) // tells people what is worth knowing
+
+	mu   sync.Mutex
+	used map[string]*Space // by batch
+}
+
+// Setup says how a fresh workspace is made ready.
+type Setup struct {
+	Copy    []string // globs, relative to the repository
+	Command string   // shell text, run once in each new workspace
+	Timeout time.Duration
+	Env     []string
+	Reaper  *proc.Reaper
+	Grace   time.Duration
+}
+
+// Space is a workspace in the hands of one batch.
+type Space struct {
+	*git.Workspace
+	Branch string   // without refs/heads/
+	Base   string   // commit it was reset to
+	Tree   string   // tree in its index, once known
+	Copied []string // files copied from the user's checkout, which are never committed
+}
+
+// marker lies beside a workspace and makes it one of ours: gc and reset touch nothing without it.
+type marker struct {
+	Slug  string    `json:"slug"`
+	Made  time.Time `json:"made"`
+	Setup string    `json:"setup"` // the command that made it ready, "" until it has
+}
+
+func markerOf(dir string) string { return dir + ".json" }
+
+// Acquire returns a workspace for batch, reset to base.
+func (p *Pool) Acquire(ctx context.Context, batch, base string) (*Space, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.used[batch]; s != nil {
+		if err := s.Check(); err == nil {
+			return s, p.reset(ctx, s, base)
+		}
+		delete(p.used, batch)
+	}
+	dir := p.free()
+	branch := BatchBranch(p.slug, batch)
+	ws, err := p.open(ctx, dir, branch, base)
+	if err != nil {
+		return nil, err
+	}
+	s := &Space{Workspace: ws, Branch: branch}
+	if err := p.reset(ctx, s, base); err != nil {
+		return nil, err
+	}
+	p.used[batch] = s
+	return s, nil
+}
+
+// free returns the folder of the lowest number that no batch uses.
+func (p *Pool) free() string {
+	for n := 1; ; n++ {
+		dir := p.layout.Workspace(p.slug, n)
+		taken := false
+		for _, s := range p.used {
+			taken = taken || s.Dir == dir
+		}
+		if !taken {
+			return dir
+		}
+	}
+}
+
+// open takes up the workspace in dir, or makes it anew where it is missing or broken.
+func (p *Pool) open(ctx context.Context, dir, branch, base string) (*git.Workspace, error) {
+	if _, err := os.Stat(markerOf(dir)); err == nil {
+		if ws, err := p.repo.OpenWorkspace(dir); err == nil {
+			return ws, nil
+		}
+	} else if _, err := os.Stat(dir); err == nil {
+		// A run that was killed between the two steps leaves a folder without its marker. In our own
+		// folder nothing else can be the cause, but a file of the user's would be lost: so it must be a
+		// worktree of this repository.
+		if _, err := p.repo.OpenWorkspace(dir); err != nil && !emptyDir(dir) && !halfMade(dir) {
+			return nil, fmt.Errorf("make a workspace: %s is in the way and is not a worktree of runplan; move it away", dir)
+		}
+	}
+	var ws *git.Workspace
+	err := with(p.layout.GitLock(), func() error {
+		if err := p.repo.RemoveWorkspace(ctx, dir); err != nil {
+			return err
+		}
+		if err := writeJSON(markerOf(dir), marker{Slug: p.slug, Made: time.Now().UTC()}); err != nil {
+			return err
+		}
+		var err error
+		ws, err = p.repo.AddWorkspace(ctx, dir, branch, base)
+		return err
+	})
+	return ws, err
+}
+
+func emptyDir(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 0
+}
+
+// halfMade is a worktree whose making was cut short: git writes .git first.
+func halfMade(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// reset brings s to base, copies what git does not carry, and sets a new workspace up.
+func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
+	if err := s.Reset(ctx, s.Branch, base); err != nil {
+		return err
+	}
+	s.Base, s.Tree = base, ""
+	if err := p.submodules(ctx, s); err != nil {
+		return err
+	}
+	var err error
+	if s.Copied, err = p.copyIncluded(s.Dir); err != nil {
+		return err
+	}
+	return p.setUp(ctx, s)
+}
+
+// Restore brings the workspace of batch to tree on top of base, unless it is there already.
+func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (*Space, error) {
+	p.mu.Lock()
+	s := p.used[batch]
+	p.mu.Unlock()
+	if s != nil && s.Base == base && s.Tree == tree && s.Check() == nil {
+		return s, nil
+	}
+	s, err := p.Acquire(ctx, batch, base)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Checkout(ctx, s.Branch, base, tree); err != nil {
+		return nil, err
+	}
+	s.Tree = tree
+	return s, nil
+}
+
+// Release gives the workspace of batch back.
+func (p *Pool) Release(batch string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.used, batch)
+}
+
+// RemoveAll deletes the worktrees of the pool.
+func (p *Pool) RemoveAll(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = map[string]*Space{}
+	return with(p.layout.GitLock(), func() error {
+		for n := 1; ; n++ {
+			dir := p.layout.Workspace(p.slug, n)
+			_, noMarker := os.Stat(markerOf(dir))
+			_, noDir := os.Stat(dir)
+			if noMarker != nil && noDir != nil {
+				return nil
+			}
+			if noMarker == nil {
+				if err := p.repo.RemoveWorkspace(ctx, dir); err != nil {
+					return err
+				}
+				if err := os.Remove(markerOf(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	})
+}
+
+// submodules checks them out, with the user's checkout as reference. One that cannot be had is a warning:
+// the batch may not need it.
+func (p *Pool) submodules(ctx context.Context, s *Space) error {
+	if _, err := os.Stat(filepath.Join(s.Dir, ".gitmodules")); err != nil {
+		return nil
+	}
+	_, err := s.Run(ctx, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive", "--force")
+	if err != nil {
+		p.note(fmt.Sprintf("submodules of %s are not complete: %v", s.Dir, err))
+	}
+	return nil
+}
+
+// copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
+// configuration name. It returns what it copied.
+func (p *Pool) copyIncluded(dir string) ([]string, error) {
+	globs := append([]string(nil), p.setup.Copy...)
+	if data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude")); err == nil {
+		for line := range strings.Lines(string(data)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				globs = append(globs, strings.TrimPrefix(line, "/"))
+			}
+		}
+	}
+	var copied []string
+	root := os.DirFS(p.repo.Root)
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", dir, g)
+		}
+		err := doublestar.GlobWalk(root, g, func(path string, d fs.DirEntry) error {
+			if d.IsDir() && (path == DirName || path == ".git") {
+				return doublestar.SkipDir
+			}
+			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
+				return nil
+			}
+			target := filepath.Join(dir, filepath.FromSlash(path))
+			if _, err := os.Lstat(target); err == nil {
+				return nil // git carries it, or it is ignored and was copied before
+			}
+			copied = append(copied, path)
+			return copyFile(filepath.Join(p.repo.Root, filepath.FromSlash(path)), target)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("set up %s: copy %s: %w", dir, g, err)
+		}
+	}
+	return copied, nil
+}
+
+// setUp runs the configured command in a workspace that has not seen it.
+func (p *Pool) setUp(ctx context.Context, s *Space) error {
+	if p.setup.Command == "" {
+		return nil
+	}
+	var m marker
+	if err := readJSON(markerOf(s.Dir), &m); err != nil {
+		return fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	if m.Setup == p.setup.Command {
+		return nil
+	}
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: s.Dir, Env: p.setup.Env,
+		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
+	})
+	if err != nil {
+		return fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	if !res.OK() {
+		return &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+	}
+	m.Setup = p.setup.Command
+	return writeJSON(markerOf(s.Dir), m)
+}
+
+// SetupError is a workspace that could not be made ready. No agent is to blame for it.
+type SetupError struct{ Command, How, Output string }
+
+func (e *SetupError) Error() string {
+	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
+}
+
+// describe says in words how a program ended.
+func describe(r proc.Result) string {
+	switch r.Ended {
+	case proc.Exited:
+		return fmt.Sprintf("exited with status %d", r.Exit)
+	case proc.Signaled:
+		return "was killed by " + r.Signal
+	case proc.Total:
+		return "reached its time limit"
+	case proc.Idle:
+		return "printed nothing for too long"
+	}
+	return "was stopped"
+}

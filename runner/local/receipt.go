@@ -1,0 +1,167 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+)
+
+// Receipt proves a batch: what was checked, on exactly which tree, and what it cost. A resume skips a batch
+// only while its receipt still verifies.
+type Receipt struct {
+	Run         string           `json:"run"`
+	Batch       string           `json:"batch"`
+	Number      string           `json:"number"`
+	Title       string           `json:"title"`
+	Digest      string           `json:"digest"` // of the batch's text in the plan
+	Base        string           `json:"base"`
+	Head        string           `json:"head"` // the batch's one commit
+	Tree        string           `json:"tree"`
+	Gates       []GateReceipt    `json:"gates"`
+	TestsBefore *gates.TestCount `json:"tests_before"`
+	TestsAfter  *gates.TestCount `json:"tests_after"`
+	Attempts    int              `json:"attempts"`
+	Agent       string           `json:"agent"`
+	Model       string           `json:"model,omitempty"`
+	CostUSD     *float64         `json:"cost_usd"` // null: unknown
+	At          time.Time        `json:"at"`
+}
+
+// GateReceipt is what one gate said of the tree.
+type GateReceipt struct {
+	Gate       string           `json:"gate"`
+	Status     gates.Status     `json:"status"`
+	Command    string           `json:"command,omitempty"`
+	Exit       *int             `json:"exit,omitempty"`
+	DurationMS int64            `json:"duration_ms"`
+	Tests      *gates.TestCount `json:"tests,omitempty"`
+	Note       string           `json:"note,omitempty"`
+	Log        string           `json:"log,omitempty"`
+	LogHash    string           `json:"log_sha256,omitempty"`
+}
+
+// facts are what the journal knows of a batch by the time it merges.
+type facts struct {
+	gates   []GateReceipt
+	before  *gates.TestCount
+	after   *gates.TestCount
+	base    string
+	tree    string // that the gates saw
+	attempt int
+	at      time.Time     // of the merge
+	usage   *agents.Usage // of the last attempt
+	cost    *float64
+	unknown bool // some attempt did not tell its cost
+}
+
+// add takes up one event of the batch.
+func (f *facts) add(e runner.Event) {
+	switch e.Kind {
+	case runner.Executed:
+		f.base, f.attempt, f.usage = e.Base, e.Attempt, e.Usage
+		if e.Usage == nil || e.Usage.CostUSD == nil {
+			f.unknown = true
+		} else {
+			sum := *e.Usage.CostUSD
+			if f.cost != nil {
+				sum += *f.cost
+			}
+			f.cost = &sum
+		}
+	case runner.Gated:
+		f.gates, f.after, f.tree = nil, e.Tests, e.Tree
+		for _, g := range e.Reports {
+			f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
+		}
+	case runner.Merged:
+		f.at = e.At
+	}
+}
+
+// writeReceipt writes the receipt of the batch that c merges, and returns its path and its SHA-256.
+func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
+	b, err := w.batch(c)
+	if err != nil {
+		return "", "", err
+	}
+	f := w.factsOf(c.Batch)
+	r := Receipt{
+		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit, Tree: c.Tree,
+		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: w.Agent.Name(), Model: w.info.Model, At: w.Now().UTC(),
+	}
+	if !f.unknown {
+		r.CostUSD = f.cost
+	}
+	r.Gates = f.gates
+	path = w.Layout.Receipt(w.run, c.Batch)
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", "", err
+	}
+	data = append(data, '\n')
+	return path, hashOf(data), writeFile(path, data)
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// verify compares what the journal says of the merged batches with the run branch, and returns by batch why
+// it no longer holds. A receipt file that is gone or was edited is written again from the journal, which is
+// the truth that receipts are copies of.
+func (w *work) verify(ctx context.Context, merged map[string]runner.Event, digests map[string]string, tip string) (map[string]string, error) {
+	trees := map[string]string{} // by commit of the run branch
+	if len(merged) > 0 && tip != "" {
+		out, err := w.Repo.Run(ctx, "log", "--format=%H %T", w.info.Base+".."+tip)
+		if err != nil {
+			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
+		}
+		for line := range strings.Lines(out) {
+			commit, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
+			trees[commit] = tree
+		}
+	}
+	bad := map[string]string{}
+	for key, m := range merged {
+		b, ok := w.Plan.Batch(key)
+		switch {
+		case !ok || BatchDigest(b) != digests[key]:
+			bad[key] = "its text in the plan was changed"
+		case trees[m.Commit] == "":
+			bad[key] = "its commit " + short(m.Commit) + " is not on the run branch"
+		case trees[m.Commit] != m.Tree:
+			bad[key] = "its commit holds another tree than the gates saw"
+		default:
+			if err := w.mendReceipt(key, m); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return bad, nil
+}
+
+// BatchDigest is the short form of a batch's digest that a run keeps: enough to see a change by, and small
+// enough for the events of a plan with a thousand batches.
+func BatchDigest(b *planparse.Batch) string { return b.Digest[:min(16, len(b.Digest))] }
+
+// mendReceipt writes a receipt again that is not the one the journal knows.
+func (w *work) mendReceipt(key string, m runner.Event) error {
+	data, err := os.ReadFile(w.Layout.Receipt(w.run, key))
+	if err == nil && hashOf(data) == m.Fingerprint {
+		return nil
+	}
+	w.Note("the receipt of batch " + key + " was missing or changed; it was written again from the journal")
+	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key).attempt, Base: m.Base, Commit: m.Commit, Tree: m.Tree})
+	return err
+}

@@ -1,0 +1,223 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// ErrPlanChanged says that the plan is not what the run was started with.
+var ErrPlanChanged = errors.New("the plan was changed since the run started")
+
+// begin writes a new run to the journal, or reads an old one back, and returns what is to be done first.
+func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command, error) {
+	machine, err := runner.New(info)
+	if err != nil {
+		return nil, err
+	}
+	s.machine = machine
+	known, err := s.replay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return s.resume(ctx)
+	}
+	started := s.stamp(runner.Event{Kind: runner.RunStarted, Job: &info})
+	cmds := machine.Start()
+	first := append([]runner.Event{started}, s.changes()...)
+	for _, c := range cmds {
+		first = append(first, s.stamp(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base}))
+	}
+	records, err := encode(first)
+	if err != nil {
+		return nil, err
+	}
+	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: s.PlanText, Started: started.At}
+	if err := s.Journal.AddRun(ctx, run, records...); err != nil {
+		return nil, err
+	}
+	if err := s.runBranch(ctx, info.Base); err != nil {
+		return nil, err
+	}
+	return cmds, s.show(first)
+}
+
+// replay folds the events that the journal has of this run.
+func (s *session) replay(ctx context.Context) (known bool, err error) {
+	last := 0
+	for ev, err := range s.Events(ctx, s.run, 0) {
+		if err != nil {
+			return false, err
+		}
+		if !known {
+			s.machine.Start()
+			known = true
+		}
+		s.machine.Apply(ev)
+		if ev.Job != nil {
+			for _, b := range ev.Job.Batches {
+				s.digests[b.Key] = b.Digest
+			}
+		}
+		if err := s.remember(ev); err != nil {
+			return false, err
+		}
+		last = ev.Seq
+	}
+	s.changes()  // readers were told of these
+	s.seq = last // changes counted them once more
+	return known, nil
+}
+
+// resume looks whether what the journal says still holds, and goes on.
+func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
+	info := s.work.info
+	if err := s.runBranch(ctx, s.machine.Tip()); err != nil {
+		return nil, err
+	}
+	tip, err := s.Repo.Resolve(ctx, "refs/heads/"+info.Branch)
+	if err != nil {
+		return nil, err
+	}
+	bad, err := s.work.verify(ctx, s.merged, s.digests, tip)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, len(bad))
+	for k := range bad {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: tip, Reason: bad[k]}); err != nil {
+			return nil, err
+		}
+	}
+	resumed := runner.Event{Kind: runner.RunResumed, Commit: tip}
+	for _, b := range info.Batches {
+		if s.digests[b.Key] != b.Digest {
+			resumed.Job = &info // the plan was changed, and that was accepted
+		}
+	}
+	if _, err := s.record(resumed); err != nil {
+		return nil, err
+	}
+	return s.machine.Pending(), nil
+}
+
+// runBranch sees to it that the run branch is there. Where it stands is nobody's to change but the merges'.
+func (s *session) runBranch(ctx context.Context, at string) error {
+	ref := "refs/heads/" + s.work.info.Branch
+	now, err := s.Repo.Resolve(ctx, ref)
+	if err != nil || now != "" {
+		return err
+	}
+	if err := s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: at}); err != nil {
+		return fmt.Errorf("make the run branch %s: %w", s.work.info.Branch, err)
+	}
+	return nil
+}
+
+// finish tidies up, writes the report and closes the books of this session. It comes before the last event,
+// so that a run that the journal calls finished has nothing left to tidy.
+func (s *session) finish(ctx context.Context, res runner.Result) error {
+	ctx = context.WithoutCancel(ctx)
+	if res.Status == runner.RunDone {
+		if err := s.tidy(ctx); err != nil {
+			s.Note("tidying up: " + err.Error())
+		}
+	}
+	if err := os.RemoveAll(s.Layout.Temp(s.run)); err != nil {
+		s.Note("tidying up: " + err.Error())
+	}
+	last := runner.Event{Kind: runner.RunFinished, Outcome: runner.OutcomeOK, Commit: res.Tip, Reason: res.Reason}
+	switch res.Status {
+	case runner.RunFailed:
+		last.Outcome = runner.OutcomeFailed
+	case runner.RunStopped:
+		last.Outcome, last.Reason = res.Stop.Outcome, res.Stop.Reason
+	}
+	if s.Report != nil {
+		// The report comes first, so that a run that the journal calls finished has one.
+		last.At = s.Now().UTC()
+		if err := s.fold.Apply(last); err != nil {
+			return err
+		}
+		if err := s.Report(s.fold.Summary()); err != nil {
+			s.Note("the report could not be written: " + err.Error())
+		}
+	}
+	_, err := s.record(last)
+	return err
+}
+
+// tidy removes the worktrees and the branches of batches. What did not merge is kept.
+func (s *session) tidy(ctx context.Context) error {
+	if err := s.work.pool.RemoveAll(ctx); err != nil {
+		return err
+	}
+	branches, err := s.Repo.Branches(ctx, "runplan/"+s.work.info.Slug+"/")
+	if err != nil {
+		return err
+	}
+	var drop []git.RefUpdate
+	for name, hash := range branches {
+		if name == s.work.info.Branch {
+			continue
+		}
+		if in, err := s.Repo.IsAncestor(ctx, hash, s.machine.Tip()); err == nil && in {
+			drop = append(drop, git.RefUpdate{Ref: "refs/heads/" + name, Old: hash})
+		}
+	}
+	if len(drop) == 0 {
+		return nil
+	}
+	return s.Repo.UpdateRefs(ctx, drop...)
+}
+
+// List summarises the runs that match f, newest first.
+func (e *Engine) List(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
+	return List(ctx, e.Journal, f)
+}
+
+// List is [Engine.List] for those who only have a journal.
+func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summary, error) {
+	runs, err := j.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs = slices.DeleteFunc(runs, func(r store.Run) bool {
+		return f.Run != "" && !strings.HasPrefix(r.ID, f.Run) || f.Slug != "" && r.Slug != f.Slug
+	})
+	if f.Latest && len(runs) > 1 {
+		runs = runs[:1]
+	}
+	var out []runner.Summary
+	for _, r := range runs {
+		var fold runner.Fold
+		for ev, err := range events(ctx, j, r.ID, 0) {
+			if err == nil {
+				err = fold.Apply(ev)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("run %s: %w", r.ID, err)
+			}
+		}
+		out = append(out, fold.Summary())
+	}
+	return out, nil
+}
+
+// Events yields the events of one run for those who only have a journal.
+func Events(ctx context.Context, j *store.Journal, run string, from int) func(func(runner.Event, error) bool) {
+	return events(ctx, j, run, from)
+}

@@ -1,0 +1,320 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/briefing"
+)
+
+// work carries out commands with git worktrees on this machine. It implements [runner.Work].
+type work struct {
+	Config
+	run    string
+	info   runner.Info
+	pool   *Pool
+	redact *redact.Redactor
+	digest func(seq int) (string, string) // failure digest and patch file of an earlier event
+
+	factsOf func(batch string) facts
+	base    func(batch string) (string, bool)
+}
+
+// Execute lets the agent work in a fresh workspace and stages what it left.
+func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Agent: w.Agent.Name(), Model: w.info.Model}
+	b, err := w.batch(c)
+	if err != nil {
+		return e, err
+	}
+	space, err := w.pool.Acquire(ctx, c.Batch, c.Base)
+	if err != nil {
+		return e, err
+	}
+	dir := w.Layout.Attempt(w.run, c.Batch, c.Attempt)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return e, fmt.Errorf("keep the logs of batch %s: %w", c.Batch, err)
+	}
+	task, err := w.task(c, b, space, dir)
+	if err != nil {
+		return e, err
+	}
+	e.Log = w.Layout.Rel(task.LogPath)
+	refs, err := w.Repo.Refs(ctx)
+	if err != nil {
+		return e, err
+	}
+	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	if err != nil {
+		return e, err
+	}
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	e.Usage = &res.Usage
+	if tampered := w.inspect(ctx, space, c, refs); tampered != "" {
+		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
+		e.Reports = []gates.Report{agentReport(tampered, res, b)}
+		e.Fingerprint = fingerprint(tampered)
+		return e, nil
+	}
+	return w.staged(ctx, e, c, b, space, res)
+}
+
+// batch returns the batch of a command as the plan of this run has it.
+func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
+	b, ok := w.Plan.Batch(c.Batch)
+	if !ok {
+		return nil, fmt.Errorf("the plan has no batch %s", c.Batch)
+	}
+	return b, nil
+}
+
+func (w *work) task(c runner.Command, b *planparse.Batch, s *Space, dir string) (agents.Task, error) {
+	in := briefing.Input{
+		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
+	}
+	for _, g := range gates.Builtin(s.Dir, w.GateConfig) {
+		in.Gates = append(in.Gates, g.Info())
+	}
+	if c.After > 0 {
+		in.Digest, in.Patch = w.digest(c.After)
+	}
+	brief := briefing.Brief(in)
+	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief))); err != nil {
+		return agents.Task{}, err
+	}
+	temp := w.Layout.Temp(w.run)
+	if err := os.MkdirAll(temp, 0o755); err != nil {
+		return agents.Task{}, err
+	}
+	return agents.Task{
+		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Model: w.info.Model, Batch: *b,
+		Limits: w.Limits, Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
+		Redact: w.redact.String,
+	}, nil
+}
+
+// agentEnv is the environment of everything that works in a workspace.
+func (w *work) agentEnv(temp string) []string {
+	env := redact.AgentEnv(w.Environ, nil)
+	// Git in a workspace that lost its .git must not find the repository around it.
+	return append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees(), "RUNPLAN_RUN="+w.run)
+}
+
+// staged turns what the agent left into a candidate.
+func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space, res agents.Result) (runner.Event, error) {
+	tree, changed, err := s.Stage(ctx, c.Base, s.Copied)
+	if err == nil && slices.Contains(changed, w.info.Plan) {
+		tree, changed, err = w.plainPlan(ctx, s, c, b)
+	}
+	if err != nil {
+		return e, err
+	}
+	if w.Format && len(changed) > 0 && res.Outcome == agents.Done {
+		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(w.Layout.Temp(w.run)), w.GateConfig)
+		if err != nil {
+			return e, err
+		}
+		if len(f.Changed) > 0 {
+			if tree, changed, err = s.Stage(ctx, c.Base, s.Copied); err != nil {
+				return e, err
+			}
+		}
+	}
+	e.Tree, s.Tree = tree, tree
+	e.Outcome, e.Reason = outcome(res)
+	if e.Outcome == runner.OutcomeOK && len(changed) == 0 && !mayStandStill(b, w.Agent) {
+		e.Outcome, e.Reason = runner.OutcomeUnchanged, "the agent changed nothing, but the batch asks for changes"
+	}
+	if e.Outcome != runner.OutcomeOK {
+		e.Reason = w.redact.String(e.Reason)
+		e.RetryAt = res.RetryAt
+		e.Reports = []gates.Report{agentReport(e.Reason, res, b)}
+		e.Fingerprint = fingerprint(e.Reason)
+		w.keepPatch(ctx, s, c)
+	}
+	return e, nil
+}
+
+// plainPlan takes back what an agent did to the plan itself, which is input and nothing else: ticks are no
+// work, and neither are they proof of any.
+func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string, error) {
+	if slices.Contains(b.Files.Modify, w.info.Plan) || slices.Contains(b.Files.Create, w.info.Plan) {
+		return s.Stage(ctx, c.Base, s.Copied)
+	}
+	if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err != nil {
+		return s.Stage(ctx, c.Base, s.Copied) // the commit does not have it: the agent made the file
+	}
+	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were taken back")
+	return s.Stage(ctx, c.Base, s.Copied)
+}
+
+// mayStandStill tells whether a batch can be done without a change: one that only runs commands, and one
+// whose literal instructions were carried out to the letter.
+func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
+	if l, ok := a.(interface{ Literal() bool }); ok && l.Literal() {
+		return true
+	}
+	return len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) == 0 && len(b.Commands) > 0
+}
+
+func outcome(res agents.Result) (runner.Outcome, string) {
+	switch res.Outcome {
+	case agents.Done:
+		return runner.OutcomeOK, ""
+	case agents.RateLimited:
+		return runner.OutcomeLimited, res.Summary
+	case agents.TimedOut:
+		return runner.OutcomeTimedOut, res.Summary
+	case agents.NeedsHuman:
+		return runner.OutcomeHuman, res.Summary
+	}
+	return runner.OutcomeFailed, res.Summary
+}
+
+// agentReport puts an agent's failure into the one envelope, for the digest and the report.
+func agentReport(reason string, res agents.Result, b *planparse.Batch) gates.Report {
+	r := gates.Report{Gate: "agent", Status: gates.Fail, Note: reason, Output: tail(res.Detail, 4<<10)}
+	for _, f := range res.Findings {
+		r.Findings = append(r.Findings, gates.Finding{Rule: "agent", Path: f.Path, Line: f.Line, Severity: gates.Error, Message: f.Message})
+	}
+	return r
+}
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[len(s)-n:], "")
+}
+
+// keepPatch keeps the changes of a failed attempt, to learn from and to look at.
+func (w *work) keepPatch(ctx context.Context, s *Space, c runner.Command) {
+	out, err := s.Run(ctx, "diff-index", "--cached", "--binary", "--patch", c.Base)
+	if err == nil && out != "" {
+		err = writeFile(w.patchPath(c.Batch, c.Attempt), []byte(out+"\n"))
+	}
+	if err != nil {
+		w.Note("the patch of batch " + c.Batch + " could not be kept: " + err.Error())
+	}
+}
+
+func (w *work) patchPath(batch string, attempt int) string {
+	return filepath.Join(w.Layout.Attempt(w.run, batch, attempt), "changes.patch")
+}
+
+// Gates checks the candidate's tree.
+func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Tree: c.Tree}
+	b, err := w.batch(c)
+	if err != nil {
+		return e, err
+	}
+	space, err := w.pool.Restore(ctx, c.Batch, c.Base, c.Tree)
+	if err != nil {
+		return e, err
+	}
+	changed, err := space.Changed(ctx, c.Base)
+	if err != nil {
+		return e, err
+	}
+	subject := gates.Subject{
+		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before,
+		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
+	}
+	verdict, err := gates.Run(ctx, gates.Builtin(space.Dir, w.GateConfig), subject, func(r gates.Report) {
+		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
+	})
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	if err != nil {
+		return e, err
+	}
+	e.Reports, e.Tests = w.trim(verdict.Reports), verdict.Tests()
+	e.Outcome = runner.OutcomeOK
+	if !verdict.OK() {
+		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()
+		w.keepPatch(ctx, space, c)
+	}
+	return e, nil
+}
+
+// maxFindings bounds what one report brings into the journal; the log has the rest.
+const maxFindings = 40
+
+func (w *work) trim(reports []gates.Report) []gates.Report {
+	out := make([]gates.Report, len(reports))
+	for i, r := range reports {
+		if n := len(r.Findings); n > maxFindings {
+			r.Findings = r.Findings[:maxFindings]
+			r.Note = strings.TrimSpace(fmt.Sprintf("%s (%d more findings in the log)", r.Note, n-maxFindings))
+		}
+		r.Findings = append([]gates.Finding(nil), r.Findings...)
+		for k := range r.Findings {
+			r.Findings[k].Message = tail(w.redact.String(r.Findings[k].Message), 1<<10)
+		}
+		r.Output = tail(w.redact.String(r.Output), 4<<10)
+		if r.Log != "" {
+			r.Log = w.Layout.Rel(r.Log)
+		}
+		out[i] = r
+	}
+	return out
+}
+
+// reasonOf says in one line why a verdict is red.
+func reasonOf(v gates.Verdict) string {
+	for _, r := range v.Reports {
+		if r.Status != gates.Fail {
+			continue
+		}
+		text := r.Gate + " failed"
+		if r.Tests != nil && r.Tests.Failed > 0 {
+			text = fmt.Sprintf("%s: %d failed", r.Gate, r.Tests.Failed)
+		}
+		if len(r.Findings) > 0 {
+			f := r.Findings[0]
+			place := f.Path
+			if f.Line > 0 {
+				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
+			}
+			text += strings.TrimRight(fmt.Sprintf(": %s %s", place, f.Message), " ")
+		} else if r.Note != "" {
+			text += ": " + r.Note
+		}
+		return text
+	}
+	return "a gate failed"
+}
+
+// infrastructure tells errors that another try cannot cure.
+func infrastructure(err error) bool {
+	var setup *SetupError
+	var gate *gates.GateError
+	return errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
+}
+
+// since rounds a duration to what the journal keeps.
+func since(t, now time.Time) int64 { return now.Sub(t).Milliseconds() }

@@ -1,0 +1,218 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Stage groups the states of the loop.
+type Stage string
+
+// The seven stages, in order (LOOP-02).
+const (
+	Intake     Stage = "Intake"
+	Understand Stage = "Understand"
+	Design     Stage = "Design"
+	Build      Stage = "Build"
+	Verify     Stage = "Verify"
+	Publish    Stage = "Publish"
+	Land       Stage = "Land"
+)
+
+// State is where a run, or one of its batches, stands in the loop.
+type State string
+
+// The twenty states (LOOP-02).
+const (
+	StateLoad           State = "load"
+	StateParse          State = "parse"
+	StatePreflight      State = "preflight"
+	StateIndex          State = "index"
+	StateRetrieve       State = "retrieve"
+	StateBrief          State = "brief"
+	StateRoute          State = "route"
+	StatePlanReview     State = "plan_review"
+	StatePlanRefine     State = "plan_refine"
+	StateEdit           State = "edit"
+	StateSample         State = "sample"
+	StateSynthesize     State = "synthesize"
+	StateDebug          State = "debug"
+	StateGate           State = "gate"
+	StateSelfReview     State = "self_review"
+	StateFidelityReview State = "fidelity_review"
+	StateCommit         State = "commit"
+	StatePublish        State = "publish"
+	StateMerge          State = "merge"
+	StateLearn          State = "learn"
+)
+
+// End is where a path through the loop stops. It is not a state.
+const End State = "[*]"
+
+// Trigger is what happened in a state, as far as the loop cares.
+type Trigger string
+
+// The triggers.
+const (
+	OnDone      Trigger = "done"
+	OnSkipped   Trigger = "skipped"   // nothing is configured for this state; said so, never in silence
+	OnFailed    Trigger = "failed"    // it was tried, and it is not good
+	OnAgain     Trigger = "again"     // another attempt makes sense
+	OnSample    Trigger = "sample"    // several candidates are to compete
+	OnUndecided Trigger = "undecided" // no candidate, or no clear one, won
+	OnExhausted Trigger = "exhausted" // no attempts left, or the last two were alike
+	OnGreen     Trigger = "green"
+	OnShallow   Trigger = "shallow" // a small fix will do
+	OnComplex   Trigger = "complex" // the cause has to be found first
+	OnChanged   Trigger = "changed" // a hook of the repository changed the gated tree
+	OnConflict  Trigger = "conflict"
+	OnMoved     Trigger = "moved" // the run branch is not where the commit was made for
+)
+
+// StateInfo is a state with its place and meaning.
+type StateInfo struct {
+	Name  State  `json:"name"`
+	Stage Stage  `json:"stage"`
+	Scope string `json:"scope"` // "run" or "batch"
+	Does  string `json:"does"`
+}
+
+// Transition leads from one state to another, or to [End].
+type Transition struct {
+	From State   `json:"from"`
+	On   Trigger `json:"on"`
+	To   State   `json:"to"`
+}
+
+// Loop is the control flow of a run as data (LOOP-01). [DefaultLoop] is the only place that spells it out;
+// the machine runs on it and the diagrams are drawn from it.
+type Loop struct {
+	Version     int          `json:"version"`
+	Stages      []Stage      `json:"stages"`
+	States      []StateInfo  `json:"states"`
+	Transitions []Transition `json:"transitions"`
+}
+
+// LoopVersion is raised with each change of the table (LOOP-06). Journals carry it.
+const LoopVersion = 1
+
+// DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
+func DefaultLoop() Loop {
+	return Loop{
+		Version: LoopVersion,
+		Stages:  []Stage{Intake, Understand, Design, Build, Verify, Publish, Land},
+		States: []StateInfo{
+			{StateLoad, Intake, "run", "read the plan and the configuration"},
+			{StateParse, Intake, "run", "turn the markdown into batches"},
+			{StatePreflight, Intake, "run", "look at git, disk, agent and tools before anything is spent"},
+			{StateIndex, Understand, "run", "bring the index of the code up to date"},
+			{StateRetrieve, Understand, "batch", "find the code that the batch needs to know"},
+			{StateBrief, Understand, "batch", "write the text that the agent gets"},
+			{StateRoute, Design, "run", "choose mode, order and agents"},
+			{StatePlanReview, Design, "run", "judge the plan before it costs something"},
+			{StatePlanRefine, Design, "run", "mend the plan, at most three rounds"},
+			{StateEdit, Build, "batch", "let the agent work in its workspace"},
+			{StateSample, Build, "batch", "let several candidates compete"},
+			{StateSynthesize, Build, "batch", "make one candidate of the best parts"},
+			{StateDebug, Build, "batch", "take the failure apart and decide whether to try again"},
+			{StateGate, Verify, "batch", "check the tree that will be merged"},
+			{StateFidelityReview, Verify, "batch", "hold the code against its blueprint"},
+			{StateSelfReview, Verify, "batch", "review the change in seven passes"},
+			{StatePublish, Publish, "batch", "queue the accepted candidate for landing"},
+			{StateCommit, Publish, "batch", "make the one commit, with the repository's hooks"},
+			{StateMerge, Land, "batch", "move the run branch to the commit"},
+			{StateLearn, Land, "batch", "write down what came of it"},
+		},
+		Transitions: []Transition{
+			{StateLoad, OnDone, StateParse},
+			{StateParse, OnDone, StatePreflight},
+			{StateParse, OnFailed, End},
+			{StatePreflight, OnDone, StateIndex},
+			{StatePreflight, OnFailed, End},
+			{StateIndex, OnDone, StateRoute},
+			{StateIndex, OnSkipped, StateRoute},
+			{StateRoute, OnDone, StatePlanReview},
+			{StatePlanReview, OnDone, StateRetrieve},
+			{StatePlanReview, OnSkipped, StateRetrieve},
+			{StatePlanReview, OnFailed, StatePlanRefine},
+			{StatePlanRefine, OnDone, StatePlanReview},
+			{StatePlanRefine, OnExhausted, End},
+
+			{StateRetrieve, OnDone, StateBrief},
+			{StateRetrieve, OnSkipped, StateBrief},
+			{StateBrief, OnDone, StateEdit},
+			{StateBrief, OnSample, StateSample},
+			{StateEdit, OnDone, StateGate},
+			{StateEdit, OnFailed, StateDebug},
+			{StateDebug, OnAgain, StateEdit},
+			{StateDebug, OnSample, StateSample},
+			{StateDebug, OnExhausted, End},
+			{StateSample, OnDone, StateGate},
+			{StateSample, OnUndecided, StateSynthesize},
+			{StateSynthesize, OnDone, StateGate},
+			{StateSynthesize, OnFailed, StateDebug},
+
+			{StateGate, OnDone, StateFidelityReview},
+			{StateGate, OnFailed, StateDebug},
+			{StateFidelityReview, OnDone, StateSelfReview},
+			{StateFidelityReview, OnSkipped, StateSelfReview},
+			{StateFidelityReview, OnFailed, StateDebug},
+			{StateSelfReview, OnGreen, StatePublish},
+			{StateSelfReview, OnShallow, StateEdit},
+			{StateSelfReview, OnComplex, StateDebug},
+
+			{StatePublish, OnDone, StateCommit},
+			{StateCommit, OnDone, StateMerge},
+			{StateCommit, OnChanged, StateGate},
+			{StateCommit, OnFailed, StateDebug},
+			{StateCommit, OnConflict, StateEdit},
+			{StateMerge, OnDone, StateLearn},
+			{StateMerge, OnMoved, StatePublish},
+			{StateLearn, OnDone, End},
+		},
+	}
+}
+
+// Next returns where t leads from s. False means that the loop has no such way.
+func (l Loop) Next(s State, t Trigger) (State, bool) {
+	for _, tr := range l.Transitions {
+		if tr.From == s && tr.On == t {
+			return tr.To, true
+		}
+	}
+	return "", false
+}
+
+// State looks up a state by name (LOOP-05). The error lists the states there are.
+func (l Loop) State(name State) (StateInfo, error) {
+	i := slices.IndexFunc(l.States, func(s StateInfo) bool { return s.Name == name })
+	if i < 0 {
+		known := make([]string, len(l.States))
+		for k, s := range l.States {
+			known[k] = string(s.Name)
+		}
+		return StateInfo{}, fmt.Errorf("loop: unknown state %q; known are %s", name, strings.Join(known, ", "))
+	}
+	return l.States[i], nil
+}
+
+// Mermaid draws the loop as a stateDiagram-v2, stages as blocks (LOOP-07).
+func (l Loop) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	for _, stage := range l.Stages {
+		fmt.Fprintf(&b, "    state %s {\n", stage)
+		for _, s := range l.States {
+			if s.Stage == stage {
+				fmt.Fprintf(&b, "        %s\n", s.Name)
+			}
+		}
+		b.WriteString("    }\n")
+	}
+	fmt.Fprintf(&b, "    %s --> %s\n", End, l.States[0].Name)
+	for _, t := range l.Transitions {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", t.From, t.To, t.On)
+	}
+	return b.String()
+}

@@ -1,0 +1,235 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLoop(t *testing.T) {
+	loop := DefaultLoop()
+	tests := map[string]func(t *testing.T){
+		"there are seven stages and twenty states": func(t *testing.T) {
+			got := map[Stage][]State{}
+			for _, s := range loop.States {
+				got[s.Stage] = append(got[s.Stage], s.Name)
+			}
+			want := map[Stage][]State{
+				Intake:     {StateLoad, StateParse, StatePreflight},
+				Understand: {StateIndex, StateRetrieve, StateBrief},
+				Design:     {StateRoute, StatePlanReview, StatePlanRefine},
+				Build:      {StateEdit, StateSample, StateSynthesize, StateDebug},
+				Verify:     {StateGate, StateFidelityReview, StateSelfReview},
+				Publish:    {StatePublish, StateCommit},
+				Land:       {StateMerge, StateLearn},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if len(loop.Stages) != 7 || len(loop.States) != 20 {
+				t.Errorf("%d stages, %d states", len(loop.Stages), len(loop.States))
+			}
+		},
+		"each state says whose it is and what it does": func(t *testing.T) {
+			for _, s := range loop.States {
+				if s.Scope != "run" && s.Scope != "batch" || s.Does == "" {
+					t.Errorf("%+v", s)
+				}
+			}
+		},
+		"self_review has exactly three ways out": func(t *testing.T) {
+			var got []Transition
+			for _, tr := range loop.Transitions {
+				if tr.From == StateSelfReview {
+					got = append(got, tr)
+				}
+			}
+			want := []Transition{
+				{StateSelfReview, OnGreen, StatePublish},
+				{StateSelfReview, OnShallow, StateEdit},
+				{StateSelfReview, OnComplex, StateDebug},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		},
+		"each state can be reached from load": func(t *testing.T) {
+			seen := reach(loop, StateLoad)
+			for _, s := range loop.States {
+				if !seen[s.Name] {
+					t.Errorf("%s cannot be reached", s.Name)
+				}
+			}
+		},
+		"the end can be reached from each state": func(t *testing.T) {
+			for _, s := range loop.States {
+				if !reach(loop, s.Name)[End] {
+					t.Errorf("%s has no way to the end", s.Name)
+				}
+			}
+		},
+		"a trigger leads to one place only": func(t *testing.T) {
+			seen := map[string]bool{}
+			for _, tr := range loop.Transitions {
+				way := fmt.Sprint(tr.From, " on ", tr.On)
+				if seen[way] {
+					t.Errorf("%s stands twice", way)
+				}
+				seen[way] = true
+			}
+		},
+		"transitions name known states": func(t *testing.T) {
+			for _, tr := range loop.Transitions {
+				for _, s := range []State{tr.From, tr.To} {
+					if _, err := loop.State(s); err != nil && s != End {
+						t.Errorf("%v: %v", tr, err)
+					}
+				}
+			}
+		},
+		"nobody can bend the loop of others": func(t *testing.T) {
+			mine := DefaultLoop()
+			mine.Stages[0], mine.States[0].Name, mine.Transitions[0].To = "", "", End
+			if diff := cmp.Diff(loop, DefaultLoop()); diff != "" {
+				t.Error(diff)
+			}
+		},
+		"the loop has the version that journals carry": func(t *testing.T) {
+			if loop.Version != LoopVersion {
+				t.Errorf("%d", loop.Version)
+			}
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, test)
+	}
+}
+
+func TestLoopState(t *testing.T) {
+	loop := DefaultLoop()
+	got, err := loop.State(StateGate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := StateInfo{StateGate, Verify, "batch", "check the tree that will be merged"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = loop.State("gaet")
+	if err == nil || !strings.Contains(err.Error(), `"gaet"`) {
+		t.Fatalf("an unknown state is %v", err)
+	}
+	for _, s := range loop.States {
+		if !strings.Contains(err.Error(), string(s.Name)) {
+			t.Errorf("%q does not list %s", err, s.Name)
+		}
+	}
+}
+
+func TestLoopMermaid(t *testing.T) {
+	got := DefaultLoop().Mermaid()
+	want, err := os.ReadFile("testdata/loop.mmd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasPrefix(got, "stateDiagram-v2\n") {
+		t.Errorf("another dialect: %.40q", got)
+	}
+	blocks, states := 0, 0
+	for line := range strings.Lines(got) {
+		switch {
+		case strings.HasPrefix(line, "    state "):
+			blocks++
+		case strings.HasPrefix(line, "        "):
+			states++
+		}
+	}
+	if blocks != 7 || states != 20 {
+		t.Errorf("%d blocks, %d states", blocks, states)
+	}
+}
+
+// The machine accepts exactly the transitions in the table: from each state, each trigger either takes the
+// one way that the table has, or nothing happens at all.
+func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
+	loop := DefaultLoop()
+	states := []State{End, "", "unknown"}
+	for _, s := range loop.States {
+		states = append(states, s.Name)
+	}
+	triggers := []Trigger{
+		OnDone, OnSkipped, OnFailed, OnAgain, OnSample, OnUndecided, OnExhausted, OnGreen, OnShallow, OnComplex,
+		OnChanged, OnConflict, OnMoved, "", "unknown",
+	}
+	for _, tr := range loop.Transitions {
+		if !slices.Contains(triggers, tr.On) {
+			t.Errorf("trigger %s of the loop is not tried here", tr.On)
+		}
+	}
+	for _, from := range states {
+		for _, on := range triggers {
+			var took, want []Transition
+			for _, tr := range loop.Transitions {
+				if tr.From == from && tr.On == on {
+					want = append(want, tr)
+				}
+			}
+			m := machine(t, Info{Workers: 1, MaxAttempts: 1}, "a")
+			track := m.byKey["a"]
+			track.status, track.state = Working, from
+			m.took = func(tr Transition) { took = append(took, tr) }
+			cmds := m.fire(track, on)
+			if len(took) > 1 {
+				took = took[:1] // states with nothing to do lead on
+			}
+			if diff := cmp.Diff(want, took); diff != "" {
+				t.Errorf("%s on %s: %s", from, on, diff)
+			}
+			if len(want) == 0 && (track.state != from || len(cmds) > 0) {
+				t.Errorf("%s on %s moved to %s and wishes for %v", from, on, track.state, cmds)
+			}
+		}
+	}
+}
+
+// The run itself walks the loop to where its batches begin.
+func TestMachineStartWalksTheLoop(t *testing.T) {
+	m := machine(t, Info{Workers: 1, MaxAttempts: 1}, "a")
+	var took []Transition
+	m.took = func(tr Transition) { took = append(took, tr) }
+	m.Start()
+	want := []Transition{
+		{StateLoad, OnDone, StateParse},
+		{StateParse, OnDone, StatePreflight},
+		{StatePreflight, OnDone, StateIndex},
+		{StateIndex, OnSkipped, StateRoute},
+		{StateRoute, OnDone, StatePlanReview},
+		{StatePlanReview, OnSkipped, StateRetrieve},
+		{StateRetrieve, OnSkipped, StateBrief}, // of the first batch
+		{StateBrief, OnDone, StateEdit},
+	}
+	if diff := cmp.Diff(want, took); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// reach finds all that can be reached from s.
+func reach(l Loop, s State) map[State]bool {
+	seen := map[State]bool{s: true}
+	for again := true; again; {
+		again = false
+		for _, tr := range l.Transitions {
+			if seen[tr.From] && !seen[tr.To] {
+				seen[tr.To], again = true, true
+			}
+		}
+	}
+	return seen
+}

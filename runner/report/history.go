@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// attempt is one go at a batch, as the events tell it.
+type attempt struct {
+	number     int
+	agent      string
+	outcome    runner.Outcome
+	reason     string
+	durationMS int64
+	cost       string
+	reports    []gates.Report
+	log        string
+}
+
+func (a attempt) failed() bool { return a.outcome != runner.OutcomeOK && a.outcome != "" }
+
+// history sorts the events of a run by batch and attempt.
+func history(events []runner.Event) map[string][]attempt {
+	out := map[string][]attempt{}
+	for _, e := range events {
+		switch e.Kind {
+		case runner.Executed, runner.Gated, runner.Committed, runner.Merged:
+		default:
+			continue
+		}
+		list := out[e.Batch]
+		if len(list) == 0 || list[len(list)-1].number != e.Attempt {
+			list = append(list, attempt{number: e.Attempt})
+		}
+		a := &list[len(list)-1]
+		a.durationMS += e.DurationMS
+		if e.Outcome != runner.OutcomeMoved && e.Outcome != runner.OutcomeChanged {
+			a.outcome, a.reason = e.Outcome, e.Reason
+		}
+		if len(e.Reports) > 0 {
+			a.reports = e.Reports
+		}
+		if e.Log != "" {
+			a.log = e.Log
+		}
+		if e.Kind == runner.Executed {
+			a.agent, a.cost = agentName(e.Agent, e.Model), "unknown"
+			if e.Usage != nil && e.Usage.CostUSD != nil {
+				a.cost = money(*e.Usage.CostUSD)
+			}
+		}
+		out[e.Batch] = list
+	}
+	return out
+}
+
+// failure is an attempt that failed, ready to be shown.
+type failure struct {
+	Head    string // "attempt 1, 8.1s, failed"
+	Reason  string
+	Gates   []failedGate
+	Log     string
+	Last    bool // nothing came after it
+	Batch   string
+	Outcome string
+}
+
+type failedGate struct {
+	Name     string
+	Command  string
+	Findings []finding
+	More     int // findings that are left out
+	Output   string
+	Log      string
+}
+
+type finding struct{ Place, Rule, Message, Fix, Severity string }
+
+// maxFindings is how many findings of a gate a report shows. The log of the gate has them all.
+const maxFindings = 20
+
+// failures returns what went wrong in batch b. Without events only the last reason is known.
+func failures(b runner.BatchSummary, list []attempt) []failure {
+	var out []failure
+	for i, a := range list {
+		if !a.failed() {
+			continue
+		}
+		word := strings.ReplaceAll(ui.Sanitize(string(a.outcome)), "_", " ")
+		head := fmt.Sprintf("attempt %d %s after %s", a.number, word, ui.Duration(millis(a.durationMS)))
+		if a.agent != "" {
+			head += ", " + a.agent
+		}
+		f := failure{
+			Head: head, Reason: ui.Sanitize(a.reason), Log: ui.Sanitize(a.log), Last: i == len(list)-1,
+			Batch: b.Key, Outcome: word,
+		}
+		for _, r := range a.reports {
+			if r.Status == gates.Fail || r.Status == gates.Warn {
+				f.Gates = append(f.Gates, failedGateOf(r))
+			}
+		}
+		out = append(out, f)
+	}
+	if len(out) == 0 && b.State == string(runner.Failed) {
+		out = append(out, failure{Head: "failed", Reason: ui.Sanitize(b.Reason), Last: true, Batch: b.Key})
+	}
+	return out
+}
+
+func failedGateOf(r gates.Report) failedGate {
+	g := failedGate{
+		Name: gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, nil),
+		// The output keeps its lines, and nothing else that steers a terminal or an editor.
+		Output: strings.TrimRight(redact.Clean(r.Output), " \t\n"), Command: ui.Sanitize(r.Command), Log: ui.Sanitize(r.Log),
+	}
+	for i, f := range r.Findings {
+		if i == maxFindings {
+			g.More = len(r.Findings) - i
+			break
+		}
+		g.Findings = append(g.Findings, finding{
+			Place: place(f), Rule: ui.Sanitize(f.Rule), Message: ui.Sanitize(f.Message), Fix: ui.Sanitize(f.Fix), Severity: ui.Sanitize(string(f.Severity)),
+		})
+	}
+	return g
+}
+
+// nextSteps are the commands that suit the end of a run, each with what it is for.
+type nextStep struct{ Why, Command string }
+
+func nextSteps(s runner.Summary) []nextStep {
+	f := figuresOf(s)
+	branch, base := shell(s.Branch), shell(orWord(s.BaseBranch, s.Base))
+	var out []nextStep
+	if s.Status == runner.RunStopped || s.Status == runner.RunFailed {
+		out = append(out, nextStep{"go on where the run is", "runplan resume " + shell(s.Run)})
+	}
+	if f.merged > 0 && s.Branch != "" {
+		out = append(out, nextStep{"see what was done", "git log --oneline " + base + ".." + branch})
+		out = append(out, nextStep{"see all changes at once", "git diff " + base + "..." + branch})
+		if s.BaseBranch != "" {
+			out = append(out, nextStep{"bring it to " + ui.Sanitize(s.BaseBranch), "git switch " + base + " && git merge --no-ff " + branch})
+		} else {
+			out = append(out, nextStep{"bring it to the branch you are on", "git merge --no-ff " + branch})
+		}
+	}
+	return out
+}
+
+// shell quotes a word for a POSIX shell where it needs to be.
+func shell(s string) string {
+	s = ui.Sanitize(s)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// page is a variable because embed knows no constants.
+//
+//go:embed page.html
+var page string
+
+// view is what page.html shows. All strings are clean; html/template escapes them.
+type view struct {
+	Title, Outcome, Tone, Icon string
+	Reason                     string
+	About                      []string
+	Tiles                      []tile
+	Facts                      []fact
+	Graph                      template.HTML
+	Batches                    []batchView
+	Totals                     string
+	Troubles                   []troubles
+	Receipts                   []fact
+	Steps                      []nextStep
+}
+
+// tile is a key figure.
+type tile struct{ Name, Value, Note, Tone string }
+
+type batchView struct {
+	Anchor, Number, Title, State, Tone, Icon string
+	Tries, Agent, Time, Tests, Commit, Cost  string
+	Reason                                   string
+	Gates                                    []gateView
+	Troubled                                 bool
+}
+
+type gateView struct{ Icon, Tone, Text, Tip string }
+
+// troubles are a batch with its failed attempts.
+type troubles struct {
+	Batch    batchView
+	Failures []failure
+}
+
+// HTML writes the report of a run as one page that needs nothing else. Events may be nil; with them the
+// page tells what went wrong on the way.
+func HTML(s runner.Summary, events []runner.Event) (string, error) {
+	t, err := template.New("report").Parse(page)
+	if err != nil {
+		return "", fmt.Errorf("report: %w", err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, viewOf(s, events)); err != nil {
+		return "", fmt.Errorf("report of run %s: %w", s.Run, err)
+	}
+	return b.String(), nil
+}
+
+func viewOf(s runner.Summary, events []runner.Event) view {
+	f, o := figuresOf(s), outcomeOf(s)
+	v := view{
+		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone), Reason: ui.Sanitize(s.Reason),
+		About: about(s), Tiles: tiles(s, f), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
+	}
+	if len(s.Batches) > 0 {
+		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
+	}
+	past := history(events)
+	for i, x := range s.Batches {
+		b := batchOf(s, x, i)
+		if list := failures(x, past[x.Key]); len(list) > 0 {
+			b.Troubled = true
+			v.Troubles = append(v.Troubles, troubles{b, list})
+		}
+		v.Batches = append(v.Batches, b)
+		if x.Receipt != "" {
+			v.Receipts = append(v.Receipts, fact{b.Number + " " + b.Title, ui.Sanitize(x.Receipt)})
+		}
+	}
+	return v
+}
+
+func tiles(s runner.Summary, f figures) []tile {
+	out := []tile{{"merged", fmt.Sprintf("%d of %d", f.merged, f.total), "", string(ui.Idle)}}
+	t := &out[0]
+	if f.merged > 0 && f.merged+f.skipped == f.total {
+		t.Tone = string(ui.Good)
+	}
+	if f.skipped > 0 {
+		t.Note = fmt.Sprintf("%d skipped", f.skipped)
+	}
+	if f.failed > 0 {
+		out = append(out, tile{"failed", fmt.Sprint(f.failed), "", string(ui.Bad)})
+	}
+	if n := f.waiting + f.working; n > 0 {
+		out = append(out, tile{"to go", fmt.Sprint(n), "", string(ui.Idle)})
+	}
+	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), "", string(ui.Idle)})
+	cost := tile{"cost", f.money(), "", string(ui.Idle)}
+	if f.priced > 0 && f.unpriced > 0 {
+		cost.Value, cost.Note = "≥ "+money(f.cost), fmt.Sprintf("unknown for %d %s", f.unpriced, plural(f.unpriced, "batch"))
+	}
+	out = append(out, cost)
+	if f.after != nil {
+		n := tile{"tests", fmt.Sprint(*f.after), "", string(ui.Idle)}
+		if f.before != nil {
+			n.Note = fmt.Sprintf("%+d", *f.after-*f.before)
+		}
+		out = append(out, n)
+	}
+	return append(out, tile{"attempts", fmt.Sprint(f.attempts), "", string(ui.Idle)})
+}
+
+func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
+	c, f := statusRow(s, x, ui.Style{}), faceOf(s, x)
+	b := batchView{
+		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+		Tries: c[3], Agent: c[4], Time: c[5], Tests: c[6], Commit: c[7], Cost: c[8],
+	}
+	if f.tone != ui.Good {
+		b.Reason = ui.Sanitize(x.Reason)
+		if need := due(s, x); b.Reason == "" && len(need) > 0 {
+			b.Reason = "after " + strings.Join(need, ", ")
+		}
+	}
+	for _, g := range x.Gates {
+		t := toneOf(g.Status)
+		text := ui.Sanitize(g.Gate)
+		if n := testCount(g.Tests, x.TestsBefore); n != "" {
+			text += " " + n
+		}
+		if g.Status == gates.Skipped {
+			text += " skipped"
+		}
+		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(t), string(t), text, gateText(g, x.TestsBefore)})
+	}
+	return b
+}

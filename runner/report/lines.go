@@ -1,0 +1,289 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// Line is one line of the story of a run.
+type Line struct {
+	Tone ui.Tone
+	Text string // clean and without a newline
+}
+
+// maxLine keeps a line readable, whatever an agent or a tool has to say. The rest is in the report.
+const maxLine = 300
+
+// Printer turns the events of one run into lines, one event at a time. The zero Printer is ready.
+type Printer struct {
+	fold runner.Fold
+	info runner.Info
+	told map[string]bool // what was said once and need not be said again
+}
+
+// Summary returns the run as far as the printer has seen it.
+func (p *Printer) Summary() runner.Summary { return p.fold.Summary() }
+
+// Lines folds e and returns what to tell of it, often nothing.
+func (p *Printer) Lines(e runner.Event) []Line {
+	if e.Kind == runner.RunStarted && e.Job == nil {
+		return nil // nothing can be said of a run without its job
+	}
+	if p.told == nil {
+		p.told = map[string]bool{}
+	}
+	// An error means that these are not the events of a run; the lines that can be told are told.
+	_ = p.fold.Apply(e)
+	var out []Line
+	say := func(t ui.Tone, format string, args ...any) {
+		out = append(out, Line{t, ui.Cut(ui.Sanitize(fmt.Sprintf(format, args...)), maxLine, "…")})
+	}
+	if e.Job != nil {
+		p.info = *e.Job
+	}
+	switch e.Kind {
+	case runner.RunStarted:
+		say(ui.Idle, "%s", opening(p.info))
+		for _, b := range p.info.Batches {
+			if b.Skip != "" {
+				p.told["skip "+b.Key] = true
+				say(ui.Muted, "%s: skipped, %s", p.name(b.Key, ""), b.Skip)
+			}
+		}
+	case runner.RunResumed:
+		clear(p.told) // an attempt that was cut off begins again
+		for _, b := range p.info.Batches {
+			p.told["skip "+b.Key] = b.Skip != ""
+		}
+		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.fold.Summary()).counts())
+	case runner.RunFinished:
+		out = append(out, p.ending(e)...)
+	case runner.StopAsked:
+		say(ui.Warn, "stopping: %s", orWord(e.Reason, stopWord(e.Outcome)))
+	case runner.Landed:
+		out = append(out, p.landed(e)...)
+	case runner.Note:
+		if e.Batch == "" {
+			say(ui.Muted, "note: %s", e.Reason)
+		} else {
+			say(ui.Muted, "%s: note: %s", p.name(e.Batch, e.Title), e.Reason)
+		}
+	default:
+		if e.Batch != "" {
+			out = append(out, p.batch(e)...)
+		}
+	}
+	return out
+}
+
+func opening(j runner.Info) string {
+	s := fmt.Sprintf("runplan: %s — %d %s, agent %s", j.Plan, len(j.Batches), plural(len(j.Batches), "batch"), agentName(j.Agent, j.Model))
+	if j.Mode != "" {
+		s += ", " + j.Mode
+	}
+	if j.Workers > 1 {
+		s += fmt.Sprintf(", %d at a time", j.Workers)
+	}
+	s += fmt.Sprintf("; branch %s from %s", j.Branch, short(j.Base))
+	if j.BaseBranch != "" {
+		s += " (" + j.BaseBranch + ")"
+	}
+	return s
+}
+
+func (p *Printer) ending(e runner.Event) []Line {
+	s := p.fold.Summary()
+	f := figuresOf(s)
+	o := outcomeOf(s)
+	text := fmt.Sprintf("%s: %s in %s", o.word, f.counts(), ui.Duration(millis(s.DurationMS)))
+	if f.priced+f.unpriced > 0 {
+		text += ", " + f.costWords()
+	}
+	out := []Line{{o.tone, text}}
+	if e.Reason != "" {
+		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
+	}
+	return out
+}
+
+func (p *Printer) landed(e runner.Event) []Line {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		return []Line{{ui.Good, ui.Sanitize(fmt.Sprintf("landed %s on %s", short(e.Commit), orWord(p.info.BaseBranch, "the base branch")))}}
+	case runner.OutcomeCancelled:
+		return nil
+	}
+	return []Line{{ui.Bad, ui.Cut(ui.Sanitize("not landed: "+orWord(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
+}
+
+func (p *Printer) batch(e runner.Event) []Line {
+	var out []Line
+	name := p.name(e.Batch, e.Title)
+	say := func(t ui.Tone, format string, args ...any) {
+		out = append(out, Line{t, ui.Cut(ui.Sanitize(name+": "+fmt.Sprintf(format, args...)), maxLine, "…")})
+	}
+	b := p.find(e.Batch)
+	switch e.Kind {
+	case runner.BatchStarted, runner.Dispatched:
+		if e.Kind == runner.Dispatched && !strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
+			break
+		}
+		n := max(e.Attempt, 1)
+		if key := fmt.Sprintf("attempt %s %d", e.Batch, n); !p.told[key] {
+			p.told[key] = true
+			say(ui.Busy, "attempt %d", n)
+		}
+	case runner.BatchSkipped:
+		if !p.told["skip "+e.Batch] {
+			p.told["skip "+e.Batch] = true
+			say(ui.Muted, "skipped, %s", e.Reason)
+		}
+	case runner.BatchFailed:
+		say(ui.Bad, "gave up after %d %s: %s", max(e.Attempt, b.Attempts), plural(max(e.Attempt, b.Attempts), "attempt"), e.Reason)
+	case runner.Reopened:
+		say(ui.Warn, "due again: %s", e.Reason)
+	case runner.Executed:
+		if e.Outcome == runner.OutcomeOK {
+			say(ui.Idle, "%s", edited(e))
+		} else {
+			say(trouble(e.Outcome), "%s", wentWrong(e))
+		}
+	case runner.Gated:
+		if len(e.Reports) > 0 {
+			say(ui.Idle, "gates  %s", gateLine(e.Reports, b.TestsBefore))
+		}
+		if e.Outcome != runner.OutcomeOK {
+			say(trouble(e.Outcome), "%s", wentWrong(e))
+		}
+	case runner.Committed:
+		switch e.Outcome {
+		case runner.OutcomeOK:
+		case runner.OutcomeChanged:
+			say(ui.Warn, "a hook of the repository changed the tree, so the gates look again")
+		case runner.OutcomeConflict:
+			say(ui.Warn, "conflicts with what was merged meanwhile, so it is done again on top of that")
+		default:
+			say(trouble(e.Outcome), "%s", wentWrong(e))
+		}
+	case runner.Merged:
+		switch e.Outcome {
+		case runner.OutcomeOK:
+			say(ui.Good, "merged %s in %s", short(e.Commit), ui.Duration(millis(b.DurationMS)))
+		case runner.OutcomeMoved:
+			say(ui.Muted, "the run branch has moved, landing again")
+		default:
+			say(trouble(e.Outcome), "%s", wentWrong(e))
+		}
+	}
+	return out
+}
+
+// edited tells what the agent's work took.
+func edited(e runner.Event) string {
+	s := "edited in " + ui.Duration(millis(e.DurationMS))
+	if a := agentName(e.Agent, e.Model); a != "" {
+		s += " by " + a
+	}
+	if e.Usage != nil && e.Usage.CostUSD != nil {
+		return s + ", " + money(*e.Usage.CostUSD)
+	}
+	return s + ", cost unknown"
+}
+
+func gateLine(reports []gates.Report, before *int) string {
+	parts := make([]string, len(reports))
+	for i, r := range reports {
+		parts[i] = gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func trouble(o runner.Outcome) ui.Tone {
+	switch o {
+	case runner.OutcomeLimited, runner.OutcomeHuman, runner.OutcomeCancelled:
+		return ui.Warn
+	}
+	return ui.Bad
+}
+
+// wentWrong tells a failure with the first finding, which is as a rule what one wants to know.
+func wentWrong(e runner.Event) string {
+	var s string
+	switch e.Outcome {
+	case runner.OutcomeTimedOut:
+		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
+	case runner.OutcomeLimited:
+		s = "the agent's limit is reached"
+	case runner.OutcomeHuman:
+		s = "a person is needed"
+	case runner.OutcomeCancelled:
+		return "interrupted, resumable"
+	case runner.OutcomeError:
+		s = "could not run"
+	default:
+		s = fmt.Sprintf("failed attempt %d", e.Attempt)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(e.Reason, f.Message) {
+		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
+	}
+	if !e.RetryAt.IsZero() {
+		s += "; it may go on at " + e.RetryAt.Format(time.RFC3339)
+	}
+	return s
+}
+
+// firstFinding returns the first finding of a failed gate, errors before the rest.
+func firstFinding(reports []gates.Report) (gates.Finding, bool) {
+	for _, only := range []bool{true, false} {
+		for _, r := range reports {
+			if r.Status != gates.Fail {
+				continue
+			}
+			for _, f := range r.Findings {
+				if !only || f.Severity == gates.Error {
+					return f, f.Message != ""
+				}
+			}
+		}
+	}
+	return gates.Finding{}, false
+}
+
+func (p *Printer) find(key string) runner.BatchSummary {
+	for _, b := range p.fold.Summary().Batches {
+		if b.Key == key {
+			return b
+		}
+	}
+	return runner.BatchSummary{Key: key}
+}
+
+func (p *Printer) name(key, title string) string {
+	b := p.find(key)
+	if b.Number == "" {
+		b.Number = key
+	}
+	if b.Title != "" {
+		title = b.Title
+	}
+	s := "batch " + ui.Sanitize(b.Number)
+	if title = ui.Sanitize(title); title != "" {
+		s += " (" + ui.Cut(title, 40, "…") + ")"
+	}
+	return s
+}
+
+func orWord(s, otherwise string) string {
+	if s != "" {
+		return s
+	}
+	return otherwise
+}

@@ -1,0 +1,201 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// Markdown writes the report of a run for terminals, pull requests and notes. Events may be nil; with them
+// the report tells what went wrong on the way.
+func Markdown(s runner.Summary, events []runner.Event) string {
+	var b strings.Builder
+	f, o := figuresOf(s), outcomeOf(s)
+	fmt.Fprintf(&b, "# %s: %s\n\n", md(titleOf(s)), o.word)
+	if s.Reason != "" {
+		fmt.Fprintf(&b, "%s\n\n", md(s.Reason))
+	}
+	fmt.Fprintf(&b, "| | |\n|---|---|\n")
+	for _, kv := range facts(s, f) {
+		fmt.Fprintf(&b, "| %s | %s |\n", kv.Name, md(kv.Value))
+	}
+	if len(s.Batches) > 0 {
+		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
+		b.WriteString("| # | batch | state | tries | agent | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|--:|---|---|--:|---|\n")
+		for _, x := range s.Batches {
+			row := statusRow(s, x, ui.Style{})
+			for i, c := range row {
+				row[i] = md(c)
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		}
+		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))
+	}
+	past := history(events)
+	head := "\n## What went wrong\n"
+	for _, x := range s.Batches {
+		for _, f := range failures(x, past[x.Key]) {
+			b.WriteString(head)
+			head = ""
+			markdownFailure(&b, x, f)
+		}
+	}
+	receipts(&b, s)
+	if steps := nextSteps(s); len(steps) > 0 {
+		b.WriteString("\n## Next\n\n```sh\n")
+		for _, n := range steps {
+			fmt.Fprintf(&b, "%s  # %s\n", n.Command, n.Why)
+		}
+		b.WriteString("```\n")
+	}
+	return b.String()
+}
+
+func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
+	fmt.Fprintf(b, "\n### Batch %s (%s), %s\n\n", md(x.Number), md(x.Title), md(f.Head))
+	if f.Reason != "" {
+		fmt.Fprintf(b, "%s\n", md(f.Reason))
+	}
+	for _, g := range f.Gates {
+		fmt.Fprintf(b, "\n- **%s**\n", md(g.Name))
+		for _, n := range g.Findings {
+			fmt.Fprintf(b, "  - %s\n", md(strings.TrimSpace(n.Place+" "+n.Message+" "+bracket(n.Rule))))
+		}
+		if g.More > 0 {
+			fmt.Fprintf(b, "  - and %d more\n", g.More)
+		}
+		if g.Output != "" {
+			fence := fenceFor(g.Output)
+			fmt.Fprintf(b, "\n%stext\n%s\n%s\n", fence, g.Output, fence)
+		}
+	}
+}
+
+func bracket(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}
+
+func receipts(b *strings.Builder, s runner.Summary) {
+	head := "\n## Receipts\n\n"
+	for _, x := range s.Batches {
+		if x.Receipt != "" {
+			fmt.Fprintf(b, "%s- batch %s: %s\n", head, md(x.Number), code(x.Receipt))
+			head = ""
+		}
+	}
+}
+
+// fact is a line of the head of a report.
+type fact struct{ Name, Value string }
+
+func facts(s runner.Summary, f figures) []fact {
+	out := []fact{
+		{"plan", ui.Sanitize(s.Plan)}, {"run", ui.Sanitize(s.Run)}, {"branch", ui.Sanitize(s.Branch)},
+		{"from", strings.TrimSpace(short(s.Base) + " " + bracket(ui.Sanitize(s.BaseBranch)))}, {"now at", short(s.Commit)},
+		{"agent", ui.Sanitize(s.Agent)}, {"mode", ui.Sanitize(s.Mode)},
+		{"batches", f.counts()}, {"wall time", ui.Duration(millis(s.DurationMS))}, {"cost", strings.TrimPrefix(f.costWords(), "cost ")},
+		{"tests", testsOf(f.before, f.after)},
+	}
+	if !s.Started.IsZero() {
+		out = append(out, fact{"started", s.Started.Format("2006-01-02 15:04 MST")})
+	}
+	shown := out[:0]
+	for _, x := range out {
+		if x.Value != "" && x.Value != none {
+			shown = append(shown, x)
+		}
+	}
+	return shown
+}
+
+// mermaid draws the batches for viewers that know mermaid.
+func mermaid(s runner.Summary) string {
+	g := layout(s.Batches)
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	for i, n := range g.nodes {
+		f := faceOf(s, n.batch)
+		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(n.batch.Number), ui.Cut(ui.Sanitize(n.batch.Title), 40, "…"))
+		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.tone)
+	}
+	for i, n := range g.nodes {
+		for _, j := range n.needs {
+			fmt.Fprintf(&b, "  b%d --> b%d\n", j, i)
+		}
+	}
+	for _, c := range []struct {
+		tone  ui.Tone
+		color string
+	}{{ui.Good, "#1a7f4b"}, {ui.Bad, "#c22f3d"}, {ui.Busy, "#2563c9"}, {ui.Warn, "#a15c00"}} {
+		fmt.Fprintf(&b, "  classDef %s stroke:%s,stroke-width:2px\n", c.tone, c.color)
+	}
+	b.WriteString("  classDef muted stroke-dasharray:4 3\n  classDef idle stroke-width:1px\n")
+	return b.String()
+}
+
+// entities writes everything that mermaid or markdown might read as syntax as a numbered entity.
+func entities(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 0x80 && !isWord(r) && r != ' ' {
+			fmt.Fprintf(&b, "#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// md makes one line of text that markdown shows as it is.
+func md(s string) string {
+	var b strings.Builder
+	for _, r := range ui.Sanitize(s) {
+		switch r {
+		case '<':
+			b.WriteString("&lt;")
+			continue
+		case '&':
+			b.WriteString("&amp;")
+			continue
+		case '\\', '`', '*', '_', '[', ']', '|', '#', '~', '>', '!', '@':
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// code shows s as code.
+func code(s string) string {
+	s = ui.Sanitize(s)
+	tick := strings.Repeat("`", longestRun(s, '`')+1)
+	if len(tick) > 1 {
+		return tick + " " + s + " " + tick
+	}
+	return tick + s + tick
+}
+
+// fenceFor returns a fence that s does not contain.
+func fenceFor(s string) string { return strings.Repeat("`", max(3, longestRun(s, '`')+1)) }
+
+func longestRun(s string, of rune) int {
+	longest, n := 0, 0
+	for _, r := range s {
+		if r == of {
+			n++
+			longest = max(longest, n)
+		} else {
+			n = 0
+		}
+	}
+	return longest
+}

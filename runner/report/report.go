@@ -1,0 +1,289 @@
+// Package report shows a run to people: as lines while it goes on ([Printer]), as a live board ([Board]), as
+// the table of runplan status ([Status]), and as a report that stays ([Markdown], [HTML], with the picture of
+// [SVG]).
+//
+// All of it is drawn from a [runner.Summary] and from events, and from nothing else: no clock, no disk. What
+// is not known is called unknown and never 0; a check that was skipped is shown as skipped, with the reason.
+// Titles, reasons and findings come from plans, agents and tools, so each one is cleaned and escaped here.
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// none stands where there is nothing to tell, as opposed to unknown.
+const none = "–"
+
+// face is the state of a batch as it is shown.
+type face struct {
+	word string
+	tone ui.Tone
+}
+
+// faceOf tells how batch b of run s looks. A batch under way is busy only while its run is.
+func faceOf(s runner.Summary, b runner.BatchSummary) face {
+	active := s.Status == runner.RunActive
+	switch runner.Status(b.State) {
+	case runner.Passed:
+		return face{"merged", ui.Good}
+	case runner.Skipped:
+		return face{"skipped", ui.Muted}
+	case runner.Failed:
+		return face{"failed", ui.Bad}
+	case runner.Waiting:
+		if s.Status == runner.RunFailed {
+			return face{"not run", ui.Muted}
+		}
+		return face{"waiting", ui.Idle}
+	}
+	if !active {
+		return face{"stopped", ui.Warn}
+	}
+	return face{stateWord(runner.State(b.State)), ui.Busy}
+}
+
+// stateWord says what happens in a state of the loop.
+func stateWord(s runner.State) string {
+	switch s {
+	case runner.StateRetrieve, runner.StateBrief:
+		return "briefing"
+	case runner.StateEdit:
+		return "editing"
+	case runner.StateSample:
+		return "sampling"
+	case runner.StateSynthesize:
+		return "combining"
+	case runner.StateDebug:
+		return "debugging"
+	case runner.StateGate:
+		return "checking"
+	case runner.StateSelfReview, runner.StateFidelityReview:
+		return "reviewing"
+	case runner.StatePublish:
+		return "queued"
+	case runner.StateCommit:
+		return "committing"
+	case runner.StateMerge, runner.StateLearn:
+		return "merging"
+	}
+	return strings.ReplaceAll(ui.Sanitize(string(s)), "_", " ")
+}
+
+// outcomeOf says how a run stands, in a few words.
+func outcomeOf(s runner.Summary) face {
+	switch s.Status {
+	case runner.RunDone:
+		return face{"done", ui.Good}
+	case runner.RunFailed:
+		return face{"failed", ui.Bad}
+	case runner.RunStopped:
+		return face{"stopped: " + stopWord(s.Stop), ui.Warn}
+	}
+	return face{"running", ui.Busy}
+}
+
+func stopWord(o runner.Outcome) string {
+	switch o {
+	case runner.OutcomeCancelled:
+		return "interrupted"
+	case runner.OutcomeLimited:
+		return "a limit is reached"
+	case runner.OutcomeHuman:
+		return "a person is needed"
+	case runner.OutcomeError:
+		return "a tool could not run"
+	}
+	return strings.ReplaceAll(ui.Sanitize(string(o)), "_", " ")
+}
+
+// figures are the sums of a run.
+type figures struct {
+	total, merged, skipped, failed, waiting, working int
+	attempts                                         int
+	cost                                             float64
+	priced, unpriced                                 int // batches that ran, by whether their cost is known
+	before, after                                    *int
+}
+
+func figuresOf(s runner.Summary) figures {
+	f := figures{total: len(s.Batches)}
+	for _, b := range s.Batches {
+		f.attempts += b.Attempts
+		switch runner.Status(b.State) {
+		case runner.Passed:
+			f.merged++
+			if b.TestsAfter != nil {
+				f.after = b.TestsAfter
+			}
+		case runner.Skipped:
+			f.skipped++
+		case runner.Failed:
+			f.failed++
+		case runner.Waiting:
+			f.waiting++
+		default:
+			f.working++
+		}
+		if f.before == nil {
+			f.before = b.TestsBefore
+		}
+		switch {
+		case b.Attempts == 0:
+		case b.CostUSD == nil:
+			f.unpriced++
+		default:
+			f.priced++
+			f.cost += *b.CostUSD
+		}
+	}
+	return f
+}
+
+// money is the cost of the whole run.
+func (f figures) money() string {
+	switch {
+	case f.priced+f.unpriced == 0:
+		return none
+	case f.unpriced == 0:
+		return money(f.cost)
+	case f.priced == 0:
+		return "unknown"
+	}
+	return fmt.Sprintf("%s + unknown", money(f.cost))
+}
+
+func (f figures) counts() string {
+	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped), fmt.Sprintf("%d failed", f.failed)}
+	if n := f.total - f.merged - f.skipped - f.failed; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d to go", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func money(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// costOf is the cost of one batch.
+func costOf(b runner.BatchSummary) string {
+	switch {
+	case b.CostUSD != nil:
+		return money(*b.CostUSD)
+	case b.Attempts == 0:
+		return none
+	}
+	return "unknown"
+}
+
+func agentOf(b runner.BatchSummary) string { return agentName(b.Agent, b.Model) }
+
+func agentName(agent, model string) string {
+	agent, model = ui.Sanitize(agent), ui.Sanitize(model)
+	if model != "" {
+		return agent + "/" + model
+	}
+	return agent
+}
+
+// testsOf shows tests before and after.
+func testsOf(before, after *int) string {
+	switch {
+	case before == nil && after == nil:
+		return none
+	case before == nil:
+		return fmt.Sprintf("%d", *after)
+	case after == nil:
+		return fmt.Sprintf("%d→?", *before)
+	}
+	return fmt.Sprintf("%d→%d", *before, *after)
+}
+
+// delta shows what n tests are compared with those before.
+func delta(n int, before *int) string {
+	if before == nil || n == *before {
+		return ""
+	}
+	return fmt.Sprintf(" (%+d)", n-*before)
+}
+
+func toneOf(s gates.Status) ui.Tone {
+	switch s {
+	case gates.Pass:
+		return ui.Good
+	case gates.Fail:
+		return ui.Bad
+	case gates.Warn:
+		return ui.Warn
+	}
+	return ui.Muted
+}
+
+// testCount shows the count of a gate that ran tests.
+func testCount(t *gates.TestCount, before *int) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Failed > 0:
+		return fmt.Sprintf("%d of %d failed", t.Failed, t.Total())
+	}
+	return fmt.Sprintf("%d%s", t.Passed, delta(t.Passed, before))
+}
+
+// gateText is a gate's answer in words: "tests pass 12 (+3)", "format skipped (no formatter)".
+func gateText(g runner.GateResult, before *int) string {
+	s := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
+	if n := testCount(g.Tests, before); n != "" {
+		s += " " + n
+	} else if g.Findings > 0 {
+		s += fmt.Sprintf(" (%d %s)", g.Findings, plural(g.Findings, "finding"))
+	}
+	if g.Note != "" && g.Status != gates.Pass {
+		s += " (" + ui.Sanitize(g.Note) + ")"
+	}
+	return s
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return one
+	}
+	if strings.HasSuffix(one, "ch") {
+		return one + "es"
+	}
+	return one + "s"
+}
+
+// place is where a finding is, as editors read it.
+func place(f gates.Finding) string {
+	p := ui.Sanitize(f.Path)
+	if p != "" && f.Line > 0 {
+		p += fmt.Sprintf(":%d", f.Line)
+		if f.Col > 0 {
+			p += fmt.Sprintf(":%d", f.Col)
+		}
+	}
+	return p
+}
+
+func short(commit string) string {
+	return ui.Cut(ui.Sanitize(commit), 7, "")
+}
+
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// titleOf is what a run is called.
+func titleOf(s runner.Summary) string {
+	if t := ui.Sanitize(s.Title); t != "" {
+		return t
+	}
+	return ui.Sanitize(s.Plan)
+}

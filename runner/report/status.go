@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// Status writes runs as runplan status shows them: what each run is, its batches as a table, and the totals.
+// A width above 0 cuts titles so that lines fit where they can.
+func Status(w io.Writer, runs []runner.Summary, st ui.Style, width int) error {
+	for i, s := range runs {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := status(w, s, st, width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func status(w io.Writer, s runner.Summary, st ui.Style, width int) error {
+	o := outcomeOf(s)
+	head := fmt.Sprintf("%s  %s  %s\n", st.Bold(titleOf(s)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+		st.Faint("run "+ui.Sanitize(s.Run)+", "+strings.Join(about(s), ", ")))
+	if s.Reason != "" {
+		head += st.Tone(o.tone, ui.Sanitize(s.Reason)) + "\n"
+	}
+	if _, err := io.WriteString(w, head+"\n"); err != nil {
+		return err
+	}
+	const title = 1
+	header := []string{">#", "title", "state", ">tries", "agent", ">time", "tests", "commit", ">cost", "gates"}
+	var rows [][]string
+	for _, b := range s.Batches {
+		rows = append(rows, statusRow(s, b, st))
+	}
+	room := 48
+	if width > 0 {
+		room = min(room, max(12, width-widthWithout(header, rows, title)))
+	}
+	for _, r := range rows {
+		r[title] = ui.Cut(r[title], room, st.Ellipsis())
+	}
+	for i, h := range header {
+		header[i] = st.Faint(h)
+	}
+	if err := ui.Table(w, header, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n"+totals(s)+"\n")
+	return err
+}
+
+func statusRow(s runner.Summary, b runner.BatchSummary, st ui.Style) []string {
+	f := faceOf(s, b)
+	time := none
+	if b.DurationMS > 0 {
+		time = ui.Duration(millis(b.DurationMS))
+	}
+	last := gateMarks(b, st)
+	if len(last) == 0 && b.Reason != "" {
+		last = []string{st.Faint(ui.Cut(ui.Sanitize(b.Reason), 60, st.Ellipsis()))}
+	}
+	return []string{
+		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word), or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
+		orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(short(b.Commit)), costOf(b), strings.Join(last, "  "),
+	}
+}
+
+func gateMarks(b runner.BatchSummary, st ui.Style) []string {
+	var out []string
+	for _, g := range b.Gates {
+		t := toneOf(g.Status)
+		text := st.Icon(t) + " " + ui.Sanitize(g.Gate)
+		if g.Note != "" && t != ui.Good {
+			text += " (" + ui.Cut(ui.Sanitize(g.Note), 40, st.Ellipsis()) + ")"
+		}
+		out = append(out, st.Tone(t, text))
+	}
+	return out
+}
+
+func or(yes bool, s string) string {
+	if yes {
+		return s
+	}
+	return none
+}
+
+func orNone(s string) string { return or(s != "", s) }
+
+// widthWithout is how wide a table is beside one of its columns. The last column is left out too: a long
+// list of gates may run over, a title need not disappear for it.
+func widthWithout(header []string, rows [][]string, column int) int {
+	sum := 0
+	for i := range len(header) - 1 {
+		if i == column {
+			continue
+		}
+		wide := ui.Width(strings.TrimPrefix(header[i], ">"))
+		for _, r := range rows {
+			wide = max(wide, ui.Width(r[i]))
+		}
+		sum += wide + 2
+	}
+	return sum + 24
+}
+
+// totals is the last line of a run's table.
+func totals(s runner.Summary) string {
+	f := figuresOf(s)
+	parts := []string{f.counts(), ui.Duration(millis(s.DurationMS)) + " wall time", f.costWords()}
+	if f.after != nil {
+		parts = append(parts, "tests "+testsOf(f.before, f.after))
+	}
+	return "total: " + strings.Join(parts, "; ")
+}
+
+// costWords is the cost of the run as a phrase.
+func (f figures) costWords() string {
+	if f.priced > 0 && f.unpriced > 0 {
+		return fmt.Sprintf("cost %s, unknown for %d %s", money(f.cost), f.unpriced, plural(f.unpriced, "batch"))
+	}
+	if m := f.money(); m != none {
+		return "cost " + m
+	}
+	return "no cost yet"
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// SVG draws the batches of a run and what they need of each other. The result stands on its own, as a file
+// or inside of an HTML page, and follows the light or dark mode of whoever looks at it.
+func SVG(s runner.Summary) string {
+	g := layout(s.Batches)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="g" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
+		num(g.width), num(g.height), num(g.width), num(g.height), escape("batches of "+titleOf(s)))
+	b.WriteString("<style>" + graphStyle + "</style>\n")
+	b.WriteString(`<defs><marker id="g-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="g-tip" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>` + "\n")
+	for i, n := range g.nodes {
+		for _, j := range n.needs {
+			class := "g-edge"
+			if runner.Status(g.nodes[j].batch.State) == runner.Passed {
+				class += " g-done"
+			}
+			fmt.Fprintf(&b, `<path class="%s" d="%s" marker-end="url(#g-tip)"/>`+"\n", class, path(g.route(j, i)))
+		}
+	}
+	for _, n := range g.nodes {
+		box(&b, s, n)
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// box draws one batch. The inner svg element cuts off what a wide font would let run over.
+func box(b *strings.Builder, s runner.Summary, n node) {
+	x, f := n.batch, faceOf(s, n.batch)
+	tip := fmt.Sprintf("batch %s: %s\n%s", ui.Sanitize(x.Number), ui.Sanitize(x.Title), f.word)
+	if x.Reason != "" {
+		tip += ": " + ui.Sanitize(x.Reason)
+	}
+	right := f.word
+	if x.DurationMS > 0 {
+		right += " " + ui.Duration(millis(x.DurationMS))
+	}
+	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, num(n.x), num(n.y), boxWidth, boxHeight, escape(tip))
+	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, boxWidth-1.5, boxHeight-1.5)
+	fmt.Fprintf(b, `<rect class="g-bar" x="0.75" y="12" width="3.5" height="%d" rx="1.75"/>`, boxHeight-24)
+	fmt.Fprintf(b, `<text class="g-num" x="14" y="22">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Number), 8, "…")))
+	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, boxWidth-12, escape(right), ui.Style{}.Icon(f.tone))
+	fmt.Fprintf(b, `<text class="g-title" x="14" y="41">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Title), 24, "…")))
+	b.WriteString("</svg>\n")
+}
+
+// path writes corners as path data, with the corners rounded.
+func path(c []point, curve bool) string {
+	if curve {
+		mid := (c[0].x + c[1].x) / 2
+		return fmt.Sprintf("M%s %sC%s %s %s %s %s %s", num(c[0].x), num(c[0].y), num(mid), num(c[0].y), num(mid), num(c[1].y), num(c[1].x), num(c[1].y))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%s %s", num(c[0].x), num(c[0].y))
+	for i := 1; i < len(c)-1; i++ {
+		p, q, r := c[i-1], c[i], c[i+1]
+		d := min(7, dist(p, q)/2, dist(q, r)/2)
+		from, to := toward(q, p, d), toward(q, r, d)
+		fmt.Fprintf(&b, "L%s %sQ%s %s %s %s", num(from.x), num(from.y), num(q.x), num(q.y), num(to.x), num(to.y))
+	}
+	last := c[len(c)-1]
+	fmt.Fprintf(&b, "L%s %s", num(last.x), num(last.y))
+	return b.String()
+}
+
+func dist(a, b point) float64 { return math.Hypot(a.x-b.x, a.y-b.y) }
+
+// toward returns the point d away from a on the way to b.
+func toward(a, b point, d float64) point {
+	l := dist(a, b)
+	if l == 0 {
+		return a
+	}
+	return point{a.x + (b.x-a.x)*d/l, a.y + (b.y-a.y)*d/l}
+}
+
+func num(f float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
+}
+
+// escape makes text of s, for elements and attributes alike. Characters that XML does not know become U+FFFD.
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	return b.String()
+}
+
+// graphStyle colours the picture. The classes are its own, because inside of a page its rules hold for all.
+const graphStyle = `
+.g{--g-paper:#fff;--g-ink:#1c2430;--g-faint:#68727f;--g-line:#d5dae1;--g-edge:#b3bbc6;--g-done:#6f9f86;
+--g-good:#1a7f4b;--g-goodbg:#f0f8f3;--g-bad:#c22f3d;--g-badbg:#fdf1f1;--g-busy:#2563c9;--g-busybg:#eff5fe;--g-warn:#a15c00;--g-warnbg:#fdf6ea;
+font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
+@media (prefers-color-scheme:dark){.g{--g-paper:#171c24;--g-ink:#e4e8ee;--g-faint:#8d98a7;--g-line:#333c49;--g-edge:#4b5665;--g-done:#3f7a5b;
+--g-good:#4cc38a;--g-goodbg:#13241c;--g-bad:#ff7b7f;--g-badbg:#2b181b;--g-busy:#79aaff;--g-busybg:#15213a;--g-warn:#e6a649;--g-warnbg:#2a2113}}
+.g-edge{fill:none;stroke:var(--g-edge);stroke-width:1.5}
+.g-tip{fill:var(--g-faint)}
+.g-done{stroke:var(--g-done)}
+.g-box{fill:var(--g-paper);stroke:var(--g-line);stroke-width:1.5}
+.g-bar{fill:var(--g-line)}
+.g-num{font-size:12px;font-weight:600;fill:var(--g-faint)}
+.g-state{font-size:11.5px;fill:var(--g-faint)}
+.g-title{font-size:13px;font-weight:500;fill:var(--g-ink)}
+.g-good .g-box{fill:var(--g-goodbg);stroke:var(--g-good)}.g-good .g-bar{fill:var(--g-good)}.g-good .g-state{fill:var(--g-good)}
+.g-bad .g-box{fill:var(--g-badbg);stroke:var(--g-bad)}.g-bad .g-bar{fill:var(--g-bad)}.g-bad .g-state{fill:var(--g-bad)}
+.g-busy .g-box{fill:var(--g-busybg);stroke:var(--g-busy)}.g-busy .g-bar{fill:var(--g-busy)}.g-busy .g-state{fill:var(--g-busy)}
+.g-warn .g-box{fill:var(--g-warnbg);stroke:var(--g-warn)}.g-warn .g-bar{fill:var(--g-warn)}.g-warn .g-state{fill:var(--g-warn)}
+.g-muted .g-box{stroke-dasharray:4 3}.g-muted .g-title{fill:var(--g-faint)}
+`

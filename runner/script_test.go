@@ -1,0 +1,213 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// machine makes a machine of a short plan: "a b:a c:a,b d!empty" are four batches; b needs a, c needs a and
+// b, and d is skipped because it is empty.
+func machine(t testing.TB, info Info, plan string) *Machine {
+	t.Helper()
+	m, err := New(plans(info, plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func plans(info Info, plan string) Info {
+	info.Base, info.LoopVersion = "base", LoopVersion
+	for i, f := range strings.Fields(plan) {
+		f, skip, _ := strings.Cut(f, "!")
+		key, needs, _ := strings.Cut(f, ":")
+		b := BatchInfo{Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip}
+		if needs != "" {
+			b.Needs = strings.Split(needs, ",")
+		}
+		info.Batches = append(info.Batches, b)
+	}
+	return info
+}
+
+// script drives a machine. Each line is a fact and, after an arrow, all the commands that answer it, with
+// those of their fields that matter:
+//
+//	start                                  -> a/r1-c0/execute base=base
+//	a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate commit=c tree=t
+//	stop limited
+//	resume                                 -> a/r1-c0/gate
+//	reopen a base=x                        -> a/r2-c0/execute
+//	pending                                -> a/r2-c0/execute
+//	status a=working
+//	end stopped limited
+//
+// A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
+// event.
+type script struct {
+	*testing.T
+	m    *Machine
+	line int
+}
+
+func play(t *testing.T, m *Machine, text string) {
+	t.Helper()
+	s := &script{T: t, m: m}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		s.line++
+		fact, answer, _ := strings.Cut(strings.TrimSpace(line), "->")
+		if f := strings.Fields(fact); len(f) > 0 {
+			s.step(f, strings.Fields(answer))
+		}
+	}
+}
+
+func (s *script) step(fact, answer []string) {
+	s.Helper()
+	switch fact[0] {
+	case "start":
+		s.expect(s.m.Start(), answer)
+	case "pending":
+		s.expect(s.m.Pending(), answer)
+	case "status":
+		var got []string
+		for _, v := range s.m.Batches() {
+			got = append(got, v.Key+"="+string(v.Status))
+		}
+		s.diff(fact[1:], got)
+	case "reason":
+		v, _ := s.m.Batch(fact[1])
+		s.diff(strings.Join(fact[2:], " "), v.Reason)
+	case "tip":
+		s.diff(fact[1], s.m.Tip())
+	case "end":
+		res, done := s.m.Done()
+		got := string(res.Status)
+		if res.Stop != nil {
+			got += " " + string(res.Stop.Outcome)
+		}
+		if res.Reason != "" {
+			got += " " + res.Reason
+		}
+		s.diff(strings.Join(fact[1:], " "), got)
+		s.diff(res.Status != RunActive, done)
+	default:
+		s.expect(s.m.Apply(s.event(fact)), answer)
+	}
+}
+
+// event makes the event that a line tells of.
+func (s *script) event(fact []string) Event {
+	e := Event{Seq: s.line, Run: "run"}
+	rest := fact[1:]
+	switch fact[0] {
+	case "stop":
+		e.Kind, e.Outcome, rest = StopAsked, Outcome(fact[1]), fact[2:]
+	case "resume":
+		e.Kind = RunResumed
+	case "reopen":
+		e.Kind, e.Batch, rest = Reopened, fact[1], fact[2:]
+	default:
+		e.Command, e.Outcome, rest = fact[0], Outcome(fact[1]), fact[2:]
+		parts := strings.Split(fact[0], "/")
+		e.Batch, e.Kind = parts[0], reportOf(CommandKind(parts[len(parts)-1]))
+		c := s.m.out[e.Command]
+		e.Commit, e.Tree = c.Commit, c.Tree
+	}
+	for _, f := range rest {
+		name, value, _ := strings.Cut(f, "=")
+		switch name {
+		case "kind":
+			e.Kind = EventKind(value)
+		case "base":
+			e.Base = value
+		case "commit":
+			e.Commit = value
+		case "tree":
+			e.Tree = value
+		case "findings":
+			e.Fingerprint = value
+		case "reason":
+			e.Reason = value
+		case "tests":
+			n, _ := strconv.Atoi(value)
+			e.Tests = &gates.TestCount{Passed: n}
+		default:
+			s.Fatalf("line %d: what is %q?", s.line, f)
+		}
+	}
+	return e
+}
+
+// expect compares commands with what a line says of them.
+func (s *script) expect(cmds []Command, answer []string) {
+	s.Helper()
+	var want, got []string
+	for _, f := range answer {
+		if !strings.Contains(f, "=") {
+			want = append(want, f)
+			continue
+		}
+		want[len(want)-1] += " " + f
+	}
+	for i, c := range cmds {
+		text := c.ID
+		if i < len(want) {
+			for _, f := range strings.Fields(want[i])[1:] {
+				name, _, _ := strings.Cut(f, "=")
+				text += " " + name + "=" + field(c, name)
+			}
+		}
+		got = append(got, text)
+	}
+	s.diff(want, got)
+}
+
+func field(c Command, name string) string {
+	switch name {
+	case "base":
+		return c.Base
+	case "commit":
+		return c.Commit
+	case "tree":
+		return c.Tree
+	case "after":
+		return strconv.Itoa(c.After)
+	case "before":
+		if c.Before == nil {
+			return "unknown"
+		}
+		return strconv.Itoa(c.Before.Passed)
+	}
+	return fmt.Sprintf("(no field %s)", name)
+}
+
+func (s *script) diff(want, got any) {
+	s.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("line %d (-want +got):\n%s", s.line, diff)
+	}
+}
+
+// passes tells the machine that a command and all that follows it in its batch goes well.
+func passes(m *Machine, id string) {
+	for c := m.out[id]; c.ID != ""; {
+		e := Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Outcome: OutcomeOK, Commit: c.ID, Tree: c.Tree}
+		if c.Kind == Merge {
+			e.Commit = c.Commit
+		}
+		next := m.Apply(e)
+		i := slices.IndexFunc(next, func(n Command) bool { return n.Batch == c.Batch })
+		if i < 0 {
+			return
+		}
+		c = next[i]
+	}
+}

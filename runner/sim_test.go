@@ -1,0 +1,361 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Whatever happens in whatever order, a run does no harm and comes to an end.
+func TestSimulation(t *testing.T) {
+	runs := uint64(20_000)
+	if testing.Short() {
+		runs = 2_000
+	}
+	var next, events, crashes atomic.Uint64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for seed := next.Add(1); seed <= runs && !t.Failed(); seed = next.Add(1) {
+				s, err := simulate(seed, sound)
+				if err != nil {
+					t.Errorf("seed %d: %v\n%s", seed, err, s)
+				}
+				events.Add(uint64(len(s.journal)))
+				crashes.Add(uint64(s.crashes))
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d runs, %d events, %d crashes", runs, events.Load(), crashes.Load())
+}
+
+// sim is one run in a bad world.
+type sim struct {
+	*audit
+	*world
+	build   build
+	d       decider
+	journal []Event
+	replies [][]Command // to each event
+	running []Command   // what the driver is at
+	told    []string    // where the run branch was and is, as far as the machine can know
+	crashes int
+
+	resuming bool // what was held is handed out
+}
+
+// simulate runs a random plan through a random schedule.
+func simulate(seed uint64, b build) (*sim, error) {
+	r := rand.New(rand.NewPCG(seed, 20))
+	info := randomInfo(r)
+	s := &sim{world: &world{repo: newRepo(info), rand: r, needs: map[string][]string{}, rebases: r.IntN(2) == 0}, build: b, told: []string{info.Base}}
+	s.audit = newAudit(info, s.fits)
+	for _, i := range info.Batches {
+		s.needs[i.Key] = slices.DeleteFunc(slices.Clone(i.Needs), func(k string) bool {
+			return info.Batches[s.place[k]].Skip != ""
+		})
+	}
+	var err error
+	if s.d, err = b(info, s.took); err != nil {
+		return s, err
+	}
+	if s.running, err = s.start(s.d); err != nil {
+		return s, err
+	}
+	for range r.IntN(20 * (1 + len(info.Batches))) {
+		if res, _ := s.d.Done(); res.Status == RunDone && r.IntN(4) == 0 {
+			break
+		}
+		if err := s.step(); err != nil {
+			return s, err
+		}
+	}
+	return s, s.finish()
+}
+
+func randomInfo(r *rand.Rand) Info {
+	n := 1 + r.IntN(6)
+	if r.IntN(8) == 0 {
+		n = 1 + r.IntN(25)
+	}
+	info := Info{
+		Base: "k0", LoopVersion: LoopVersion, Workers: 1 + r.IntN(4), MaxAttempts: 1 + r.IntN(3),
+		Land: []string{"branch", "ff"}[r.IntN(2)],
+	}
+	for i := range n {
+		b := BatchInfo{Key: fmt.Sprintf("b%d.", i), Number: fmt.Sprint(i)}
+		if r.IntN(10) == 0 {
+			b.Skip = "empty"
+		}
+		for range r.IntN(3) {
+			if k := r.IntN(i + 1); k < i {
+				b.Needs = append(b.Needs, info.Batches[k].Key)
+			}
+		}
+		info.Batches = append(info.Batches, b)
+	}
+	r.Shuffle(n, func(i, j int) { info.Batches[i], info.Batches[j] = info.Batches[j], info.Batches[i] })
+	return info
+}
+
+// step lets something happen.
+func (s *sim) step() error {
+	switch p := s.rand.IntN(100); {
+	case p < 3:
+		return s.crash()
+	case p < 5:
+		return s.post(Event{Kind: StopAsked, Outcome: OutcomeCancelled})
+	case p < 9 && len(s.journal) > 0: // late and repeated
+		e := s.journal[s.rand.IntN(len(s.journal))]
+		if e.Command == "" {
+			e = Event{Kind: Merged, Command: "no/r1-c0/merge", Outcome: OutcomeOK, Commit: "k99"}
+		}
+		return s.post(e)
+	case p < 11 && len(s.running) > 0: // nonsense
+		c := s.running[s.rand.IntN(len(s.running))]
+		return s.post(Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Outcome: "what"})
+	case p < 12:
+		return s.reopen()
+	case len(s.running) == 0:
+		return s.resume()
+	}
+	return s.finishOne()
+}
+
+// finishOne ends a command that is under way and tells of it.
+func (s *sim) finishOne() error {
+	i := s.rand.IntN(len(s.running))
+	c := s.running[i]
+	s.running = slices.Delete(s.running, i, i+1)
+	e, err := s.work(c)
+	if err != nil {
+		return err
+	}
+	return s.post(e)
+}
+
+// post writes e down and tells the machine.
+func (s *sim) post(e Event) error {
+	e.Seq = len(s.journal) + 1
+	s.journal = append(s.journal, e)
+	switch {
+	case e.Kind == Merged && s.due(e) && e.Outcome == OutcomeOK:
+		s.told = append(s.told, e.Commit)
+	case e.Kind == Merged && s.due(e) && e.Outcome == OutcomeMoved,
+		e.Kind == Reopened && e.Base != "" && s.views[e.Batch].Status == Passed:
+		s.told = append(s.told, e.Base)
+	case e.Kind == RunResumed && e.Commit != "":
+		s.told = append(s.told, e.Commit)
+	}
+	s.resuming = e.Kind == RunResumed
+	cmds, err := s.apply(s.d, e)
+	s.replies = append(s.replies, cmds)
+	s.running = append(s.running, cmds...)
+	return err
+}
+
+// resume lets the run go on, most often with a look at where its branch is.
+func (s *sim) resume() error {
+	e := Event{Kind: RunResumed}
+	if s.rand.IntN(4) > 0 {
+		e.Commit = s.tip()
+	}
+	return s.post(e)
+}
+
+// fits complains of a command that does not fit what is in the repository.
+func (s *sim) fits(c Command) error {
+	k := s.commits[c.Commit]
+	switch c.Kind {
+	case Gate:
+		if k.parent != c.Base || k.tree != c.Tree {
+			return fmt.Errorf("gates %s with tree %s on %s, but it is %v", c.Commit, c.Tree, c.Base, k)
+		}
+		if n := s.tests[s.commits[c.Base].tree]; c.Before != nil && c.Before.Passed != n {
+			return fmt.Errorf("compares with %d tests, but there were %d", c.Before.Passed, n)
+		}
+		return nil
+	case Merge:
+		if k.parent != c.Base || k.tree != c.Tree {
+			return fmt.Errorf("merges %s with tree %s on %s, but it is %v; no gate has seen that", c.Commit, c.Tree, c.Base, k)
+		}
+		return nil
+	case LandRun:
+		for _, v := range s.views {
+			if v.Status != Passed && v.Status != Skipped {
+				return fmt.Errorf("lands before all is merged: batch %s is %s", v.Key, v.Status)
+			}
+		}
+		if c.Commit != s.tipTold() {
+			return fmt.Errorf("lands %s, but the run branch is at %s", c.Commit, s.tipTold())
+		}
+		return nil
+	case Commit:
+		if !s.gated[c.Batch+" "+c.Tree] || k.tree != c.Tree {
+			return fmt.Errorf("commits a tree that no gate has seen")
+		}
+	}
+	if s.resuming && slices.Contains(s.told, c.Base) {
+		return nil // it was held while others went on
+	}
+	if c.Base != s.tipTold() {
+		return fmt.Errorf("starts from %s, but the run branch is at %s", c.Base, s.tipTold())
+	}
+	return nil
+}
+
+func (s *sim) tipTold() string { return s.told[len(s.told)-1] }
+
+// reopen loses what was merged: the receipt of one batch, or the end of the run branch.
+func (s *sim) reopen() error {
+	i := s.rand.IntN(len(s.branch))
+	if key := s.commits[s.branch[i]].batch; key != "" && s.chance(50) {
+		if s.views[key].Status == Passed {
+			s.allowed[key]++
+		}
+		return s.post(Event{Kind: Reopened, Batch: key})
+	}
+	gone := slices.Clone(s.branch[i+1:])
+	s.branch = s.branch[:i+1]
+	for _, id := range gone {
+		if key := s.commits[id].batch; key != "" {
+			if err := s.post(Event{Kind: Reopened, Batch: key, Base: s.tip()}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// crash loses all that is not in the journal, and goes on from there. Work may have been done that nobody
+// wrote down.
+func (s *sim) crash() error {
+	s.crashes++
+	for _, c := range s.running {
+		if s.chance(50) {
+			if _, err := s.work(c); err != nil {
+				return err
+			}
+		}
+	}
+	d, err := s.replay()
+	if err != nil {
+		return err
+	}
+	s.d = d
+	if s.chance(20) {
+		if err := s.reopen(); err != nil {
+			return err
+		}
+	}
+	if err := s.resume(); err != nil {
+		return err
+	}
+	s.running = s.d.Pending()
+	return nil
+}
+
+// replay builds the machine anew from the journal. It has to be the machine that was lost.
+func (s *sim) replay() (decider, error) {
+	d, err := s.build(s.info, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.Start()
+	for i, e := range s.journal {
+		if len(s.journal)%16 == 0 { // at times as it lies on disk
+			b, err := e.Encode()
+			if err != nil {
+				return nil, err
+			}
+			e = Event{}
+			if err := json.Unmarshal(b, &e); err != nil {
+				return nil, err
+			}
+		}
+		if cmds := d.Apply(e); !slices.EqualFunc(cmds, s.replies[i], sameCommand) {
+			return nil, fmt.Errorf("replay: event %d is answered with %v, it was %v", i+1, cmds, s.replies[i])
+		}
+	}
+	switch {
+	case !slices.EqualFunc(d.Pending(), s.d.Pending(), sameCommand):
+		return nil, fmt.Errorf("replay: pending is\n%+v\nit was\n%+v", d.Pending(), s.d.Pending())
+	case !slices.EqualFunc(d.Batches(), s.d.Batches(), sameView):
+		return nil, fmt.Errorf("replay: batches are\n%+v\nthey were\n%+v", d.Batches(), s.d.Batches())
+	case d.Tip() != s.d.Tip():
+		return nil, fmt.Errorf("replay: the tip is %s, it was %s", d.Tip(), s.d.Tip())
+	}
+	return d, nil
+}
+
+// finish lets all go well from now on, and waits for the end of the run.
+func (s *sim) finish() error {
+	s.honest = true
+	n := len(s.info.Batches)
+	resumes := 0
+	for limit := len(s.journal) + 20 + 8*n + 4*n*n; len(s.journal) < limit; {
+		var err error
+		switch res, done := s.d.Done(); {
+		case len(s.running) > 0:
+			err = s.finishOne()
+		case !done:
+			return errors.New("the run hangs")
+		case res.Status == RunDone:
+			return s.ended()
+		default:
+			if resumes++; resumes > 2+n {
+				return fmt.Errorf("the run does not end: %s %s", res.Status, res.Reason)
+			}
+			err = s.resume()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.New("the run does not end")
+}
+
+// ended checks what a run that is done leaves behind.
+func (s *sim) ended() error {
+	merged := false
+	for _, v := range s.d.Batches() {
+		switch n := s.count(v.Key); {
+		case v.Status == Skipped && v.Skip != "" && n == 0:
+		case v.Status == Passed && n > 0:
+			merged = true
+		default:
+			return fmt.Errorf("the run is done, but batch %s is %s and stands on the branch %d times", v.Key, v.Status, n)
+		}
+	}
+	if merged && s.info.Land == "ff" && !s.complete() {
+		return fmt.Errorf("the run is done, but %s has landed and does not hold all of %v", s.landed, s.branch)
+	}
+	_, err := s.replay()
+	return err
+}
+
+// String is what happened, for a person who has to find out why.
+func (s *sim) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "workers %d, attempts %d, land %s\n", s.info.Workers, s.info.MaxAttempts, s.info.Land)
+	for _, i := range s.info.Batches {
+		fmt.Fprintf(&b, "  %s needs %v %s\n", i.Key, i.Needs, i.Skip)
+	}
+	for i, e := range s.journal {
+		fmt.Fprintf(&b, "%d %s %s %s %s base=%s commit=%s ->", e.Seq, e.Kind, e.Command, e.Batch, e.Outcome, e.Base, e.Commit)
+		if i < len(s.replies) {
+			for _, c := range s.replies[i] {
+				fmt.Fprintf(&b, " %s", c.ID)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,194 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Summary is a run as people and scripts see it: a fold over its events.
+type Summary struct {
+	Run        string         `json:"run"`
+	Plan       string         `json:"plan"`
+	Title      string         `json:"title"`
+	Slug       string         `json:"slug"`
+	Branch     string         `json:"branch"`
+	Base       string         `json:"base"`
+	BaseBranch string         `json:"base_branch,omitempty"`
+	Commit     string         `json:"commit"` // where the run branch is
+	Agent      string         `json:"agent"`
+	Mode       string         `json:"mode"`
+	Land       string         `json:"land"`
+	Status     RunStatus      `json:"status"`
+	Stop       Outcome        `json:"stop,omitempty"` // with status stopped: cancelled, limited, needs_human, error
+	Reason     string         `json:"reason,omitempty"`
+	Started    time.Time      `json:"started"`
+	Updated    time.Time      `json:"updated"`
+	DurationMS int64          `json:"duration_ms"` // wall time of all sessions of the run
+	Batches    []BatchSummary `json:"batches"`
+}
+
+// BatchSummary is one batch of a [Summary]. Pointers are nil while a figure is unknown.
+type BatchSummary struct {
+	Key         string       `json:"key"`
+	Number      string       `json:"number"`
+	Title       string       `json:"title"`
+	State       string       `json:"state"` // waiting, merged, skipped, failed, or the state of the loop it is in
+	Attempts    int          `json:"attempts"`
+	Agent       string       `json:"agent,omitempty"`
+	Model       string       `json:"model,omitempty"`
+	Commit      string       `json:"commit,omitempty"`
+	DurationMS  int64        `json:"duration_ms"`
+	CostUSD     *float64     `json:"cost_usd"`
+	TestsBefore *int         `json:"tests_before"`
+	TestsAfter  *int         `json:"tests_after"`
+	Needs       []string     `json:"needs,omitempty"`
+	Gates       []GateResult `json:"gates,omitempty"` // of the last attempt
+	Receipt     string       `json:"receipt,omitempty"`
+	Reason      string       `json:"reason,omitempty"`
+	Started     time.Time    `json:"started,omitzero"`
+
+	costUnknown bool
+}
+
+// GateResult is the short form of a gate's report.
+type GateResult struct {
+	Gate     string           `json:"gate"`
+	Status   gates.Status     `json:"status"`
+	Note     string           `json:"note,omitempty"`
+	Tests    *gates.TestCount `json:"tests,omitempty"`
+	Findings int              `json:"findings,omitempty"`
+}
+
+// Fold turns the events of one run into its [Summary], one event at a time.
+type Fold struct {
+	machine *Machine
+	sum     Summary
+	byKey   map[string]int
+	session time.Time // start of the session that the last event belongs to
+	before  *int      // tests of the last batch that passed
+}
+
+// Apply adds one event, in the order of the journal.
+func (f *Fold) Apply(e Event) error {
+	if e.Kind == RunStarted {
+		if err := f.start(e); err != nil {
+			return err
+		}
+	}
+	if f.machine == nil {
+		return nil
+	}
+	f.machine.Apply(e)
+	s := &f.sum
+	if e.Kind == RunResumed {
+		f.session = e.At
+		s.Status, s.Stop, s.Reason = RunActive, "", ""
+	} else if !e.At.IsZero() {
+		s.DurationMS += e.At.Sub(f.session).Milliseconds()
+		f.session = e.At
+	}
+	s.Updated, s.Commit = e.At, f.machine.Tip()
+	if e.Kind == RunFinished {
+		s.Status, s.Stop, s.Reason = RunDone, "", e.Reason
+		switch e.Outcome {
+		case OutcomeOK:
+		case OutcomeFailed:
+			s.Status = RunFailed
+		default:
+			s.Status, s.Stop = RunStopped, e.Outcome
+		}
+	}
+	for i, v := range f.machine.Batches() {
+		s.Batches[i].stand(v)
+	}
+	if i, ok := f.byKey[e.Batch]; ok {
+		f.batch(&s.Batches[i], e)
+	}
+	return nil
+}
+
+func (f *Fold) start(e Event) error {
+	if e.Job == nil {
+		return fmt.Errorf("event %d starts run %s, but does not say what it is about", e.Seq, e.Run)
+	}
+	m, err := New(*e.Job)
+	if err != nil {
+		return err
+	}
+	m.Start()
+	f.machine, f.session, f.byKey = m, e.At, map[string]int{}
+	j := e.Job
+	f.sum = Summary{
+		Run: e.Run, Plan: j.Plan, Title: j.Title, Slug: j.Slug, Branch: j.Branch, Base: j.Base, BaseBranch: j.BaseBranch,
+		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
+	}
+	for i, b := range j.Batches {
+		f.byKey[b.Key] = i
+		state := string(Waiting)
+		if b.Skip != "" {
+			state = string(Skipped)
+		}
+		f.sum.Batches = append(f.sum.Batches, BatchSummary{
+			Key: b.Key, Number: b.Number, Title: b.Title, State: state, Reason: b.Skip, Needs: b.Needs,
+		})
+	}
+	return nil
+}
+
+// stand takes over where the machine sees the batch. An event of one batch may move others.
+func (b *BatchSummary) stand(v View) {
+	b.State = string(v.Status)
+	if v.Status == Working {
+		b.State = string(v.State)
+	}
+	b.Attempts, b.Reason, b.Commit = v.Attempt, v.Reason, v.Commit
+}
+
+func (f *Fold) batch(b *BatchSummary, e Event) {
+	switch e.Kind {
+	case BatchStarted:
+		b.Started = e.At
+		b.TestsBefore = f.before
+	case Executed:
+		b.Agent, b.Model = e.Agent, e.Model
+		f.cost(b, e)
+	case Gated:
+		b.Gates = nil
+		for _, r := range e.Reports {
+			b.Gates = append(b.Gates, GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings)})
+		}
+		if e.Tests != nil {
+			n := e.Tests.Passed
+			b.TestsAfter = &n
+		}
+	case Merged:
+		if e.Receipt != "" {
+			b.Receipt = e.Receipt
+		}
+		if e.Outcome == OutcomeOK && b.TestsAfter != nil {
+			f.before = b.TestsAfter
+		}
+	}
+	b.DurationMS += e.DurationMS
+}
+
+// cost adds up what is known. One attempt without a price makes the sum unknown, which is not zero.
+func (f *Fold) cost(b *BatchSummary, e Event) {
+	if e.Usage == nil || e.Usage.CostUSD == nil {
+		b.CostUSD, b.costUnknown = nil, true
+		return
+	}
+	if b.costUnknown {
+		return
+	}
+	sum := *e.Usage.CostUSD
+	if b.CostUSD != nil {
+		sum += *b.CostUSD
+	}
+	b.CostUSD = &sum
+}
+
+// Summary returns what is known so far.
+func (f *Fold) Summary() Summary { return f.sum }

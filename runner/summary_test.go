@@ -1,0 +1,216 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+)
+
+// at is a moment of a test's run: so many seconds after its start.
+func at(seconds int) time.Time {
+	return time.Date(2026, 5, 4, 9, 0, seconds, 0, time.UTC)
+}
+
+// folded is the summary of a run of the plan with these events. Events that name no moment come a second
+// after the one before.
+func folded(t *testing.T, plan string, events ...Event) Summary {
+	t.Helper()
+	info := plans(Info{
+		Plan: "plan.md", Title: "A plan", Slug: "plan", Branch: "runplan/plan/main", BaseBranch: "main", Agent: "claude",
+		Mode: "headless", Workers: 1, MaxAttempts: 3, Land: "branch",
+	}, plan)
+	var f Fold
+	now := at(0)
+	for i, e := range append([]Event{{Kind: RunStarted, Job: &info}}, events...) {
+		e.Seq, e.Run = i+1, "run"
+		if e.At.IsZero() {
+			e.At = now.Add(time.Second)
+		}
+		now = e.At
+		if err := f.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f.Summary()
+}
+
+func cost(usd float64) *agents.Usage { return &agents.Usage{CostUSD: &usd} }
+
+// merged is how a batch goes well, with so many tests in the end.
+func merged(batch string, tests int) []Event {
+	id := batch + "/r1-c0/"
+	return []Event{
+		{Kind: BatchStarted, Batch: batch},
+		{Kind: Executed, Command: id + "execute", Batch: batch, Outcome: OutcomeOK, Agent: "claude", Usage: cost(0.5), DurationMS: 700},
+		{Kind: Gated, Command: id + "gate", Batch: batch, Outcome: OutcomeOK, Tests: &gates.TestCount{Passed: tests}, DurationMS: 200},
+		{Kind: Committed, Command: id + "commit", Batch: batch, Outcome: OutcomeOK, Commit: "k" + batch, DurationMS: 30},
+		{Kind: Merged, Command: id + "merge", Batch: batch, Outcome: OutcomeOK, Commit: "k" + batch, Receipt: "r.json", DurationMS: 4},
+	}
+}
+
+func TestSummary(t *testing.T) {
+	got := folded(t, "a b:a c!empty", append(merged("a", 12), Event{Kind: BatchStarted, Batch: "b"})...)
+	half, twelve := 0.5, 12
+	want := Summary{
+		Run: "run", Plan: "plan.md", Title: "A plan", Slug: "plan", Branch: "runplan/plan/main", Base: "base", BaseBranch: "main",
+		Commit: "ka", Agent: "claude", Mode: "headless", Land: "branch", Status: RunActive,
+		Started: at(1), Updated: at(7), DurationMS: 6000,
+		Batches: []BatchSummary{
+			{
+				Key: "a", Number: "1", Title: "Batch a", State: "merged", Attempts: 1, Agent: "claude", Commit: "ka",
+				DurationMS: 934, CostUSD: &half, TestsAfter: &twelve, Receipt: "r.json", Started: at(2),
+			},
+			{
+				Key: "b", Number: "2", Title: "Batch b", State: "edit", Attempts: 1, TestsBefore: &twelve, Needs: []string{"a"},
+				Started: at(7),
+			},
+			{Key: "c", Number: "3", Title: "Batch c", State: "skipped", Reason: "empty"},
+		},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(BatchSummary{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSummaryOfBatches(t *testing.T) {
+	executed := func(id string, o Outcome, u *agents.Usage) Event {
+		return Event{Kind: Executed, Command: id, Batch: "a", Outcome: o, Usage: u}
+	}
+	tests := map[string]struct {
+		plan   string
+		events []Event
+		want   []string // states
+		check  func(s Summary) any
+		value  any
+	}{
+		"a batch at work is in a state of the loop": {
+			plan:   "a b",
+			events: merged("a", 1)[:3],
+			want:   []string{"commit", "waiting"},
+		},
+		"a batch that starts is seen before anything is told of it": {
+			plan:   "a b",
+			events: merged("a", 1),
+			want:   []string{"merged", "edit"},
+		},
+		"a failed batch is at work again after a resume": {
+			plan: "a",
+			events: []Event{
+				executed("a/r1-c0/execute", OutcomeUnchanged, nil), executed("a/r2-c0/execute", OutcomeUnchanged, nil),
+				{Kind: RunResumed},
+			},
+			want:  []string{"edit"},
+			check: func(s Summary) any { return s.Batches[0].Attempts }, value: 3,
+		},
+		"attempts add up": {
+			plan: "a",
+			events: []Event{
+				executed("a/r1-c0/execute", OutcomeFailed, cost(1)), executed("a/r2-c0/execute", OutcomeTimedOut, cost(0.25)),
+			},
+			want:  []string{"edit"},
+			check: func(s Summary) any { return []any{s.Batches[0].Attempts, *s.Batches[0].CostUSD} }, value: []any{3, 1.25},
+		},
+		"a cost that is not known in part is not known": {
+			plan: "a",
+			events: []Event{
+				executed("a/r1-c0/execute", OutcomeFailed, nil), executed("a/r2-c0/execute", OutcomeTimedOut, cost(0.25)),
+			},
+			want:  []string{"edit"},
+			check: func(s Summary) any { return s.Batches[0].CostUSD == nil }, value: true,
+		},
+		"a cost that is not known later is not known either": {
+			plan: "a",
+			events: []Event{
+				executed("a/r1-c0/execute", OutcomeFailed, cost(1)),
+				executed("a/r2-c0/execute", OutcomeTimedOut, &agents.Usage{}),
+			},
+			want:  []string{"edit"},
+			check: func(s Summary) any { return s.Batches[0].CostUSD == nil }, value: true,
+		},
+		"a batch that did not merge does not set the tests of the next": {
+			plan: "a b",
+			events: append(merged("a", 12)[:3],
+				Event{Kind: Committed, Command: "a/r1-c0/commit", Batch: "a", Outcome: OutcomeFailed},
+				Event{Kind: BatchStarted, Batch: "b"}),
+			want:  []string{"edit", "waiting"},
+			check: func(s Summary) any { return s.Batches[1].TestsBefore == nil }, value: true,
+		},
+		"the gates are those of the last attempt": {
+			plan: "a",
+			events: append(merged("a", 1)[:2], Event{
+				Kind: Gated, Command: "a/r1-c0/gate", Batch: "a", Outcome: OutcomeFailed,
+				Reports: []gates.Report{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: []gates.Finding{{}, {}}}},
+			}),
+			want:  []string{"edit"},
+			check: func(s Summary) any { return s.Batches[0].Gates }, value: []GateResult{{"vet", gates.Fail, "red", nil, 2}},
+		},
+		"time between sessions does not count": {
+			plan: "a",
+			events: []Event{
+				{Kind: StopAsked, Outcome: OutcomeCancelled, At: at(5)}, {Kind: RunFinished, Outcome: OutcomeCancelled, At: at(6)},
+				{Kind: RunResumed, At: at(50)}, {Kind: Note, At: at(53)},
+			},
+			want:  []string{"edit"},
+			check: func(s Summary) any { return []any{s.DurationMS, s.Status, s.Started, s.Updated} },
+			value: []any{int64(8000), RunActive, at(1), at(53)},
+		},
+		"a stopped run says why": {
+			plan:   "a",
+			events: []Event{{Kind: RunFinished, Outcome: OutcomeLimited, Reason: "five hours"}},
+			want:   []string{"edit"},
+			check:  func(s Summary) any { return []any{s.Status, s.Stop, s.Reason} },
+			value:  []any{RunStopped, OutcomeLimited, "five hours"},
+		},
+		"a failed run says why": {
+			plan:   "a",
+			events: []Event{{Kind: RunFinished, Outcome: OutcomeFailed, Reason: "batch 1: red"}},
+			want:   []string{"edit"},
+			check:  func(s Summary) any { return []any{s.Status, s.Stop, s.Reason} },
+			value:  []any{RunFailed, Outcome(""), "batch 1: red"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := folded(t, tt.plan, tt.events...)
+			var got []string
+			for _, b := range s.Batches {
+				got = append(got, b.State)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if tt.check != nil {
+				if diff := cmp.Diff(tt.value, tt.check(s)); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func TestFold(t *testing.T) {
+	tests := map[string]struct {
+		event Event
+		fails bool
+	}{
+		"what comes before the start is not looked at": {Event{Kind: Merged, Batch: "a"}, false},
+		"a start without its job is an error":          {Event{Kind: RunStarted}, true},
+		"a run of another loop is an error":            {Event{Kind: RunStarted, Job: &Info{LoopVersion: 7}}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var f Fold
+			if err := f.Apply(tt.event); (err != nil) != tt.fails {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(Summary{}, f.Summary(), cmpopts.IgnoreUnexported(BatchSummary{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
