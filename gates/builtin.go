@@ -31,10 +31,11 @@ func Builtin(dir string, s Settings) []Gate {
 		found = append(found, commandGate(c))
 	}
 	if !slices.ContainsFunc(found, func(b builtin) bool { return covers(testsName, b.info.Name) }) {
-		found = append(found, noTests(why, s.RequireTests))
+		found = append(found, noTests(why))
 	}
 	out := make([]Gate, 0, len(found))
 	for _, b := range found {
+		b.requireTests = s.RequireTests
 		if slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, b.info.Name) }) {
 			b.do = skipping("turned off in the configuration")
 		}
@@ -75,7 +76,7 @@ func noSuite(projects []Project) string {
 }
 
 // noTests is the visible skip of a tree without a suite (GATE-04). Where tests passed before, they were removed.
-func noTests(why string, require bool) builtin {
+func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true}
 	return builtin{info: info, do: func(_ context.Context, w *work) error {
 		before := w.subject.Before
@@ -86,9 +87,9 @@ func noTests(why string, require bool) builtin {
 				Message: fmt.Sprintf("0 tests pass, %d passed before: %s", before.Passed, why),
 				Fix:     "bring the tests back",
 			})
-		case require:
+		case w.requireTests:
 			w.find(Finding{
-				Rule: "tests-required", Severity: Error, Message: why + "; this project requires tests",
+				Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
 				Fix: `add tests, name the command that runs them in a gate called "tests", or do not require them`,
 			})
 		default:

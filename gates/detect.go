@@ -237,14 +237,18 @@ const maxConfig = 1 << 20
 
 // readText reads a small file; one that is not there is empty.
 func readText(dir, root, name string) string {
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(root), name))
+	file := filepath.Join(dir, filepath.FromSlash(root), name)
+	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
+		return "" // opening a named pipe would wait for ever
+	}
+	f, err := os.Open(file)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
 	if err != nil {
-		return "" // a directory of that name
+		return ""
 	}
 	return string(text)
 }

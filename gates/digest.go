@@ -137,7 +137,7 @@ func findingLine(f Finding) string {
 }
 
 var (
-	loud = regexp.MustCompile(`(?i)\b(?:panic|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
+	loud = regexp.MustCompile(`(?i)\b(?:panic\w*|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
 		`cannot|could not|segmentation|sigsegv|abort(?:ed)?|killed|timed? ?out|expected|unexpected|mismatch|want|got)\b|\w(?:Error|Exception)\b|[✖✗✘●]|^E\s`)
 	harmless = regexp.MustCompile(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed|failing)\b|\b(?:failed|failures|errors|fail)[:=]? ?0\b|^\s*(?:ok|PASS)\b`)
 )

@@ -54,7 +54,8 @@ const (
 // skipped. A gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
 //
 // Once the last gate that costs no more than a test suite has answered, the number of tests that passed is compared
-// with s.Before (RUN-07). The last report with a count is handed to observe only then.
+// with s.Before (RUN-07), unless a gate has failed anyway: failing tests pass no more, and a broken build hides how many
+// there are. The last report with a count is handed to observe only then.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
@@ -213,11 +214,7 @@ func compareCounts(v *Verdict, before *TestCount) {
 	}
 	rep := &v.Reports[last]
 	for _, r := range v.Reports {
-		// Failing tests are a story of their own, and a build that broke hides how many tests there are.
-		if r.Status == Fail && (now.Total() >= before.Passed || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == ruleBuild })) {
-			return
-		}
-		if r.Status == Skipped && r.Tests == nil && strings.HasPrefix(r.Gate, testsName) {
+		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName) {
 			rep.Note = joinNotes(rep.Note, "the number of tests is not compared with before, since "+r.Gate+" was skipped")
 			return
 		}
@@ -311,7 +308,10 @@ func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	n = max(0, n-len("…"))
+	if n < len("…") {
+		return ""
+	}
+	n -= len("…")
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}

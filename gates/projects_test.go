@@ -253,6 +253,16 @@ func TestDetectMonorepo(t *testing.T) {
 	}
 }
 
+func TestRequiredTestsMustRun(t *testing.T) {
+	dir := tree(t, map[string]string{"tests/test-a.sh": "echo '1..0 # skip no network'\n"})
+	for require, want := range map[bool]Status{false: Warn, true: Fail} {
+		rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: require}), "tests:shell").Check(t.Context(), Subject{Dir: dir})
+		if err != nil || rep.Status != want || !hasFinding(rep, "no-tests-ran", "", 0, "") {
+			t.Errorf("%v %+v", err, rep)
+		}
+	}
+}
+
 func TestNoSuite(t *testing.T) {
 	dir := tree(t, map[string]string{"README.md": "x"})
 	if rep := look(t, dir, "tests"); rep.Status != Skipped || rep.Note == "" {
@@ -288,5 +298,28 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 	}
 	if data, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(data), ") Z ") {
 		t.Errorf("process %s is left: %s", pid, data)
+	}
+}
+
+// An agent that deletes a test does not get away with a green run (RUN-07).
+func TestDeletedTestIsNoticed(t *testing.T) {
+	needs(t, "go")
+	dir := tree(t, goProject)
+	v, err := Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir}, nil)
+	if err != nil || v.Status != Pass || v.Tests().Passed != 1 {
+		t.Fatalf("%v %+v", err, v)
+	}
+	before := v.Tests()
+	write(t, dir, map[string]string{"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) { t.Skip() }\n"})
+	v, err = Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir, Before: before}, nil)
+	if err != nil || v.OK() || len(v.Blocking()) != 1 || v.Blocking()[0].Rule != RuleFewerTests {
+		t.Errorf("skipped: %v %+v", err, v)
+	}
+	if err := os.Remove(filepath.Join(dir, "a", "a_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	v, err = Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir, Before: before}, nil)
+	if err != nil || v.OK() || !strings.Contains(Digest(v, 0), "0 tests pass, 1 passed before") {
+		t.Errorf("deleted: %v %+v", err, v)
 	}
 }

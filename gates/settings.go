@@ -5,7 +5,7 @@ import "time"
 // Settings say which gates [Builtin] makes.
 type Settings struct {
 	Detect       bool          // find linters and test runners by the project's files (GATE-02)
-	RequireTests bool          // a project without tests fails instead of being skipped (GATE-04)
+	RequireTests bool          // a tree without tests, or whose tests do not run, fails (GATE-04)
 	Disable      []string      // gates to leave out, by name: "lint:go", or "lint" for all of them
 	Commands     []CommandGate // gates of the configuration's own
 }

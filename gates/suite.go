@@ -19,6 +19,8 @@ const (
 	ruleExit   = "exit"                // the runner failed and named no test
 	ruleHidden = "exit-hides-failures" // the runner reports failures and exits with 0
 	ruleNoRun  = "no-tests-ran"        // the runner passed and ran nothing
+
+	ruleRequired = "tests-required" // there is no suite, and the configuration asks for one (GATE-04)
 )
 
 // suite is a test gate in the making.
@@ -200,7 +202,11 @@ func conclude(w *work, sum testout.Result) {
 		if sum.Skipped > 0 {
 			msg += fmt.Sprintf(": all %d were skipped", sum.Skipped)
 		}
-		w.find(Finding{Rule: ruleNoRun, Severity: Warning, Message: msg})
+		sev := Warning
+		if w.requireTests {
+			sev = Error
+		}
+		w.find(Finding{Rule: ruleNoRun, Severity: sev, Message: msg})
 	case !sum.Known && w.subject.Before != nil:
 		w.find(Finding{
 			Rule: RuleUnknownCount, Severity: Warning,

@@ -26,13 +26,15 @@ const maxStdout = 32 << 20
 type builtin struct {
 	info  Info
 	limit time.Duration // its own time limit; 0 takes the subject's
-	do    func(ctx context.Context, w *work) error
+
+	requireTests bool // a suite that runs no test fails
+	do           func(ctx context.Context, w *work) error
 }
 
 func (b builtin) Info() Info { return b.info }
 
 func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
-	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit}
+	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit, requireTests: b.requireTests}
 	if w.limit <= 0 {
 		w.limit = s.Timeout
 	}
@@ -43,10 +45,11 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 		return w.rep, err
 	}
 	err := b.do(ctx, w)
-	if lerr := w.close(); err == nil {
-		err = lerr
+	if cerr := w.close(); err == nil {
+		err = cerr
 	}
-	return w.rep, err
+	// Reports made for programs, such as the events of go test, spell control codes out.
+	return tidy(w.rep, s.Redact), err
 }
 
 // work is one look of a builtin gate at a subject.
@@ -55,9 +58,12 @@ type work struct {
 	rep     Report
 	limit   time.Duration
 	end     time.Time
-	text    tape
-	said    string // what to show instead of text, where text is made for programs
-	spoke   bool
+
+	requireTests bool
+
+	text  tape
+	said  string // what to show instead of text, where text is made for programs
+	spoke bool
 }
 
 func (w *work) start(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -29,10 +30,8 @@ func (r *blockReaderState) mark(i int, create string, run *runReader) {
 		batch.Blocks = append(batch.Blocks, block)
 	}
 	if run.blockRun {
-		for _, c := range batch.Commands {
-			if c.Line == m.line {
-				add(Block{Kind: BlockRun, Text: c.Run, Expected: c.Expected})
-			}
+		for _, c := range batch.Commands[run.first:] {
+			add(Block{Kind: BlockRun, Text: c.Run, Expected: c.Expected})
 		}
 		return
 	}
@@ -46,7 +45,7 @@ func (r *blockReaderState) mark(i int, create string, run *runReader) {
 	case kind == BlockEdit, kind == BlockDiff && named:
 	case named:
 		kind, literal = BlockFile, true
-	case above != "":
+	case above != "" && (kind != BlockShell || isScript(above)):
 		kind, literal, target = BlockFile, true, above
 	}
 	if !literal {
@@ -64,6 +63,16 @@ func (r *blockReaderState) mark(i int, create string, run *runReader) {
 		target = p
 	}
 	add(Block{Kind: kind, Path: target, Text: r.fenceText(m.fence)})
+}
+
+// isScript reports whether a shell fence below "Create: path" can be the content of that file. Else it holds
+// the commands that come next.
+func isScript(name string) bool {
+	switch path.Ext(name) {
+	case "", ".sh", ".bash", ".zsh", ".bats":
+		return true
+	}
+	return false
 }
 
 // count remembers code that names no file: to place it takes a mind.

@@ -13,6 +13,7 @@ type runReader struct {
 	command  *Command // the last command, to which an expectation belongs
 	noted    string   // what "Run (expect PASS):" expects of the fence below it
 	batch    int32
+	first    int  // index of the first command that this mark added
 	blockRun bool // the last command is a literal Run: block
 	fence    bool // the fence just read was the body of Run: or of Expected:
 }
@@ -27,6 +28,7 @@ func (r *runReader) mark(m *mark, o owner) {
 	if o.batch < 0 || m.kind == markHeading {
 		return
 	}
+	r.first = len(r.plan.Batches[o.batch].Commands)
 	if m.kind == markFence {
 		r.readFence(m)
 		return

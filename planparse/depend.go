@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,6 +137,9 @@ func (b *builder) resolveDependencies() {
 	h := b.plan.Header
 	for i := range b.plan.Batches {
 		batch := &b.plan.Batches[i]
+		if bytes.Contains(b.lineText(batch.StartLine), []byte("**CRITICAL")) {
+			batch.Critical = true
+		}
 		if h.Critical && !b.said[saidKey{i, "critical"}] {
 			batch.Critical = true
 		}
@@ -190,6 +194,9 @@ func (b *builder) depend(r map[string]int, w want, item string) {
 func lookUp(r map[string]int, item string) (int, bool) {
 	name := strings.ToLower(strings.Trim(item, " \t*`\"'."))
 	if to, ok := r[name]; ok {
+		return to, true
+	}
+	if to, ok := r[strings.TrimLeft(name, "0")]; ok {
 		return to, true
 	}
 	n := 0

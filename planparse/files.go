@@ -202,7 +202,8 @@ func startsNote(between string) bool {
 }
 
 func isNew(after string) bool {
-	after = strings.ToLower(strings.TrimLeft(after, " *"))
+	after = strings.TrimLeft(after, " *")
+	after = strings.ToLower(after[:min(len(after), 8)])
 	return strings.HasPrefix(after, "(new") || strings.HasPrefix(after, "(create")
 }
 

@@ -98,6 +98,9 @@ func (b *builder) outerBox(i int) int {
 
 func atoi(s string) int {
 	n := 0
+	if s == "" {
+		return -1
+	}
 	for _, c := range []byte(s) {
 		if !isDigit(c) || n > 1e6 {
 			return -1

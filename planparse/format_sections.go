@@ -27,7 +27,8 @@ type sections struct {
 	kinds   map[unitKind]bool // headings that open a section
 	always  bool              // sections count even where they hold no box
 	of      []int             // section of each mark: index of its heading, -1 for none
-	holds   map[int]bool      // sections that hold a box outside of other boxes
+	holds   map[int]bool      // sections that hold a box, when all headings that can open one do
+	boxed   map[int]bool      // sections that hold a box in the end
 	current int               // section the walk is in
 	batch   int
 	task    int
@@ -63,14 +64,20 @@ func (s *sections) keeps(m *mark) bool {
 // leaves the others aside, so that "#### 1. Component" in a phase doesn't cut the phase in two.
 func (s *sections) load() {
 	s.assign()
+	s.holds = s.holders()
+	s.assign()
+	s.boxed = s.holders()
+}
+
+// holders returns the sections that hold a box outside of other boxes.
+func (s *sections) holders() map[int]bool {
 	holds := map[int]bool{}
 	for i := range s.marks {
 		if s.marks[i].kind == markBox && s.outerBox(i) < 0 {
 			holds[s.of[i]] = true
 		}
 	}
-	s.holds = holds
-	s.assign()
+	return holds
 }
 
 func (s *sections) assign() {
@@ -79,10 +86,14 @@ func (s *sections) assign() {
 	for i := range s.marks {
 		m := &s.marks[i]
 		if m.kind == markHeading {
+			inner := len(stack)
 			for len(stack) > 0 && s.marks[stack[len(stack)-1]].level >= m.level {
 				stack = stack[:len(stack)-1]
 			}
-			if s.opens(i) || (len(stack) == 0 && i != s.title) {
+			// A plain heading behind an inner section does not lead back to the outer one: batches are
+			// ranges of lines. The first round looks past that, to learn what the outer one holds.
+			behind := s.holds != nil && len(stack) < inner
+			if s.opens(i) || ((len(stack) == 0 || behind) && i != s.title) {
 				stack = append(stack, i)
 			}
 		}
@@ -104,7 +115,7 @@ func (s *sections) enter(at int) {
 	s.endBatch(m.line - 1)
 	s.batch = -1
 	if !s.opens(at) {
-		if s.holds[at] && s.plan.Format == FormatOpenSpec {
+		if s.boxed[at] && s.plan.Format == FormatOpenSpec {
 			s.batch = s.startBatch(Batch{Title: plain(m.text), StartLine: m.line})
 			if s.unnumbered(m) {
 				s.report(SeverityInfo, m.line, "unnumbered-section", "%q has no number; its boxes are read as tasks", m.text)

@@ -263,6 +263,8 @@ func (b *builder) settle(kind unitKind) {
 			good = append(good, i)
 		case !aboutUnit(u.title):
 			bare = append(bare, i)
+		case kind == unitTask:
+			b.report(SeverityInfo, b.marks[i].line, "near-miss-heading", "%q is read as a note about %s %s", b.marks[i].text, u.word, u.id)
 		}
 	}
 	for _, i := range bare {

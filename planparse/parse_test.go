@@ -46,7 +46,11 @@ func codes(p *Plan) string {
 
 // in writes a plan line by line; "”'" stands for a fence.
 func in(lines ...string) string {
-	return strings.ReplaceAll(strings.Join(lines, "\n"), "'''", "```") + "\n"
+	src := strings.ReplaceAll(strings.Join(lines, "\n"), "'''", "```") + "\n"
+	for strings.Contains(src, "`'") { // longer fences
+		src = strings.ReplaceAll(src, "`'", "``")
+	}
+	return src
 }
 
 func parse(t *testing.T, src string) *Plan {
@@ -213,7 +217,7 @@ func TestTaskPlans(t *testing.T) {
 		"unusual boxes are read and named": {
 			in:    in("### Task 1: A", "* [ ] a", "1. [ ] b", "+ [x] c", "-[ ] d"),
 			want:  "superpowers 1(1:3)",
-			codes: "unusual-box@2",
+			codes: "unusual-box@2 near-miss-box@5",
 		},
 		"a box without a blank behind the dash is text": {
 			in: in("### Task 1: A", "", "-[ ] d"), want: "superpowers 1(1:0)", codes: "near-miss-box@3",
@@ -280,6 +284,10 @@ func TestListPlans(t *testing.T) {
 		},
 		"openspec: one batch over numbered headings": {
 			in: in("## Batch 1: All", "### 1. A", "- [ ] 1.1 a", "### 2. B", "- [ ] 2.1 b"), want: "openspec <section 1> <section 2> 1(1.1:0) 2(2.1:0)",
+		},
+		"openspec: what follows an inner section is a section of its own": {
+			in:   in("# T", "## Phase 1: A", "- [ ] a", "### 1.1 B", "- [ ] b", "### Notes", "- [ ] c", "## Phase 2: C", "- [ ] d"),
+			want: "openspec <phase 1> <section 1.1> <phase 2> 1(:0) 1.1(:0) notes(:0) 2(:0)", codes: "unnumbered-section@6",
 		},
 		"conductor: phases with tasks in boxes": {
 			in: in("## Phase 1: A [checkpoint: 1a2b]", "- [x] Task: a 1234567", "    - [x] b", "- [ ] Task: c"), want: "openspec <phase 1> 1(:1+ :0)",

@@ -68,7 +68,7 @@ func TestSimulationCatches(t *testing.T) {
 		"a machine that remembers what the journal does not know": {forgetful, "replay"},
 		"a machine that lands too early": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
-			if m.anyMerged() && m.stop == nil && m.landed == "" && m.info.Land == "ff" && m.out["run/land"].ID == "" {
+			if m.toLand() && m.stop == nil && m.landed == "" && m.info.Land == "ff" && m.out["run/land"].ID == "" {
 				c := Command{ID: "run/land", Kind: LandRun, Base: m.info.Base, Commit: m.tip}
 				m.out[c.ID] = c
 				cmds = append(cmds, c)

@@ -105,7 +105,6 @@ type Info struct {
 	Workers      int               `json:"workers"`
 	Land         string            `json:"land"`
 	MaxAttempts  int               `json:"max_attempts"`
-	KeepGoing    bool              `json:"keep_going,omitempty"`
 	ConfigDigest string            `json:"config_digest"`
 	LoopVersion  int               `json:"loop_version"`
 	Batches      []BatchInfo       `json:"batches"`
@@ -149,7 +148,7 @@ const (
 
 // Command is a wish of the machine. Its ID is deterministic, so it serves as an idempotency key.
 type Command struct {
-	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land"
+	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`

@@ -33,7 +33,7 @@ func TestEventRoundTrip(t *testing.T) {
 			Seq: 1, At: at(0), Run: "run", Kind: RunStarted,
 			Job: &Info{
 				Plan: "plan.md", PlanDigest: "d", Title: "T", Slug: "s", Branch: "b", Base: "c", BaseBranch: "main", Agent: "claude",
-				Model: "opus", Mode: "headless", Workers: 2, Land: "ff", MaxAttempts: 3, KeepGoing: true, ConfigDigest: "e", LoopVersion: 1,
+				Model: "opus", Mode: "headless", Workers: 2, Land: "ff", MaxAttempts: 3, ConfigDigest: "e", LoopVersion: 1,
 				Batches: []BatchInfo{{Key: "a", Number: "1", Title: "A", Digest: "f", Needs: []string{"b"}, Skip: "empty"}},
 				Flags:   map[string]string{"agent": "claude"},
 			},

@@ -209,6 +209,10 @@ func TestNew(t *testing.T) {
 		"a circle is told once":                 {plan: "d:a a:b b:a c:b", want: []string{"batch a needs itself through other batches"}},
 		"a batch must not need itself":          {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
 		"a key stands once":                     {plan: "a a", want: []string{`batch key "a" stands twice`}},
+		"a batch has a key": {
+			plan: "a b", bend: func(i *Info) { i.Batches[1].Key = "" },
+			want: []string{`batch 2 "Batch b" has no key`},
+		},
 		"somebody has to work": {
 			plan: "a", bend: func(i *Info) { i.Workers = 0 },
 			want: []string{"workers 0 and max_attempts 1 have to be at least 1"},

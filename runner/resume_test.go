@@ -61,6 +61,19 @@ func TestMachineStopAndResume(t *testing.T) {
 			a/r3-c0/execute failed tree=u          -> a/r4-c0/execute
 			a/r4-c0/execute failed tree=v          ->
 			status a=failed`},
+		"a new allowance is one of conflicts, too": {plan: "a", info: Info{Workers: 1, MaxAttempts: 1}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit conflict                -> a/r2-c0/execute
+			a/r2-c0/execute ok                     -> a/r2-c0/gate
+			a/r2-c0/gate ok                        -> a/r2-c0/commit
+			a/r2-c0/commit conflict                ->
+			status a=failed
+			resume                                 -> a/r3-c0/execute
+			a/r3-c0/execute ok                     -> a/r3-c0/gate
+			a/r3-c0/gate ok                        -> a/r3-c0/commit
+			a/r3-c0/commit conflict                -> a/r4-c0/execute`},
 		"failed batches share the workers there are": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed                 -> b/r1-c0/execute
@@ -83,6 +96,16 @@ func TestMachineStopAndResume(t *testing.T) {
 			b/r2-c0/gate ok                        -> b/r2-c0/commit base=x
 			b/r2-c0/commit ok commit=l             -> b/r2-c0/merge
 			b/r2-c0/merge ok commit=l              -> a/r2-c0/execute base=l after=0`},
+		"a reopened batch has nothing to learn from failures that it got over": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute failed                 -> a/r2-c0/execute after=2
+			a/r2-c0/execute ok                     -> a/r2-c0/gate
+			a/r2-c0/gate ok                        -> a/r2-c0/commit
+			a/r2-c0/commit ok commit=k             -> a/r2-c0/merge
+			a/r2-c0/merge ok commit=k              ->
+			end done
+			reopen a                               -> a/r3-c0/execute base=k after=0
+			end running`},
 		"only a merged batch can be reopened": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 3}, script: `
 			start                                  -> a/r1-c0/execute
 			reopen a base=x                        ->

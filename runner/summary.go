@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -50,6 +51,23 @@ type BatchSummary struct {
 	Started     time.Time    `json:"started,omitzero"`
 
 	costUnknown bool
+}
+
+// MarshalJSON writes null for what is not known (yet), so that each field is always there.
+func (b BatchSummary) MarshalJSON() ([]byte, error) {
+	type plain BatchSummary
+	known := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return json.Marshal(struct {
+		plain
+		Agent  *string `json:"agent"`
+		Model  *string `json:"model"`
+		Commit *string `json:"commit"`
+	}{plain(b), known(b.Agent), known(b.Model), known(b.Commit)})
 }
 
 // GateResult is the short form of a gate's report.

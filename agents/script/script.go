@@ -58,7 +58,11 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		return agents.Result{}, fmt.Errorf("agent script: %w", err)
 	}
 	defer w.closeLog()
-	return w.all(ctx)
+	res, err := w.all(ctx)
+	var none int64
+	var free float64
+	res.Usage = agents.Usage{InputTokens: &none, OutputTokens: &none, CostUSD: &free} // no model was asked
+	return res, err
 }
 
 // refuse looks for what is not literal. All of it is named at once.

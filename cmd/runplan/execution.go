@@ -35,6 +35,7 @@ type execution struct {
 	run      string
 	info     runner.Info
 	why      string // why this agent
+	journal  *store.Journal
 }
 
 // start runs the plan and turns its result into an error with the right exit code.
@@ -44,6 +45,7 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	defer journal.Close()
+	x.journal = journal
 	self, err := os.Executable()
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
@@ -57,6 +59,11 @@ func (x *execution) start(ctx context.Context) error {
 	defer reaper.Close()
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
+	past, err := x.events()
+	if err != nil {
+		return err
+	}
+	view.Recall(past)
 	agent := x.agent.build(self, reaper)
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
@@ -181,15 +188,31 @@ func (x *execution) writeReport(s runner.Summary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var failures []runner.Event
-	page, err := report.HTML(s, failures)
+	events, err := x.events()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, failures)), 0o644); err != nil {
+	page, err := report.HTML(s, events)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, events)), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "report.html"), []byte(page), 0o644)
+}
+
+// events returns what the journal has of this run.
+func (x *execution) events() ([]runner.Event, error) {
+	ctx := context.Background()
+	var out []runner.Event
+	for ev, err := range local.Events(ctx, x.journal, x.run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ev)
+	}
+	return out, nil
 }
 
 // tickPlan ticks off in the user's plan what the run branch has. The runner does it, never an agent.

@@ -82,6 +82,15 @@ func (v *view) Event(e runner.Event) {
 	v.draw(true)
 }
 
+// Recall takes up what a resumed run has behind it. It was shown when it happened.
+func (v *view) Recall(events []runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range events {
+		v.printer.Lines(e)
+	}
+}
+
 // Line shows a line of an agent's output, which is not in the journal.
 func (v *view) Line(batch, text string) {
 	v.mu.Lock()

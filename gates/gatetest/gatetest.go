@@ -37,6 +37,7 @@ func Run(t *testing.T, setup Setup) {
 	t.Run("info", func(t *testing.T) { info(t, setup) })
 	t.Run("report", func(t *testing.T) { report(t, setup) })
 	t.Run("cancelled before", func(t *testing.T) { cancelled(t, setup) })
+	t.Run("cancelled while it looks", func(t *testing.T) { stopped(t, setup) })
 	t.Run("tree is gone", func(t *testing.T) { gone(t, setup) })
 }
 
@@ -152,6 +153,20 @@ func cancelled(t *testing.T, setup Setup) {
 		t.Errorf("it answered %s although it was cancelled", rep.Status)
 	}
 	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+}
+
+// stopped lets a gate end in its own way, but soon.
+func stopped(t *testing.T, setup Setup) {
+	g, s := setup(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if rep, err := g.Check(ctx, s); err == nil && time.Since(began) > 10*time.Second {
+		t.Errorf("it answered %s, %v after it was cancelled", rep.Status, time.Since(began))
+	}
+	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v to stop", took)
 	}
 }

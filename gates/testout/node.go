@@ -114,7 +114,7 @@ func Vitest(lines []string) Result {
 			f.Name = m[1]
 		}
 		below := untilNext(lines[i+1:], vitestBad, vitestSum)
-		f.Message = firstText(below, 2)
+		f.Message = firstText(below, 1)
 		if p, n, c := jsPlace(below); p != "" {
 			f.Path, f.Line, f.Col = p, n, c
 		}

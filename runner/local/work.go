@@ -242,6 +242,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	subject := gates.Subject{
 		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before,
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
+		Redact: w.redact.String,
 	}
 	verdict, err := gates.Run(ctx, gates.Builtin(space.Dir, w.GateConfig), subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))

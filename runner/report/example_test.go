@@ -109,7 +109,7 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 	t.Helper()
 	job := runner.Info{
 		Plan: "docs/plans/expressions.md", Title: "Expression language", Slug: "expressions", Branch: "runplan/expressions/main", Base: "3f2c1a9e8d7b6a5f", BaseBranch: "main",
-		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Land: "branch", MaxAttempts: 2, KeepGoing: true, LoopVersion: runner.LoopVersion,
+		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Land: "branch", MaxAttempts: 2, LoopVersion: runner.LoopVersion,
 		Batches: []runner.BatchInfo{
 			{Key: "b1", Number: "1", Title: "Skeleton and module"},
 			{Key: "b2", Number: "2", Title: "Lexer", Needs: []string{"b1"}},

@@ -131,9 +131,10 @@ func failedGateOf(r gates.Report) failedGate {
 	return g
 }
 
-// nextSteps are the commands that suit the end of a run, each with what it is for.
+// nextStep is a command and what it is for.
 type nextStep struct{ Why, Command string }
 
+// nextSteps returns what suits the end of a run.
 func nextSteps(s runner.Summary) []nextStep {
 	f := figuresOf(s)
 	branch, base := shell(s.Branch), shell(orWord(s.BaseBranch, s.Base))

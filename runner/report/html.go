@@ -28,6 +28,7 @@ type view struct {
 	Totals                     string
 	Troubles                   []troubles
 	Receipts                   []fact
+	FewReceipts                bool
 	Steps                      []nextStep
 }
 
@@ -85,6 +86,7 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 			v.Receipts = append(v.Receipts, fact{b.Number + " " + b.Title, ui.Sanitize(x.Receipt)})
 		}
 	}
+	v.FewReceipts = len(v.Receipts) <= 12
 	return v
 }
 

@@ -17,7 +17,7 @@ const (
 	gapX       = 48 // between columns; edges run here
 	gapY       = 22 // between the rows of a column
 	gapBand    = 44
-	margin     = 26
+	margin     = 38
 	maxColumns = 5 // in a band
 	maxRows    = 5 // boxes in a column, while the band has room for more columns
 )
@@ -151,11 +151,13 @@ func (g *graph) pack(layers [][]int) {
 	var columns [][][]int // of each layer
 	total, widest := 0, 1
 	for _, l := range layers {
-		count := min(maxColumns, (len(l)+maxRows-1)/maxRows)
-		rows := (len(l) + count - 1) / count
-		columns = append(columns, slices.Collect(slices.Chunk(l, rows)))
-		total += len(columns[len(columns)-1])
-		widest = max(widest, len(columns[len(columns)-1]))
+		split := make([][]int, min(maxColumns, (len(l)+maxRows-1)/maxRows))
+		for k, i := range l {
+			split[k%len(split)] = append(split[k%len(split)], i) // read by rows, as text is
+		}
+		columns = append(columns, split)
+		total += len(split)
+		widest = max(widest, len(split))
 	}
 	// Bands of even length look better than a full one with a remainder.
 	bands := (total + maxColumns - 1) / maxColumns

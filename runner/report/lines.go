@@ -52,7 +52,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		for _, b := range p.info.Batches {
 			if b.Skip != "" {
 				p.told["skip "+b.Key] = true
-				say(ui.Muted, "%s: skipped, %s", p.name(b.Key, ""), b.Skip)
+				say(ui.Muted, "%s: %s", p.name(b.Key, ""), skipping(b.Skip))
 			}
 		}
 	case runner.RunResumed:
@@ -105,7 +105,7 @@ func (p *Printer) ending(e runner.Event) []Line {
 		text += ", " + f.costWords()
 	}
 	out := []Line{{o.tone, text}}
-	if e.Reason != "" {
+	if e.Reason != "" && e.Reason != stopWord(e.Outcome) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
 	return out
@@ -141,7 +141,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 	case runner.BatchSkipped:
 		if !p.told["skip "+e.Batch] {
 			p.told["skip "+e.Batch] = true
-			say(ui.Muted, "skipped, %s", e.Reason)
+			say(ui.Muted, "%s", skipping(e.Reason))
 		}
 	case runner.BatchFailed:
 		say(ui.Bad, "gave up after %d %s: %s", max(e.Attempt, b.Attempts), plural(max(e.Attempt, b.Attempts), "attempt"), e.Reason)

@@ -38,7 +38,7 @@ func faceOf(s runner.Summary, b runner.BatchSummary) face {
 		return face{"failed", ui.Bad}
 	case runner.Waiting:
 		if s.Status == runner.RunFailed {
-			return face{"not run", ui.Muted}
+			return face{"not run", ui.Idle}
 		}
 		return face{"waiting", ui.Idle}
 	}
@@ -83,7 +83,7 @@ func outcomeOf(s runner.Summary) face {
 	case runner.RunFailed:
 		return face{"failed", ui.Bad}
 	case runner.RunStopped:
-		return face{"stopped: " + stopWord(s.Stop), ui.Warn}
+		return face{"stopped (" + stopWord(s.Stop) + ")", ui.Warn}
 	}
 	return face{"running", ui.Busy}
 }
@@ -134,7 +134,7 @@ func figuresOf(s runner.Summary) figures {
 			f.before = b.TestsBefore
 		}
 		switch {
-		case b.Attempts == 0:
+		case !ran(b):
 		case b.CostUSD == nil:
 			f.unpriced++
 		default:
@@ -158,6 +158,16 @@ func (f figures) money() string {
 	return fmt.Sprintf("%s + unknown", money(f.cost))
 }
 
+// ran reports whether an agent has come back from batch b, so that there is something to pay for.
+func ran(b runner.BatchSummary) bool {
+	return b.CostUSD != nil || b.Agent != "" || b.Attempts > 1 || b.Attempts == 1 && settled(b)
+}
+
+func settled(b runner.BatchSummary) bool {
+	s := runner.Status(b.State)
+	return s == runner.Passed || s == runner.Failed
+}
+
 func (f figures) counts() string {
 	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped), fmt.Sprintf("%d failed", f.failed)}
 	if n := f.total - f.merged - f.skipped - f.failed; n > 0 {
@@ -178,7 +188,7 @@ func costOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
 		return money(*b.CostUSD)
-	case b.Attempts == 0:
+	case !ran(b):
 		return none
 	}
 	return "unknown"
@@ -192,6 +202,14 @@ func agentName(agent, model string) string {
 		return agent + "/" + model
 	}
 	return agent
+}
+
+// commitOf is the commit of a merged batch. What is not merged has at most a candidate, which nobody can use.
+func commitOf(b runner.BatchSummary) string {
+	if b.State != string(runner.Passed) {
+		return ""
+	}
+	return short(b.Commit)
 }
 
 // testsOf shows tests before and after.
@@ -241,7 +259,9 @@ func testCount(t *gates.TestCount, before *int) string {
 // gateText is a gate's answer in words: "tests pass 12 (+3)", "format skipped (no formatter)".
 func gateText(g runner.GateResult, before *int) string {
 	s := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
-	if n := testCount(g.Tests, before); n != "" {
+	if g.Tests != nil && g.Tests.Failed > 0 {
+		s += fmt.Sprintf(" %d of %d", g.Tests.Failed, g.Tests.Total())
+	} else if n := testCount(g.Tests, before); n != "" {
 		s += " " + n
 	} else if g.Findings > 0 {
 		s += fmt.Sprintf(" (%d %s)", g.Findings, plural(g.Findings, "finding"))
@@ -250,6 +270,14 @@ func gateText(g runner.GateResult, before *int) string {
 		s += " (" + ui.Sanitize(g.Note) + ")"
 	}
 	return s
+}
+
+// skipping tells that a batch is left out, and why.
+func skipping(why string) string {
+	if why = ui.Sanitize(why); strings.HasPrefix(why, "(") {
+		return "skipped " + why
+	}
+	return "skipped, " + why
 }
 
 func plural(n int, one string) string {

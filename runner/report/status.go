@@ -70,7 +70,7 @@ func statusRow(s runner.Summary, b runner.BatchSummary, st ui.Style) []string {
 	}
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word), or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(short(b.Commit)), costOf(b), strings.Join(last, "  "),
+		orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
 	}
 }
 

@@ -48,10 +48,10 @@ func box(b *strings.Builder, s runner.Summary, n node) {
 	}
 	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, num(n.x), num(n.y), boxWidth, boxHeight, escape(tip))
 	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, boxWidth-1.5, boxHeight-1.5)
-	fmt.Fprintf(b, `<rect class="g-bar" x="0.75" y="12" width="3.5" height="%d" rx="1.75"/>`, boxHeight-24)
-	fmt.Fprintf(b, `<text class="g-num" x="14" y="22">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Number), 8, "…")))
+	fmt.Fprintf(b, `<rect class="g-bar" x="6" y="12" width="3" height="%d" rx="1.5"/>`, boxHeight-24)
+	fmt.Fprintf(b, `<text class="g-num" x="17" y="22">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Number), 8, "…")))
 	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, boxWidth-12, escape(right), ui.Style{}.Icon(f.tone))
-	fmt.Fprintf(b, `<text class="g-title" x="14" y="41">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Title), 24, "…")))
+	fmt.Fprintf(b, `<text class="g-title" x="17" y="41">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Title), 22, "…")))
 	b.WriteString("</svg>\n")
 }
 

@@ -1,0 +1,70 @@
+# make help lists the targets. Nothing but Go, git and bash is needed.
+
+GO       ?= go
+BIN      := bin/runplan
+FUZZTIME ?= 20s
+N        ?= 200
+SEED     ?= 1
+BENCH    ?=
+STORM    ?=
+
+export CGO_ENABLED ?= 0
+
+# Go keeps its caches under HOME. Without one there would be no build at all.
+ifeq ($(HOME),)
+export HOME := $(or $(TMPDIR),/tmp)/runplan-home
+endif
+
+.PHONY: help build test lint vet fmt generate check demo corpus fuzz storm bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
+
+build: ## build bin/runplan
+	$(GO) build -trimpath -o $(BIN) ./cmd/runplan
+
+test: ## run all tests
+	$(GO) test ./...
+
+fmt: ## format all Go files
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+vet: ## gofmt and go vet, which need no download
+	@bad="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done))"; \
+	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+
+lint: vet ## vet, then staticcheck (downloaded by Go on first use)
+	$(GO) tool -modfile=tools.mod staticcheck ./...
+
+generate: build ## write what is generated from the code: docs/cli.md
+	@mkdir -p docs
+	./$(BIN) docs docs/cli.md
+
+check: ## generated files are fresh, lint, test
+	@mkdir -p docs; touch docs/cli.md; cp docs/cli.md docs/.cli.md.before
+	@$(MAKE) --no-print-directory generate
+	@if cmp -s docs/cli.md docs/.cli.md.before; then rm -f docs/.cli.md.before; \
+	else rm -f docs/.cli.md.before; echo "docs/cli.md was not fresh; it has been written anew, look at the change and commit it"; exit 1; fi
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test
+
+demo: build ## run examples/quickstart in a scratch repository
+	@bash examples/quickstart/demo.sh $(CURDIR)/$(BIN)
+
+corpus: ## score of the parser over the plans of the corpus; CORPUS=dir for another one
+	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; for dir in $$(git ls-files -co --exclude-standard '*_test.go' | while read -r f; do [ -f "$$f" ] && grep -lE '^func Fuzz[A-Z]' "$$f"; done | xargs -n1 dirname | sort -u); do \
+	for f in $$($(GO) test -list '^Fuzz' ./$$dir | grep '^Fuzz'); do \
+	echo "== $$dir $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$dir; done; done
+
+storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1
+	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
+
+bench: ## measure against the floor on this machine; BENCH=-quick for a short one
+	$(GO) run ./internal/bench $(BENCH)
+
+clean: ## remove what was built
+	rm -rf bin dist

@@ -1,0 +1,204 @@
+package testout
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// Each sample in testdata has the shape that its runner prints. The name begins with the reader's name.
+func TestSamples(t *testing.T) {
+	type failure struct {
+		Name, Path string
+		Line       int
+		Message    string // a part of it
+		Build      bool
+	}
+	cases := map[string]struct {
+		passed, failed, skipped int
+		unknown                 bool
+		failures                []failure
+	}{
+		"gojson.txt": {passed: 1, failed: 3, skipped: 1, failures: []failure{
+			{"build", "b/b.go", 2, "undefined: undefinedThing", true},
+			{"TestBad/sub", "a/a_test.go", 5, "inner", false},
+			{"TestBad", "a/a_test.go", 4, "want 2", false},
+			{"TestC", "/tmp/g1/c/c_test.go", 3, "panic: runtime error", false},
+		}},
+		"gojson-timeout.txt": {passed: 1, failed: 1, failures: []failure{{"TestHang", "", 0, "did not finish", false}}},
+		"gojson-crash.txt":   {failed: 1, failures: []failure{{"x/m", "", 0, "log: cannot open the socket", false}}},
+		"gojson-setup.txt":   {failures: []failure{{"build", "e/e.go", 3, "is not in std", true}}},
+		"gojson-broken.txt":  {unknown: true},
+		"go-verbose.txt":     {passed: 1, failed: 1, skipped: 1, failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
+		"go-quiet.txt":       {unknown: true, failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
+		"pytest.txt": {passed: 3, failed: 2, skipped: 3, failures: []failure{
+			{"test_sum", "tests/test_a.py", 5, "assert 1 == 2", false}, {"tests/test_b.py", "tests/test_b.py", 0, "error", true},
+		}},
+		"pytest-none.txt": {},
+		"unittest.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
+			{"test_a.A.test_err", "/tmp/p1/tests/test_a.py", 5, "ValueError: x", false},
+			{"test_a.A.test_bad", "/tmp/p1/tests/test_a.py", 4, "1 != 2 : numbers", false},
+			{"test_a.A.test_sub (i=1)", "/tmp/p1/tests/test_a.py", 12, "1 != 0", false},
+			{"test_a.A.test_sub (i=2)", "/tmp/p1/tests/test_a.py", 12, "2 != 0", false},
+		}},
+		"unittest-import.txt": {failed: 1, failures: []failure{{"test_b", "/tmp/p1/tests/test_b.py", 1, "No module named 'nope'", true}}},
+		"unittest-none.txt":   {},
+		"tap.txt": {passed: 2, failed: 3, skipped: 3, failures: []failure{
+			{"three", "t/a.js", 7, "not equal", false}, {"plan", "", 0, "8 tests were planned and 7 ran", false},
+			{"seven", "", 0, "not ok", false},
+		}},
+		"tap-bail.txt":    {passed: 1, failed: 2, failures: []failure{{"Bail out!", "", 0, "no database", false}, {"plan", "", 0, "2 tests", false}}},
+		"tap-skipall.txt": {},
+		"bats.txt":        {passed: 1, failed: 1, skipped: 1, failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
+		"bats-pretty.txt": {passed: 1, failed: 1, skipped: 1, failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
+		"node-tap.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
+			{"bad", "/tmp/n1/a.test.mjs", 2, "1 == 2", false}, {"inner", "/tmp/n1/a.test.mjs", 4, "inner boom", false},
+		}},
+		"node-spec.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
+			{"bad", "a.test.mjs", 2, "1 == 2", false}, {"inner", "a.test.mjs", 4, "inner boom", false},
+		}},
+		"jest.txt": {passed: 10, failed: 1, skipped: 2, failures: []failure{
+			{"sum › adds", "src/sum.test.js", 5, "toBe", false}, {"Test suite failed to run", "src/b.test.js", 0, "Cannot find module", true},
+		}},
+		"vitest.txt": {passed: 2, failed: 1, skipped: 1, failures: []failure{
+			{"src/b.test.ts", "src/b.test.ts", 0, "Failed to resolve", true}, {"sum > adds", "src/sum.test.ts", 5, "expected 1 to be 2", false},
+		}},
+		"vitest-none.txt": {},
+		"mocha.txt":       {passed: 5, failed: 1, skipped: 2, failures: []failure{{"sum", "test/sum.js", 10, "expected", false}}},
+		"cargo.txt": {passed: 6, failed: 1, skipped: 2, failures: []failure{
+			{"tests::bad", "src/lib.rs", 10, "left: 1", false},
+		}},
+		"cargo-build.txt":  {unknown: true, failures: []failure{{"build", "src/lib.rs", 3, "cannot find value", true}}},
+		"maven.txt":        {passed: 3, failed: 1, skipped: 1, failures: []failure{{"AppTest.testSum", "", 12, "expected: <1>", false}}},
+		"shell-suites.txt": {passed: 224, failures: nil},
+		"shell-sum.txt":    {passed: 5, failed: 1},
+		"shell-labels.txt": {passed: 12, failed: 1, skipped: 2},
+		"shell-ratio.txt":  {passed: 11, failed: 1},
+		"shell-marks.txt":  {passed: 2, failed: 1, skipped: 1, failures: []failure{{"b is 2", "", 0, "b is 2", false}}},
+		"shell-quiet.txt":  {unknown: true},
+		"mixed.txt":        {passed: 12, failed: 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := read(name, string(data))
+			if got.Known == c.unknown || (got.Known && (got.Passed != c.passed || got.Failed != c.failed || got.Skipped != c.skipped)) {
+				t.Errorf("known %v: %d passed, %d failed, %d skipped", got.Known, got.Passed, got.Failed, got.Skipped)
+			}
+			var short []failure
+			for i, f := range got.Failures {
+				if i < len(c.failures) && strings.Contains(f.Message, c.failures[i].Message) {
+					f.Message = c.failures[i].Message
+				}
+				short = append(short, failure{f.Name, f.Path, f.Line, f.Message, f.Build})
+			}
+			if d := cmp.Diff(c.failures, short, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b failure) bool { return a.Name+a.Path < b.Name+b.Path })); d != "" && c.failures != nil {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func read(name, text string) Result {
+	if strings.HasPrefix(name, "gojson") {
+		g := NewGo("x")
+		for _, l := range strings.Split(text, "\n") {
+			g.Line(l)
+		}
+		return g.Result()
+	}
+	return Text(text)
+}
+
+func TestJUnit(t *testing.T) {
+	text, err := os.ReadFile("testdata/pytest.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := JUnit(strings.NewReader(string(text)))
+	want := Result{Passed: 1, Failed: 2, Skipped: 1, Known: true, Exact: true, Failures: []Failure{
+		{Name: "tests.test_a.test_bad", Path: "tests/test_a.py", Line: 5, Message: "assert 1 == 2"},
+		{Name: "tests.test_b", Path: "tests/test_b.py", Line: 1, Message: "collection failure\nE   ModuleNotFoundError: No module named 'nope'", Build: true},
+	}}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+	for _, bad := range []string{"", "<html></html>", "<testsuite><testcase name='a'>", "<testsuite", "no xml"} {
+		if _, err := JUnit(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q was read as a report", bad)
+		}
+	}
+}
+
+func check(t *testing.T, r Result) {
+	t.Helper()
+	if r.Passed < 0 || r.Failed < 0 || r.Skipped < 0 {
+		t.Errorf("counts %d %d %d", r.Passed, r.Failed, r.Skipped)
+	}
+	if len(r.Failures) > MaxFailures {
+		t.Errorf("%d failures", len(r.Failures))
+	}
+	for _, f := range r.Failures {
+		if f.Line < 0 || f.Col < 0 || len(f.Message) > maxMessage+len("…") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func seeds(f *testing.F, pattern string) {
+	names, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(names) == 0 {
+		f.Fatalf("no seeds %s: %v", pattern, err)
+	}
+	for _, n := range names {
+		data, err := os.ReadFile(n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data))
+	}
+}
+
+func fuzzLines(f *testing.F, pattern string, read func([]string) Result) {
+	seeds(f, pattern)
+	f.Fuzz(func(t *testing.T, s string) { check(t, read(strings.Split(s, "\n"))) })
+}
+
+func FuzzTAP(f *testing.F)        { fuzzLines(f, "tap*.txt", TAP) }
+func FuzzBatsPretty(f *testing.F) { fuzzLines(f, "bats*.txt", BatsPretty) }
+func FuzzNode(f *testing.F)       { fuzzLines(f, "node*.txt", Node) }
+func FuzzJest(f *testing.F)       { fuzzLines(f, "jest*.txt", Jest) }
+func FuzzVitest(f *testing.F)     { fuzzLines(f, "vitest*.txt", Vitest) }
+func FuzzMocha(f *testing.F)      { fuzzLines(f, "mocha*.txt", Mocha) }
+func FuzzPytest(f *testing.F)     { fuzzLines(f, "pytest*.txt", Pytest) }
+func FuzzUnittest(f *testing.F)   { fuzzLines(f, "unittest*.txt", Unittest) }
+func FuzzCargo(f *testing.F)      { fuzzLines(f, "cargo*.txt", Cargo) }
+func FuzzMaven(f *testing.F)      { fuzzLines(f, "maven*.txt", Maven) }
+func FuzzGoText(f *testing.F)     { fuzzLines(f, "go-*.txt", GoText) }
+func FuzzShell(f *testing.F)      { fuzzLines(f, "shell*.txt", Shell) }
+
+func FuzzText(f *testing.F) {
+	seeds(f, "*.txt")
+	f.Fuzz(func(t *testing.T, s string) { check(t, Text(s)) })
+}
+
+func FuzzGoJSON(f *testing.F) {
+	seeds(f, "gojson*.txt")
+	f.Fuzz(func(t *testing.T, s string) { check(t, read("gojson", s)) })
+}
+
+func FuzzJUnit(f *testing.F) {
+	seeds(f, "*.xml")
+	f.Fuzz(func(t *testing.T, s string) {
+		if r, err := JUnit(strings.NewReader(s)); err == nil {
+			check(t, r)
+		}
+	})
+}

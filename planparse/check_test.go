@@ -1,0 +1,125 @@
+package planparse
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func goodPlan() string {
+	return in("# P", "## Batch 1: Parser", "### Task 1: Write it", "**Files:**", "- Create: `p.go`", "- Test: `p_test.go`", "Run: `go test`", "Expected: PASS",
+		"## Batch 2: Integration wiring", "depends_on: batch-1", "### Task 2: Wire it", "**Files:**", "- Modify: `main.go`", "Run: `go test ./...`", "Expected: PASS")
+}
+
+func TestCheckPraisesAGoodPlan(t *testing.T) {
+	r := Check(parse(t, goodPlan()))
+	if !r.Valid || r.Score != 100 || len(r.Advice) != 0 {
+		t.Errorf("got %+v", r)
+	}
+	weights := 0
+	for _, d := range r.Dimensions {
+		weights += d.Weight
+	}
+	if weights != 100 {
+		t.Errorf("the weights add up to %d", weights)
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	task := func(lines ...string) []string { return append(lines, "Run: `make`", "Expected: PASS") }
+	for name, c := range map[string]struct {
+		in   []string
+		want string
+	}{
+		"parts without wiring":            {task("## Batch 1: A", "x", "## Batch 2: B", "Run: `make`"), "no-wiring-batch no-verification"},
+		"a file that is created twice":    {task("## Batch 1: Wire a", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `a.go`"), "duplicate-create"},
+		"a file shared without an order":  {task("## Batch 1: Wire a", "- Modify: `a.go`", "Run: `x`", "## Batch 2: B", "parallel_safe: true", "", "- Modify: `a.go`"), "shared-file"},
+		"batches that could run together": {task("## Batch 1: A", "- Create: `a.go`", "- Test: `a_test.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Wiring"), "parallel-safe"},
+		"a test ahead of its code":        {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`", "## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code parallel-safe"},
+		"a plan that miscounts itself":    {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`", "## Batch 2: B"), "counts-disagree"},
+		"tests that get fewer":            {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`", "Expected: 7 tests"), "counts-disagree"},
+		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch parallel-safe concern-batched"},
+		"too much for one agent":          {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a", "### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
+		"a server in a parallel batch":    {task("## Batch 1: A", "parallel_safe: true", "", "Start the server on localhost:8080."), "shared-runtime"},
+		"an empty batch":                  {task("## Batch 1: Wire", "## Batch 2: B"), "empty-batch"},
+		"a hole in the plan":              {task("## Batch 1: A", "TBD"), "placeholder"},
+		"a heading that almost is a task": {task("## Batch 1: A", "### Task 1: a", "### Task 2 do it"), "near-miss-heading"},
+	} {
+		var got []string
+		for _, a := range Check(parse(t, in(c.in...))).Advice {
+			got = append(got, a.Code)
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	for _, c := range []struct {
+		b    Batch
+		want BatchType
+	}{
+		{Batch{Title: "Parser", Files: Files{Create: []string{"p.go"}}}, TypeNewFile},
+		{Batch{Title: "Parser", Files: Files{Modify: []string{"p.go"}}}, TypeRefactoring},
+		{Batch{Title: "Extract the parser", Files: Files{Create: []string{"p.go"}, Modify: []string{"q.go"}}}, TypeRefactoring},
+		{Batch{Title: "Integration wiring", Files: Files{Modify: []string{"main.go"}}}, TypeWiring},
+		{Batch{Title: "Cover the parser", Files: Files{Test: []string{"p_test.go"}}}, TypeTestOnly},
+		{Batch{Title: "More", Files: Files{Create: []string{"tests/test_p.py"}}}, TypeTestOnly},
+		{Batch{Title: "Final verification"}, TypeTestOnly},
+		{Batch{Title: "Think"}, TypeNewFile},
+	} {
+		if got := TypeOf(c.b); got != c.want {
+			t.Errorf("%s %+v is %s, want %s", c.b.Title, c.b.Files, got, c.want)
+		}
+	}
+}
+
+func TestRuntimeHints(t *testing.T) {
+	got := RuntimeHints(Batch{Title: "API", Text: "The script starts server X on port 80, modifies DB rows and calls docker compose up."})
+	if diff := cmp.Diff([]string{"starts a server", "changes a database", "controls services"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := RuntimeHints(Batch{Text: "Write a function."}); got != nil {
+		t.Error(got)
+	}
+}
+
+// Each code that a diagnostic or an advice carries is explained in the documentation, and none else.
+func TestCodesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/plan-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	call := regexp.MustCompile(`(?:b|s|f|r|c)\.(?:warn|report|advise)\((?:[^"\n]*?)"([a-z]+(?:-[a-z]+)+|placeholder|checkpoint)"`)
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(src), -1) {
+			used[m[1]] = true
+		}
+	}
+	if len(used) < 25 {
+		t.Fatalf("found only %d codes in the source, the pattern must be out of date", len(used))
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (?:error|warning|info|advice)").FindAllStringSubmatch(string(doc), -1) {
+		listed[m[1]] = true
+	}
+	if diff := cmp.Diff(sortedKeys(listed), sortedKeys(used)); diff != "" {
+		t.Error("codes (-documented +used):\n", diff)
+	}
+}

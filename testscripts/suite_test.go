@@ -1,0 +1,147 @@
+// Package testscripts is the acceptance suite: each script under testdata/script is what a user types, with
+// the real runplan program, real git and agents whose every move is written in the script.
+//
+// One behaviour a file, named category first (bad_, agent_, …); lines that begin with # are its parts. The
+// commands beyond testscript's own are in [commands]. A script gets:
+//
+//	$WORK            a folder of its own, where the files of its archive are
+//	$HOME            empty, as are $RUNPLAN_HOME and git's settings but for a name and branch main
+//	agent/B/A        bash text for the agent "fake": what it does as attempt A at batch B. agent/B/any is
+//	                 for attempts that have no text of their own, agent/any for batches that have none.
+//	                 Having one of these configures the agent, for --agent fake.
+//	seen/B/A/        what that agent was given: brief.md, file.md (from $RUNPLAN_BRIEF), env, pwd, args
+//
+// RUNPLAN_BIN names a program to test instead of building one.
+package testscripts
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what was printed into the scripts that compare it")
+
+// program is the folder that holds the program under test.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(withProgram(m))
+}
+
+func withProgram(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "rp")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = dir
+	bin := filepath.Join(dir, "runplan"+exe())
+	if given := os.Getenv("RUNPLAN_BIN"); given != "" {
+		if given, err = filepath.Abs(given); err == nil {
+			err = os.Symlink(given, bin)
+		}
+	} else {
+		var out []byte
+		if out, err = exec.Command("go", "build", "-o", bin, "../cmd/runplan").CombinedOutput(); err != nil {
+			err = fmt.Errorf("build runplan: %w\n%s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+func TestScripts(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("the scripts' agents are written for bash")
+	}
+	goEnv := outerGoEnv(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		Setup:              func(env *testscript.Env) error { return setup(env, goEnv) },
+		Condition:          condition,
+		Cmds:               commands(),
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+	})
+}
+
+// outerGoEnv is what lets a go test inside of a script use the caches that this one uses.
+func outerGoEnv(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return []string{"GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" + lines[2]}
+}
+
+// setup gives a script a home, a git and nothing else of the machine that it runs on.
+func setup(env *testscript.Env, goEnv []string) error {
+	work := env.WorkDir
+	bin, err := filepath.Abs(filepath.Join("testdata", "bin"))
+	if err != nil {
+		return err
+	}
+	home, settings, tmp := filepath.Join(work, "home"), filepath.Join(work, "home", "runplan"), filepath.Join(work, "t")
+	for _, dir := range []string{settings, tmp} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	gitconfig := filepath.Join(home, ".gitconfig")
+	who := "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(gitconfig, []byte(who), 0o644); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(work, "agent")); err == nil {
+		fake := "[agents.fake]\ncommand = [\"fake-agent\"]\n"
+		if err := os.WriteFile(filepath.Join(settings, "config.toml"), []byte(fake), 0o644); err != nil {
+			return err
+		}
+	}
+	env.Vars = append(env.Vars,
+		"PATH="+strings.Join([]string{program, bin, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
+		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
+		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
+		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
+	)
+	env.Vars = append(env.Vars, goEnv...)
+	return nil
+}
+
+// condition adds to testscript's own: [root], and [mounts] where a script may mount file systems of its own
+// under "unshare -rm".
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "mounts":
+		return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt").Run() == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// patience is how long a command waits for what has to happen.
+const patience = 20 * time.Second
