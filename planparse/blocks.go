@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// blockReaderState collects the literal blocks: what the embedded agent carries out word for word.
-type blockReaderState struct {
+// blocksReader collects the literal blocks: what the embedded agent carries out word for word.
+type blocksReader struct {
 	*builder
 	create string // path of the Create: line right above
 	plain  map[ownerKey]int
@@ -16,7 +16,7 @@ type blockReaderState struct {
 type ownerKey struct{ batch, task int32 }
 
 // mark reads one mark; create is the path that its line says to create.
-func (r *blockReaderState) mark(i int, create string, run *runReader) {
+func (r *blocksReader) mark(i int, create string, run *runReader) {
 	m, o := &r.marks[i], r.owner[i]
 	above := r.create
 	r.create = create
@@ -76,7 +76,7 @@ func isScript(name string) bool {
 }
 
 // count remembers code that names no file: to place it takes a mind.
-func (r *blockReaderState) count(o owner) {
+func (r *blocksReader) count(o owner) {
 	if r.plain == nil {
 		r.plain = map[ownerKey]int{}
 	}
@@ -140,7 +140,7 @@ func infoString(info []byte) (lang string, attrs map[string]string) {
 }
 
 // finish adds the deletions and decides which tasks are literal.
-func (r *blockReaderState) finish() {
+func (r *blocksReader) finish() {
 	named := r.named
 	for i := range r.plan.Batches {
 		n := 0
@@ -191,7 +191,7 @@ func copyExpectations(batch *Batch) {
 // literal decides which tasks need no model. One block is not enough: the usual plan shows code to write,
 // and spells out only the commit. So no code may be left that names no file, and each file that the task
 // says it changes must be touched by one of its blocks.
-func (r *blockReaderState) literal(i int, named []namedFile) {
+func (r *blocksReader) literal(i int, named []namedFile) {
 	batch := &r.plan.Batches[i]
 	for k := range batch.Blocks {
 		if t := batch.Blocks[k].Task; t >= 0 {

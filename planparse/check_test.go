@@ -38,7 +38,7 @@ func TestAdvice(t *testing.T) {
 		"a file that is created twice":    {task("## Batch 1: Wire a", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `a.go`"), "duplicate-create"},
 		"a file shared without an order":  {task("## Batch 1: Wire a", "- Modify: `a.go`", "Run: `x`", "## Batch 2: B", "parallel_safe: true", "", "- Modify: `a.go`"), "shared-file"},
 		"batches that could run together": {task("## Batch 1: A", "- Create: `a.go`", "- Test: `a_test.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Wiring"), "parallel-safe"},
-		"a test ahead of its code":        {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`", "## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code parallel-safe"},
+		"a test ahead of its code":        {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`", "## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code"},
 		"a plan that miscounts itself":    {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`", "## Batch 2: B"), "counts-disagree"},
 		"tests that get fewer":            {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`", "Expected: 7 tests"), "counts-disagree"},
 		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch parallel-safe concern-batched"},

@@ -83,7 +83,7 @@ func refSafe(number string) string {
 		key = strings.Trim(key[:40], ".-")
 	}
 	if strings.HasSuffix(strings.ToLower(key), ".lock") {
-		key += "-" + "x"
+		key = key[:len(key)-len(".lock")] + "-lock" // git refuses refs that end in .lock
 	}
 	return key
 }

@@ -59,7 +59,7 @@ func pop(stack []fenceLevel, level fenceLevel) []fenceLevel {
 	return stack
 }
 
-type fenceParser struct{ *blockReader }
+type fenceParser struct{ *treeReader }
 
 func (p *fenceParser) Trigger() []byte             { return []byte{'~', '`'} }
 func (p *fenceParser) CanInterruptParagraph() bool { return true }
@@ -77,7 +77,7 @@ func (p *fenceParser) Open(_ ast.Node, r text.Reader, pc parser.Context) (ast.No
 	}
 	f := &fence{open: segment.Start, last: segment.Start, info: info, indent: pos, stack: []fenceLevel{level}}
 	f.strict = p.strictAll || p.strict[f.open]
-	p.blockReader.open = f
+	p.treeReader.open = f
 	p.fences = append(p.fences, f)
 	return f, parser.NoChildren
 }
@@ -128,8 +128,8 @@ func (f *fence) ends(line []byte, width, offset int) bool {
 }
 
 func (p *fenceParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
-	if p.blockReader.open == node.(*fence) {
-		p.blockReader.open = nil
+	if p.treeReader.open == node.(*fence) {
+		p.treeReader.open = nil
 	}
 }
 
@@ -138,7 +138,7 @@ func (p *fenceParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
 // to here-documents) forget to indent.
 type listGuard struct {
 	parser.BlockParser
-	reader *blockReader
+	reader *treeReader
 }
 
 func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) parser.State {

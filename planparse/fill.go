@@ -11,7 +11,7 @@ type filler struct {
 	*builder
 	files filesReader
 	run   runReader
-	block blockReaderState
+	block blocksReader
 	meta  int  // batch whose metadata lines are being read, -1 when they are over
 	head  bool // the lines right under the title are being read
 	key   string
@@ -41,7 +41,7 @@ func (f *filler) mark(i int) {
 
 // step files a checkbox or a step marker with its task.
 func (f *filler) step(m *mark, o owner) {
-	if o.self {
+	if o.self || m.unit.kind == unitTask { // the task itself
 		return
 	}
 	box := m.kind == markBox
@@ -244,10 +244,26 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 	case "parallel_safe":
 		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
 	case "when":
-		if strict {
-			batch.When = value
+		value = strings.Trim(value, "`")
+		if !strict && !condition(value) {
+			f.warn(line, "unread-condition", "%q is prose, not a condition; the batch is run whatever it says", value)
+			return
+		}
+		batch.When = value
+	}
+}
+
+// condition tells an expression from prose ("**When:** after the freeze"): it compares, negates, or names a fact.
+func condition(value string) bool {
+	if value == "true" || value == "false" || strings.HasPrefix(value, "!") {
+		return true
+	}
+	for _, sign := range []string{"==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch."} {
+		if strings.Contains(value, sign) {
+			return true
 		}
 	}
+	return false
 }
 
 // flagOf is flag for a batch: what the batch says wins over the plan, so that it is remembered.

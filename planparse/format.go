@@ -13,6 +13,8 @@ type facts struct {
 	family   bool
 	numTasks int // numbered boxes below task headings
 	inTasks  int // boxes below task headings
+	labelled int // boxes outside of other boxes that have a number
+	steps    []int
 	markers  int // step markers below task headings
 }
 
@@ -48,6 +50,9 @@ func (b *builder) facts() facts {
 					*m.label = label{title: plain(m.text)}
 				}
 			}
+			if m.label.kind == labelMajor || m.label.kind == labelSub {
+				f.labelled++
+			}
 			if m.label.kind == labelMajor {
 				f.majors++
 				major = m.label.id
@@ -81,6 +86,8 @@ func (f *facts) add(kind unitKind, i int) {
 		f.groups = append(f.groups, i)
 	case unitSpan:
 		f.spans = append(f.spans, i)
+	case unitStep:
+		f.steps = append(f.steps, i)
 	case unitNumbered:
 		f.numbered = append(f.numbered, i)
 	}
@@ -133,7 +140,7 @@ func (b *builder) build() {
 	case b.taskList(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.majors > 0 && (f.family || !b.numberedSections(f)):
+	case f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
 	case f.top > 0 && !b.onlyChecks(f):
@@ -142,6 +149,10 @@ func (b *builder) build() {
 	case len(f.groups)+len(f.spans) > 0:
 		b.plan.Format = FormatPhases
 		b.buildSections(f)
+	case len(f.steps) > 1:
+		b.plan.Format = FormatSuperpowers
+		b.stepsAsTasks(f)
+		b.buildTasks(f)
 	default:
 		b.plan.Format = FormatNone
 	}
@@ -169,6 +180,14 @@ func (b *builder) taskList(f facts) bool {
 		}
 	}
 	return found
+}
+
+// stepsAsTasks makes tasks of step headings, where a plan has nothing else.
+func (b *builder) stepsAsTasks(f facts) {
+	for _, i := range f.steps {
+		b.marks[i].unit.kind = unitTask
+	}
+	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task", len(f.steps))
 }
 
 // numberedSections reports whether a box stands below a numbered heading.

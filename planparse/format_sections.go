@@ -11,7 +11,7 @@ func (b *builder) buildSections(f facts) {
 		if at := s.of[i]; at != s.current {
 			s.enter(at)
 		}
-		if m.kind == markHeading && m.level <= 6 && s.taskEnds(i) {
+		if m.kind == markHeading && s.task >= 0 { // sub-headings end a task: what stands below them is not below its box
 			s.endTask(m.line)
 		}
 		if m.kind == markBox {
@@ -132,10 +132,6 @@ func (s *sections) enter(at int) {
 
 // unnumbered reports whether it is odd that the section has no number: others have one.
 func (s *sections) unnumbered(m *mark) bool { return len(s.plan.Groups) > 0 && m.unit.id == "" }
-
-// taskEnds reports whether the heading ends the open task. Sub-headings in a section do: their boxes are
-// not below the task's.
-func (s *sections) taskEnds(int) bool { return s.task >= 0 }
 
 func (s *sections) endTask(line int) {
 	if s.plan.Format == FormatKiro {

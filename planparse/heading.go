@@ -68,7 +68,7 @@ func parseUnit(text []byte) unit {
 		return unit{}
 	}
 	rest = rest[n:]
-	if title, found := cutColon(rest); found {
+	if title, found := cutColon(rest); found && u.kind == unitTask {
 		u.title, u.ok = plain(title), len(bytes.TrimSpace(title)) > 0
 		return u
 	}
@@ -121,8 +121,18 @@ func undecorate(text []byte) []byte {
 // 1, 1.1, 17.5, 4b, 0A, A1, B, D1.1, P5.2, N, N-1, 2c-i, 3+4, II.
 func scanID(s []byte) int {
 	end := scanWordID(s)
-	if end == 0 {
-		return 0
+	if end == 0 { // "FE-1"
+		n := 0
+		for n < len(s) && n < 6 && isLetter(s[n]) {
+			n++
+		}
+		if n == 0 || n+1 >= len(s) || s[n] != '-' || !isDigit(s[n+1]) {
+			return 0
+		}
+		end = n + 1 + scanWordID(s[n+1:])
+		if end == n+1 {
+			return 0
+		}
 	}
 	for end+1 < len(s) && bytes.IndexByte([]byte(".-+/"), s[end]) >= 0 {
 		n := scanWordID(s[end+1:])
@@ -148,7 +158,7 @@ func scanWordID(s []byte) int {
 	case hasDigit(word):
 		left := len(word) - len(bytes.TrimLeftFunc(word, unicode.IsLetter))
 		right := len(word) - len(bytes.TrimRightFunc(word, unicode.IsLetter))
-		if left > 3 || right > 3 || n > 12 {
+		if left > 5 || right > 3 || n > 12 {
 			return 0
 		}
 		return n

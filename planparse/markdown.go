@@ -28,7 +28,7 @@ const maxReparse = 8
 func readMarkdown(src []byte, offset int) document {
 	strict := map[int]bool{}
 	for round := 0; ; round++ {
-		b := &blockReader{strict: strict, strictAll: round >= maxReparse}
+		b := &treeReader{strict: strict, strictAll: round >= maxReparse}
 		root := b.parser().Parse(reader(src, offset))
 		bad := b.swallowing()
 		if bad == nil || b.strictAll {
@@ -46,8 +46,8 @@ func reader(src []byte, offset int) text.Reader {
 	return r
 }
 
-// blockReader holds what the block parsers of one parse share.
-type blockReader struct {
+// treeReader holds what the block parsers of one parse share.
+type treeReader struct {
 	strict    map[int]bool // offsets of openers to read as CommonMark does
 	strictAll bool
 	open      *fence // the fence that is open now, or nil
@@ -58,7 +58,7 @@ type blockReader struct {
 // parser returns a CommonMark block parser with these differences: fences are tolerant, lists don't end
 // inside a fence, a line of dashes never makes a heading of the line above it, and of HTML only comments
 // and verbatim elements are blocks (tasks inside <details> count, GSD tags are read line by line).
-func (b *blockReader) parser() parser.Parser {
+func (b *treeReader) parser() parser.Parser {
 	return parser.NewParser(parser.WithParagraphTransformers(util.Prioritized(rawLines{}, 100)), parser.WithBlockParsers(
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
 		util.Prioritized(&listGuard{parser.NewListParser(), b}, 300),
@@ -89,7 +89,7 @@ func (rawLines) Transform(node *ast.Paragraph, _ text.Reader, _ parser.Context) 
 }
 
 // swallowing returns the fence whose tolerant reading was never closed, if there is one.
-func (b *blockReader) swallowing() *fence {
+func (b *treeReader) swallowing() *fence {
 	for _, f := range b.fences {
 		if f.closed == 0 && !f.strict && (f.early > 0 || len(f.stack) > 1) {
 			return f
@@ -98,7 +98,7 @@ func (b *blockReader) swallowing() *fence {
 	return nil
 }
 
-func (b *blockReader) unclosed() *htmlBlock {
+func (b *treeReader) unclosed() *htmlBlock {
 	if b.html != nil && !b.html.closed {
 		return b.html
 	}
@@ -112,7 +112,7 @@ type htmlBlock struct {
 	closed bool
 }
 
-type htmlParser struct{ *blockReader }
+type htmlParser struct{ *treeReader }
 
 func (p *htmlParser) Trigger() []byte { return []byte{'<'} }
 

@@ -206,6 +206,15 @@ func TestTaskPlans(t *testing.T) {
 			want:  "superpowers 1(1:2+) loose:2",
 			codes: "unassigned-boxes@3 unassigned-boxes@9",
 		},
+		"ids with a prefix, and tasks as headings of the first level": {
+			in: in("# Task 1: A", "text", "# Task 2: B", "### Note", "# Task FE-3: C"), want: "superpowers 1(1:0) 2(2:0) FE-3(FE-3:0)",
+		},
+		"a single heading of the first level is the title, whatever it says": {
+			in: in("# TASK-006: Pause", "## Task 1: A"), want: "superpowers 1(1:0)",
+		},
+		"steps are tasks where there is nothing else": {
+			in: in("# How", "## Step 1: A", "text", "## Step 2: B"), want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@2",
+		},
 		"ralphex writes iterations, and numbered headings below Tasks": {
 			in:   in("# P", "## Tasks", "### 1. A", "- [x] a", "### 2. B", "- [ ] b"),
 			want: "superpowers 1(1:1+) 2(2:1)",
@@ -288,6 +297,9 @@ func TestListPlans(t *testing.T) {
 		"openspec: what follows an inner section is a section of its own": {
 			in:   in("# T", "## Phase 1: A", "- [ ] a", "### 1.1 B", "- [ ] b", "### Notes", "- [ ] c", "## Phase 2: C", "- [ ] d"),
 			want: "openspec <phase 1> <section 1.1> <phase 2> 1(:0) 1.1(:0) notes(:0) 2(:0)", codes: "unnumbered-section@6",
+		},
+		"openspec: one numbered box makes no kiro plan": {
+			in: in("## Phase 1: A", "- [ ] a", "- [ ] 1. b", "- [ ] c"), want: "openspec <phase 1> 1(:0 1:0 :0)",
 		},
 		"conductor: phases with tasks in boxes": {
 			in: in("## Phase 1: A [checkpoint: 1a2b]", "- [x] Task: a 1234567", "    - [x] b", "- [ ] Task: c"), want: "openspec <phase 1> 1(:1+ :0)",

@@ -370,5 +370,7 @@ func cmdBytes(ts *testscript.TestScript, neg bool, args []string) {
 		unit = "\x7fELF\x00\x01\xfe\xff\r\n\x80"
 	}
 	data := bytes.Repeat([]byte(unit), size/len(unit)+1)[:size]
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o644))
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+	ts.Check(os.WriteFile(path, data, 0o644))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/runplan/runplan/internal/config"
 )
 
 // newDocsCommand writes the command line reference and the man pages from the commands themselves, so that
@@ -71,5 +73,34 @@ func reference(root *cobra.Command) (string, error) {
 	}
 	root.DisableAutoGenTag = true
 	walk(root)
+	settings(&b)
+	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+	}
 	return b.String(), nil
+}
+
+// settings renders what .runplan/config.toml may hold, with defaults.
+func settings(b *bytes.Buffer) {
+	b.WriteString("## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or `runplan/config.toml` in the system's\n" +
+		"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over yours.\n\n" +
+		"| key | default | variable | meaning |\n|---|---|---|---|\n")
+	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
+	defaults := map[string]config.Value{}
+	for _, v := range none.Values() {
+		defaults[v.Key] = v
+	}
+	for _, k := range config.Describe() {
+		d := defaults[k.Key]
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Key, ticks(d.Value), ticks(d.Env), k.Doc)
+	}
+	b.WriteString("\n")
+}
+
+func ticks(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
 }

@@ -127,6 +127,9 @@ func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err erro
 
 // Resolve returns the commit of a ref, or "" when there is no such ref.
 func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
+	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && !r.reftable() {
+		return r.branch(name)
+	}
 	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	var exit *proc.ExitError
 	if errors.As(err, &exit) && exit.Code == 1 {

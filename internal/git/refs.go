@@ -3,6 +3,8 @@ package git
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,21 +14,15 @@ import (
 
 // Refs returns all local branches with their commits, read from the files where git keeps them in files.
 func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
-	if exists(filepath.Join(r.Common, "reftable")) {
+	if r.reftable() {
 		return r.Branches(ctx, "")
 	}
-	refs := map[string]string{}
-	if f, err := os.Open(filepath.Join(r.Common, "packed-refs")); err == nil {
-		defer f.Close()
-		for s := bufio.NewScanner(f); s.Scan(); {
-			hash, ref, ok := strings.Cut(s.Text(), " ")
-			if name, branch := strings.CutPrefix(ref, "refs/heads/"); ok && branch {
-				refs[name] = hash
-			}
-		}
+	refs, err := r.packed()
+	if err != nil {
+		return nil, err
 	}
 	heads := filepath.Join(r.Common, "refs", "heads")
-	err := filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
 			return nil // a ref that goes away while we look is not there
 		}
@@ -38,6 +34,40 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 		return nil
 	})
 	return refs, err
+}
+
+// reftable tells whether the refs are in git's binary form, which only git reads.
+func (r *Repo) reftable() bool { return exists(filepath.Join(r.Common, "reftable")) }
+
+// packed returns the branches in packed-refs. A loose file of the same name wins over them.
+func (r *Repo) packed() (map[string]string, error) {
+	refs := map[string]string{}
+	f, err := os.Open(filepath.Join(r.Common, "packed-refs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return refs, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the refs of %s: %w", r.Root, err)
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		hash, ref, ok := strings.Cut(s.Text(), " ")
+		if name, branch := strings.CutPrefix(ref, "refs/heads/"); ok && branch {
+			refs[name] = hash
+		}
+	}
+	return refs, s.Err()
+}
+
+// branch returns the commit of a branch, or "" when there is none.
+func (r *Repo) branch(name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(name)))
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	refs, err := r.packed()
+	return refs[name], err
 }
 
 // unfinished are the files that tell of a merge, rebase or the like in the middle.

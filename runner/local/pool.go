@@ -46,6 +46,7 @@ type Space struct {
 	Branch string   // without refs/heads/
 	Base   string   // commit it was reset to
 	Tree   string   // tree in its index, once known
+	Paths  []string // in which Tree differs from Base, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
 }
 
@@ -165,6 +166,9 @@ func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (*Space, e
 		return nil, err
 	}
 	if err := s.Checkout(ctx, s.Branch, base, tree); err != nil {
+		return nil, err
+	}
+	if s.Paths, err = s.Changed(ctx, base); err != nil {
 		return nil, err
 	}
 	s.Tree = tree

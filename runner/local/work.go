@@ -137,7 +137,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			}
 		}
 	}
-	e.Tree, s.Tree = tree, tree
+	e.Tree, s.Tree, s.Paths = tree, tree, changed
 	e.Outcome, e.Reason = outcome(res)
 	if e.Outcome == runner.OutcomeOK && len(changed) == 0 && !mayStandStill(b, w.Agent) {
 		e.Outcome, e.Reason = runner.OutcomeUnchanged, "the agent changed nothing, but the batch asks for changes"
@@ -235,12 +235,8 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	changed, err := space.Changed(ctx, c.Base)
-	if err != nil {
-		return e, err
-	}
 	subject := gates.Subject{
-		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before,
+		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
 		Redact: w.redact.String,
 	}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/runplan/runplan/"
+
+// layer is a folder of the module with what it may import from the module. A folder that is not in the table
+// may not be there.
+type layer struct {
+	folder string
+	may    []string // folders; "internal" stands for all of internal/
+}
+
+// layers is the map of docs/ARCHITECTURE.md. Arrows go one way: cmd → runner → routing, gates, agents →
+// planparse → internal. A new arrow is put in here with thought, or not at all.
+func layers() []layer {
+	return []layer{
+		{"cmd/runplan", []string{"*"}},
+		{"runner", []string{"agents", "gates", "planparse", "routing"}},
+		{"runner/briefing", []string{"gates", "planparse"}},
+		{"runner/local", []string{"runner", "runner/briefing", "agents", "gates", "planparse", "routing", "internal"}},
+		{"runner/report", []string{"runner", "gates", "internal"}},
+		{"agents", []string{"planparse", "internal"}},
+		{"agents/agenttest", []string{"agents"}},
+		{"agents/command", []string{"agents", "planparse", "internal"}},
+		{"agents/script", []string{"agents", "planparse", "internal"}},
+		{"gates", []string{"gates/testout", "planparse", "internal"}},
+		{"gates/gatetest", []string{"gates"}},
+		{"gates/testout", nil},
+		{"routing", []string{"planparse"}},
+		{"planparse", nil},
+		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
+
+		// Plumbing knows nothing of plans.
+		{"internal/bench", []string{"internal/scratch"}},
+		{"internal/config", nil},
+		{"internal/edit", nil},
+		{"internal/git", []string{"internal/proc"}},
+		{"internal/proc", []string{"internal/redact"}},
+		{"internal/redact", nil},
+		{"internal/scratch", nil},
+		{"internal/store", nil},
+		{"internal/storm", []string{"internal/scratch"}},
+		{"internal/ui", []string{"internal/redact"}},
+	}
+}
+
+// door is a library, or a part of the standard library, that only some folders may import.
+type door struct {
+	path    string // of the package, or the beginning of it
+	folders []string
+	why     string
+}
+
+func doors() []door {
+	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
+	outside := []string{"internal/scratch", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
+	return []door{
+		{"os/exec", append([]string{"internal/proc"}, outside...), "one place knows how to end a process and all of its children"},
+		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
+		{"modernc.org/sqlite", []string{"internal/store", "internal/storm"}, "one place opens and migrates; the storm looks at the file with its own eyes"},
+		{"database/sql", []string{"internal/store", "internal/storm"}, "queries live beside the schema"},
+		{"github.com/spf13/cobra", []string{"cmd/runplan"}, "commands are flags and wiring"},
+		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
+		{"github.com/charmbracelet/", []string{"internal/ui"}, "one place talks to the terminal"},
+		{"github.com/yuin/goldmark", []string{"planparse"}, "markdown is read in one place"},
+		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
+		{"github.com/expr-lang/expr", []string{"routing"}, "conditions are compiled in one place"},
+		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
+		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan"}, "testscript blocks are a matter of the script agent"},
+		{"github.com/gofrs/flock", []string{"runner/local"}, "locks are taken where their order is known"},
+		{"os/signal", []string{"cmd/runplan", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
+		{"log", nil, "a tool prints for people or writes to the journal; it keeps no log on the side"},
+		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
+		{"net/http", nil, "nothing here talks to the network"},
+	}
+}
+
+type pkg struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+
+	IgnoredGoFiles []string
+}
+
+func (p pkg) folder() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// root is the folder of the module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,IgnoredGoFiles", "./...")
+	cmd.Dir = root(t)
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, errOut.String())
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// Packages import only what lies below them.
+func TestLayers(t *testing.T) {
+	table := map[string]layer{}
+	for _, l := range layers() {
+		table[l.folder] = l
+	}
+	for _, p := range packages(t) {
+		l, ok := table[p.folder()]
+		if !ok {
+			t.Errorf("%s is not in the table of layers; say what it may import", p.folder())
+			continue
+		}
+		for _, path := range p.Imports {
+			if target, ours := strings.CutPrefix(path, module); ours && !l.allows(target) {
+				t.Errorf("%s imports %s; it may import %v", p.folder(), target, l.may)
+			}
+			for _, d := range doors() {
+				if within(path, d.path) && !slices.Contains(d.folders, p.folder()) {
+					t.Errorf("%s imports %s, which only %v may: %s", p.folder(), path, d.folders, d.why)
+				}
+			}
+		}
+	}
+}
+
+func (l layer) allows(target string) bool {
+	for _, m := range l.may {
+		if m == "*" || m == target || m == "internal" && strings.HasPrefix(target, "internal/") {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether path is the package at base, or lies below it. A base that ends in a slash is a host.
+func within(path, base string) bool {
+	return path == base || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/") && path != "math/rand/v2"
+}
+
+// The machine decides and does nothing else: no clock, no disk, no chance, no goroutine, no lock.
+func TestMachineIsPure(t *testing.T) {
+	banned := []string{"os", "io", "net", "sync", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "runtime", "unsafe"}
+	files := token.NewFileSet()
+	for _, name := range []string{"machine.go", "loop.go", "event.go", "summary.go"} {
+		f, err := parser.ParseFile(files, filepath.Join(root(t), "runner", name), nil, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range f.Imports {
+			path, _ := strconv.Unquote(imp.Path.Value)
+			for _, b := range banned {
+				if within(path, b) {
+					t.Errorf("runner/%s imports %s", name, path)
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine in the machine", files.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if called(n, "time", "Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Sleep", "Tick") {
+					t.Errorf("%s: the machine looks at the clock; time comes with events", files.Position(n.Pos()))
+				}
+			case *ast.SelectStmt, *ast.ChanType:
+				t.Errorf("%s: a channel in the machine", files.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func called(n *ast.SelectorExpr, from string, names ...string) bool {
+	x, ok := n.X.(*ast.Ident)
+	return ok && x.Name == from && slices.Contains(names, n.Sel.Name)
+}
+
+// habit is something that only some folders may do.
+type habit struct {
+	from    string
+	names   []string
+	folders []string
+	why     string
+}
+
+func habits() []habit {
+	programs := []string{"cmd/runplan", "internal/bench", "internal/storm"}
+	return []habit{
+		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan", "internal/config", "internal/scratch", "agents/agenttest"}, "the environment is handed in"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "internal/scratch", "internal/proc", "gates", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
+	}
+}
+
+// longest bounds a file. One that grows beyond it tells more than one story.
+const longest = 700
+
+// Files keep their habits: no exit, environment or output behind the caller's back, and a readable length.
+func TestHabits(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			path := filepath.Join(p.Dir, name)
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(src, []byte("\n")); n > longest {
+				t.Errorf("%s/%s has %d lines; take it apart at %d", p.folder(), name, n, longest)
+			}
+			files := token.NewFileSet()
+			f, err := parser.ParseFile(files, path, src, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				for _, h := range habits() {
+					if called(sel, h.from, h.names...) && !slices.Contains(h.folders, p.folder()) {
+						t.Errorf("%s: %s.%s: %s", files.Position(sel.Pos()), h.from, sel.Sel.Name, h.why)
+					}
+				}
+				return true
+			})
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Command storm kills runplan at random moments and looks whether anything was lost, done twice or left
+// behind.
+//
+// It makes a repository and a plan of twelve batches, starts the run, kills the process (only that one, with
+// SIGKILL) and resumes, again and again, until the run is done; then it looks at everything a run promises,
+// and begins anew, until there were enough kills. Its choices come from a seed. The moments are spread over
+// the stages of a batch, not over time, so that the short ones are hit as often as the long ones.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/scratch"
+)
+
+func main() {
+	kills := flag.Int("kills", 200, "kills to survive")
+	seed := flag.Uint64("seed", 1, "where the random choices come from")
+	keep := flag.Bool("keep", false, "keep the repositories, also those without a violation")
+	verbose := flag.Bool("v", false, "tell each kill")
+	flag.Parse()
+	place, err := scratch.New("storm")
+	if err == nil {
+		s := &storm{place: place, want: *kills, rnd: rand.New(rand.NewPCG(*seed, 0)), phases: map[string]int{}, typical: map[string]time.Duration{}, verbose: *verbose}
+		err = s.all()
+		s.print(*seed)
+		if !*keep && err == nil && len(s.violations) == 0 {
+			place.Remove()
+		} else {
+			fmt.Printf("repositories: %s\n", place.Dir)
+		}
+		if err == nil && len(s.violations) > 0 {
+			err = fmt.Errorf("%d violation(s)", len(s.violations))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "storm:", err)
+		os.Exit(1)
+	}
+}
+
+// storm counts what it does and what it finds.
+type storm struct {
+	place   *scratch.Place
+	want    int
+	rnd     *rand.Rand
+	verbose bool
+
+	kills, runs, sessions int
+	phases                map[string]int // kills by phase, from the journal
+	typical               map[string]time.Duration
+	violations            []string
+	began                 time.Time
+}
+
+// all runs plans until there were enough kills.
+func (s *storm) all() error {
+	s.began = time.Now()
+	for s.kills < s.want {
+		s.runs++
+		r, err := s.repository()
+		if err != nil {
+			return err
+		}
+		if err := s.finish(r); err != nil {
+			return err
+		}
+		before := len(s.violations)
+		s.check(r)
+		if len(s.violations) == before {
+			os.RemoveAll(r.dir)
+		}
+		fmt.Printf("run %d (%s): done, %d kills so far, %d violations\n", s.runs, r.variant(), s.kills, len(s.violations))
+	}
+	return nil
+}
+
+// mostSessions ends a run that does not get anywhere.
+const mostSessions = 120
+
+// finish starts and resumes a run until it is done.
+func (s *storm) finish(r *repository) error {
+	for n := 1; ; n++ {
+		if n > mostSessions {
+			return fmt.Errorf("run %d is not done after %d sessions: %s", s.runs, mostSessions, r.dir)
+		}
+		c := s.choose(r)
+		if s.kills >= s.want || n > mostSessions/2 {
+			c = choice{} // to its end, in peace
+		}
+		s.sessions++
+		end, err := s.session(r, c)
+		if err != nil {
+			return err
+		}
+		switch {
+		case end.killed:
+			s.kills++
+			phase := r.phase()
+			if end.early && phase != phases()[0] {
+				phase = "resume"
+			}
+			s.phases[phase]++
+			if s.verbose {
+				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, phase, c.stage, c.nth, end.after.Round(time.Millisecond))
+			}
+			if s.rnd.IntN(2) == 0 { // else the next session meets what is left, as a user in a hurry would
+				s.childless(r)
+			}
+		case end.code == 0:
+			return nil
+		default:
+			s.violation(r, "a session ended by itself with exit %d: %s", end.code, end.stderr)
+			if n > 20 {
+				return fmt.Errorf("run %d cannot be brought to its end: %s", s.runs, r.dir)
+			}
+		}
+	}
+}
+
+func (s *storm) violation(r *repository, format string, args ...any) {
+	text := fmt.Sprintf("run %d (%s, %s): %s", s.runs, r.dir, r.variant(), fmt.Sprintf(format, args...))
+	s.violations = append(s.violations, text)
+	fmt.Println("VIOLATION", text)
+}
+
+func (s *storm) print(seed uint64) {
+	fmt.Printf("\ncrash storm, seed %d: %d kills in %d runs of %d batches, %s\n", seed, s.kills, s.runs, batches, time.Since(s.began).Round(time.Second))
+	fmt.Printf("sessions a run: %.1f on average\n", float64(s.sessions)/float64(max(1, s.runs)))
+	var names []string
+	for name := range s.phases {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, k int) bool { return slices.Index(phases(), names[i]) < slices.Index(phases(), names[k]) })
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s %d", name, s.phases[name]))
+	}
+	fmt.Printf("kills by phase: %s\n", strings.Join(parts, ", "))
+	fmt.Printf("violations: %d\n", len(s.violations))
+	for _, v := range s.violations {
+		fmt.Println("-", v)
+	}
+}

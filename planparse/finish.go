@@ -1,0 +1,131 @@
+package planparse
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// finish computes what needs the whole plan.
+func (b *builder) finish() {
+	b.closeRanges()
+	b.assignKeys()
+	b.resolveDependencies()
+	b.count()
+	b.preamble()
+	if len(b.plan.Batches) == 0 {
+		b.report(SeverityError, 1, "no-units", noUnits)
+	}
+	p := b.plan
+	slices.SortStableFunc(p.Diagnostics, func(x, y Diagnostic) int { return cmp.Compare(x.Line, y.Line) })
+	p.Groups, p.Batches = filled(p.Groups), filled(p.Batches)
+	p.Unassigned, p.Diagnostics = filled(p.Unassigned), filled(p.Diagnostics)
+	for i := range p.Batches {
+		batch := &p.Batches[i]
+		batch.Tasks, batch.Commands = filled(batch.Tasks), filled(batch.Commands)
+		batch.ContextRefs, batch.DependsOn = filled(batch.ContextRefs), filled(batch.DependsOn)
+		f := &batch.Files
+		f.Create, f.Modify, f.Test, f.Delete = filled(f.Create), filled(f.Modify), filled(f.Test), filled(f.Delete)
+		for j := range batch.Tasks {
+			batch.Tasks[j].Steps = filled(batch.Tasks[j].Steps)
+		}
+	}
+}
+
+// filled makes a nil slice empty: lists are never null in JSON.
+func filled[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// closeRanges settles where batches and tasks end, and takes their text.
+func (b *builder) closeRanges() {
+	text := string(b.src) // one copy that all batches share
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		if batch.StartLine == 0 {
+			continue
+		}
+		batch.EndLine = b.trimEnd(batch.StartLine, batch.EndLine)
+		for j := range batch.Tasks {
+			t := &batch.Tasks[j]
+			t.EndLine = b.trimEnd(t.Line, min(t.EndLine, batch.EndLine))
+		}
+		start, _ := b.span(batch.StartLine+1, batch.EndLine)
+		_, stop := b.span(batch.StartLine, batch.EndLine)
+		body := text[min(start, stop):stop]
+		batch.Text = body
+		// a checkbox or an element says what to do by itself, a heading doesn't
+		byItself := b.plan.Format == FormatGSD || len(batch.Tasks) > 0 && batch.Tasks[0].Box
+		batch.Empty = len(strings.TrimSpace(body)) == 0 && !byItself
+		sum := sha256.Sum256(b.between(batch.StartLine, batch.EndLine))
+		batch.Digest = hex.EncodeToString(sum[:])
+	}
+}
+
+// trimEnd drops blank lines and rules from the end of a range.
+func (b *builder) trimEnd(first, last int) int {
+	last = min(last, len(b.lines))
+	for last > first {
+		line := bytes.TrimSpace(b.lineText(last))
+		if len(line) > 0 && (len(line) < 3 || len(bytes.Trim(line, "-")) > 0) {
+			break
+		}
+		last--
+	}
+	return max(first, last)
+}
+
+func (b *builder) count() {
+	c := &b.plan.Counts
+	c.Groups, c.Batches = len(b.plan.Groups), len(b.plan.Batches)
+	for i := range b.plan.Batches {
+		c.Tasks += len(b.plan.Batches[i].Tasks)
+	}
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind == markBox {
+			c.Checkboxes++
+			if done(m.state) {
+				c.Checked++
+			}
+		}
+		if m.step {
+			c.StepMarkers++
+		}
+	}
+}
+
+// marker reports whether the mark is a step marker: "### Step N" or "**Step N".
+func (m *mark) marker() bool {
+	switch m.kind {
+	case markHeading:
+		return m.unit.kind == unitStep && m.unit.id != "" && isDigit(m.unit.id[0])
+	case markBox, markItem, markText:
+		return isMarker(m.text)
+	}
+	return false
+}
+
+// preamble keeps what stands between the title and the first unit of work.
+func (b *builder) preamble() {
+	first := len(b.lines) + 1
+	for _, batch := range b.plan.Batches {
+		if batch.StartLine > 0 {
+			first = min(first, batch.StartLine)
+		}
+	}
+	for _, g := range b.plan.Groups {
+		first = min(first, g.StartLine)
+	}
+	start := b.lineOf(min(b.front.end, len(b.src)-1))
+	if b.title >= 0 && b.marks[b.title].line < first {
+		start = b.marks[b.title].line + 1
+	}
+	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
+}

@@ -1,0 +1,163 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+)
+
+// prepare finds the title, reports what was tolerated in the markdown, and settles which headings open
+// units.
+func (b *builder) prepare() {
+	b.reportMarkdown()
+	for _, i := range b.heads {
+		if b.marks[i].level == 1 {
+			b.title = i
+			break
+		}
+	}
+	if b.title < 0 && len(b.heads) > 0 && b.marks[b.heads[0]].unit.kind == unitNone {
+		b.title = b.heads[0]
+	}
+	if b.title >= 0 {
+		m := &b.marks[b.title]
+		alone := true
+		for _, i := range b.heads {
+			o := &b.marks[i]
+			alone = alone && (i == b.title || o.level != 1 || o.unit.kind != m.unit.kind)
+		}
+		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
+			m.unit = &unit{}
+		}
+		switch {
+		case m.unit.kind != unitNone && m.level == 1: // "# Task 1" over "# Task 2": there is no title
+			b.title = -1
+		case len(m.text) > 0:
+			b.plan.Title = plain(m.text)
+		}
+	}
+	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
+		b.settle(kind)
+	}
+	b.reportGaps()
+}
+
+// reportGaps remarks once that the numbers of batches or tasks skip or go back: it is common (waves,
+// deleted tasks), and sometimes a task that got lost.
+func (b *builder) reportGaps() {
+	for _, kind := range []unitKind{unitBatch, unitTask} {
+		last := -1
+		for _, i := range b.heads {
+			m := &b.marks[i]
+			if !m.unit.ok || m.unit.kind != kind {
+				continue
+			}
+			n := atoi(m.unit.id)
+			if last >= 0 && n >= 0 && n != last+1 && n != 1 && n != last {
+				b.warn(m.line, "number-gap", "%s %d follows %s %d; they are run in the order of the document", m.unit.word, n, m.unit.word, last)
+				break
+			}
+			if n >= 0 {
+				last = n
+			}
+		}
+	}
+}
+
+// reportNearMisses names lines that people may take for work and the parser does not.
+func (b *builder) reportNearMisses() {
+	if b.oddBox > 0 {
+		b.report(SeverityInfo, b.oddBox, "unusual-box", "boxes behind another marker than \"-\" are read, but many tools miss them")
+	}
+	for _, line := range b.hidden {
+		b.warn(line, "near-miss-box", "the box is indented by four blanks or more and so is code, not a task")
+	}
+	for i := range b.marks {
+		m := &b.marks[i]
+		if m.kind != markText {
+			continue
+		}
+		if rest, ok := bytes.CutPrefix(m.text, []byte("-")); ok && len(rest) > 2 && rest[0] == '[' {
+			if _, _, box := cutBox(rest); box {
+				b.warn(m.line, "near-miss-box", "%q is text: put a blank behind the dash to make it a checkbox", m.text)
+			}
+		}
+		next := i + 1
+		if next < len(b.marks) && b.marks[next].line == m.line+1 && b.underline(next) {
+			if u := parseUnit(m.text); u.ok && (u.kind == unitBatch || u.kind == unitTask) {
+				b.warn(m.line, "near-miss-heading", "%q is underlined and read as text: write it as a heading with \"##\"", m.text)
+			}
+		}
+	}
+}
+
+// underline reports whether the mark is a line of "===" or "---".
+func (b *builder) underline(i int) bool {
+	m := &b.marks[i]
+	return m.kind == markBreak || (m.kind == markText && len(bytes.Trim(m.text, "=")) == 0)
+}
+
+// settle decides on headings with plain text behind the id. Next to well-formed ones they are notes ("Task
+// 3 progress note"); where there are no others, the author just never writes a separator.
+func (b *builder) settle(kind unitKind) {
+	var good, bare []int
+	for _, i := range b.heads {
+		switch u := b.marks[i].unit; {
+		case u.kind != kind:
+		case u.ok:
+			good = append(good, i)
+		case !aboutUnit(u.title):
+			bare = append(bare, i)
+		case kind == unitTask:
+			b.report(SeverityInfo, b.marks[i].line, "near-miss-heading", "%q is read as a note about %s %s", b.marks[i].text, u.word, u.id)
+		}
+	}
+	for _, i := range bare {
+		m := &b.marks[i]
+		if len(good) == 0 {
+			m.unit.ok = true
+			b.warn(m.line, "missing-separator", "%q has no colon behind its number; read as %s %s", m.text, m.unit.word, m.unit.id)
+			continue
+		}
+		severity := SeverityInfo
+		if kind == unitTask {
+			severity = SeverityWarning
+		}
+		b.report(severity, m.line, "near-miss-heading", "%q is not read as a %s: put a colon behind the number to make it one",
+			m.text, m.unit.word)
+	}
+}
+
+// aboutUnit reports whether the text behind an id says that the heading is about the unit, not the unit.
+func aboutUnit(title string) bool {
+	word, _, _ := strings.Cut(strings.ToLower(title), " ")
+	switch strings.Trim(word, ":.,") {
+	case "gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
+		"results", "checklist", "review", "status", "details", "overview", "order", "done":
+		return true
+	}
+	return false
+}
+
+func (b *builder) reportMarkdown() {
+	b.reportNearMisses()
+	for _, f := range b.doc.fences {
+		line := b.lineOf(f.open)
+		switch {
+		case f.closed == 0 && !f.strict && f.last > 0 && b.runsOut(f):
+			b.warn(line, "unclosed-fence", "the fence is never closed; everything below it is read as its content")
+		case f.early > 0:
+			b.warn(line, "broken-fence", "the fence holds another one: CommonMark ends it at line %d, it is read up to line %d; "+
+				"open and close it with one backtick more", b.lineOf(f.early), b.lineOf(f.closed))
+		case f.strict:
+			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
+		}
+	}
+	if c := b.doc.comment; c != nil {
+		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment", "the comment is never closed; everything below it is left out")
+	}
+}
+
+// runsOut reports whether the unclosed fence reaches the end of the file (and not just of its list item).
+func (b *builder) runsOut(f *fence) bool {
+	return len(bytes.TrimSpace(b.between(b.lineOf(f.last)+1, len(b.lines)))) == 0
+}
