@@ -89,6 +89,8 @@ type session struct {
 	facts   map[string]*facts
 	merged  map[string]runner.Event
 	passed  *gates.TestCount
+	notes   []string
+	noted   chan struct{}
 	digests map[string]string // of the batches' texts, as the run last knew them
 }
 
@@ -100,13 +102,15 @@ var errStopped = errors.New("the run was stopped")
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := &session{
 		Engine: e, run: run, status: map[string]runner.Status{}, results: make(chan runner.Event),
-		facts: map[string]*facts{}, merged: map[string]runner.Event{}, digests: map[string]string{},
+		facts: map[string]*facts{}, merged: map[string]runner.Event{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.cancel(errStopped)
-	s.work = &work{Config: e.Config, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, base: s.base}
+	cfg := e.Config
+	cfg.Note = s.note
+	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, base: s.base}
 	s.work.pool = &Pool{
-		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: e.Note, used: map[string]*Space{},
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{},
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
 	pending, err := s.begin(ctx, info)
@@ -133,6 +137,9 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 		}
 		pending = nil
 		if running == 0 {
+			if err := s.writeNotes(); err != nil {
+				return runner.Result{}, err
+			}
 			if res, done := s.machine.Done(); done {
 				return res, s.finish(ctx, res)
 			}
@@ -145,6 +152,8 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			pending, err = s.record(ev)
 		case ev := <-s.posts:
 			pending, err = s.record(ev)
+		case <-s.noted:
+			err = s.writeNotes()
 		case <-deadline:
 			deadline = nil
 			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited, Reason: fmt.Sprintf("the time limit of %s is reached", s.MaxTime)})
@@ -163,6 +172,31 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			return runner.Result{}, err
 		}
 	}
+}
+
+// note puts what is worth knowing into the journal, from whichever goroutine.
+func (s *session) note(text string) {
+	s.mu.Lock()
+	s.notes = append(s.notes, s.work.redact.String(text))
+	s.mu.Unlock()
+	select {
+	case s.noted <- struct{}{}:
+	default: // the loop was woken already
+	}
+}
+
+// writeNotes brings the notes into the journal.
+func (s *session) writeNotes() error {
+	s.mu.Lock()
+	notes := s.notes
+	s.notes = nil
+	s.mu.Unlock()
+	for _, text := range notes {
+		if _, err := s.record(runner.Event{Kind: runner.Note, Reason: text}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // do carries out one command and turns whatever comes of it into an event.
@@ -355,7 +389,7 @@ func (s *session) base(batch string) (string, bool) {
 func (s *session) digest(seq int) (text, patch string) {
 	for ev, err := range events(context.Background(), s.Journal, s.run, seq) {
 		if err != nil {
-			s.Note("the failure of the last attempt could not be read: " + err.Error())
+			s.note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
 		}
 		path := s.work.patchPath(ev.Batch, ev.Attempt)

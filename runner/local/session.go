@@ -73,8 +73,10 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		}
 		last = ev.Seq
 	}
-	s.changes()  // readers were told of these
-	s.seq = last // changes counted them once more
+	if known {
+		s.changes()  // readers were told of these
+		s.seq = last // changes counted them once more
+	}
 	return known, nil
 }
 
@@ -133,11 +135,14 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
 	if res.Status == runner.RunDone {
 		if err := s.tidy(ctx); err != nil {
-			s.Note("tidying up: " + err.Error())
+			s.note("tidying up: " + err.Error())
 		}
 	}
 	if err := os.RemoveAll(s.Layout.Temp(s.run)); err != nil {
-		s.Note("tidying up: " + err.Error())
+		s.note("tidying up: " + err.Error())
+	}
+	if err := s.writeNotes(); err != nil {
+		return err
 	}
 	last := runner.Event{Kind: runner.RunFinished, Outcome: runner.OutcomeOK, Commit: res.Tip, Reason: res.Reason}
 	switch res.Status {
