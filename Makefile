@@ -15,7 +15,7 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help build test lint vet fmt generate check demo corpus fuzz storm bench clean
+.PHONY: help build test lint vet fmt generate fresh check demo corpus fuzz storm bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
@@ -41,13 +41,12 @@ generate: build ## write what is generated from the code: docs/cli.md
 	@mkdir -p docs
 	./$(BIN) docs docs/cli.md
 
-check: ## generated files are fresh, lint, test
-	@mkdir -p docs; touch docs/cli.md; cp docs/cli.md docs/.cli.md.before
+fresh: ## fail where a generated file is not what the code generates
+	@mkdir -p bin docs; touch docs/cli.md; cp docs/cli.md bin/cli.md.before
 	@$(MAKE) --no-print-directory generate
-	@if cmp -s docs/cli.md docs/.cli.md.before; then rm -f docs/.cli.md.before; \
-	else rm -f docs/.cli.md.before; echo "docs/cli.md was not fresh; it has been written anew, look at the change and commit it"; exit 1; fi
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory test
+	@cmp -s docs/cli.md bin/cli.md.before || { echo "docs/cli.md was not fresh; it has been written anew, look at the change and commit it"; exit 1; }
+
+check: fresh lint test ## generated files are fresh, lint, test
 
 demo: build ## run examples/quickstart in a scratch repository
 	@bash examples/quickstart/demo.sh $(CURDIR)/$(BIN)
@@ -56,9 +55,7 @@ corpus: ## score of the parser over the plans of the corpus; CORPUS=dir for anot
 	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
 
 fuzz: ## run each fuzz target for FUZZTIME
-	@set -e; for dir in $$(git ls-files -co --exclude-standard '*_test.go' | while read -r f; do [ -f "$$f" ] && grep -lE '^func Fuzz[A-Z]' "$$f"; done | xargs -n1 dirname | sort -u); do \
-	for f in $$($(GO) test -list '^Fuzz' ./$$dir | grep '^Fuzz'); do \
-	echo "== $$dir $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$dir; done; done
+	@bash .ci/fuzz $(FUZZTIME)
 
 storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1
 	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)

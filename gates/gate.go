@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -58,10 +59,14 @@ type Subject struct {
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
 	Env     []string   // environment for programs, complete
 	Timeout time.Duration
+	Diff    Diff   // what changed, with its content; nil where it is not known
+	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
 	LogDir  string // each gate that runs a program leaves its full output here as NAME.log; "" keeps none
 
 	// Redact, if set, takes secrets out of what a report, a log or an error may hold. It gets whole lines.
 	Redact func(string) string
+	// Reaper, if not nil, ends what a gate started should this process be killed.
+	Reaper *proc.Reaper
 }
 
 // Status is a gate's answer.

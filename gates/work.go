@@ -195,7 +195,7 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	c := proc.Cmd{
 		Args: p.args, Dir: filepath.Join(w.subject.Dir, filepath.FromSlash(p.dir)),
 		Env: toolEnv(w.subject.Env, p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
-		Sweep: proc.NewTag(),
+		Sweep: proc.NewTag(), Reaper: w.subject.Reaper,
 		Line: func(l string) {
 			text.add(l)
 			if p.line != nil {

@@ -27,7 +27,7 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	if o.batch != r.batch {
 		r.open, r.batch = false, o.batch
 	}
-	if bytes.IndexByte(m.text, ':') < 0 && !r.open && bytes.Index(m.text, []byte("：")) < 0 {
+	if bytes.IndexByte(m.text, ':') < 0 && !r.open && !bytes.Contains(m.text, []byte("：")) {
 		return ""
 	}
 	label, rest, ok := cutLabel(m.text)

@@ -348,7 +348,7 @@ func (m *Machine) enter(t *track) []Command {
 	case StateEdit:
 		t.base, t.before, t.changes = m.tip, m.before, 0
 		t.commit, t.tree = "", ""
-		return m.issue(t, Command{Kind: Execute, Base: t.base, After: t.after})
+		return m.issue(t, Command{Kind: Execute, Base: t.base, After: t.after, Before: t.before})
 	case StateGate:
 		return m.issue(t, Command{Kind: Gate, Base: t.base, Commit: t.commit, Tree: t.tree, Before: t.before})
 	case StateFidelityReview:

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,9 +80,11 @@ func TestScripts(t *testing.T) {
 		Dir:                "testdata/script",
 		Setup:              func(env *testscript.Env) error { return setup(env, goEnv) },
 		Condition:          condition,
-		Cmds:               commands(),
+		Cmds:               allCommands(),
 		UpdateScripts:      *update,
 		RequireUniqueNames: true,
+		// A script that hangs is stopped, and its programs are asked for their stacks, well before go test would do so.
+		Deadline: time.Now().Add(5 * time.Minute),
 	})
 }
 
@@ -125,6 +128,7 @@ func setup(env *testscript.Env, goEnv []string) error {
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
+		"RUNPLAN_TRUST=all", // scripts about trust take it away
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
 	env.Vars = append(env.Vars, goEnv...)
@@ -138,10 +142,14 @@ func condition(name string) (bool, error) {
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "mounts":
-		return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt").Run() == nil, nil
+		return mounts(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
+
+var mounts = sync.OnceValue(func() bool {
+	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt").Run() == nil
+})
 
 // patience is how long a command waits for what has to happen.
 const patience = 20 * time.Second

@@ -72,6 +72,8 @@ func reference(root *cobra.Command) (string, error) {
 		}
 	}
 	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
+	root.InitDefaultVersionFlag()
 	walk(root)
 	settings(&b)
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")

@@ -6,11 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 )
 
 // rootCommand is the command tree of a process that has no environment.
@@ -72,10 +77,10 @@ func TestReferenceIsComplete(t *testing.T) {
 // Each exit code is in the README with its meaning.
 func TestExitCodesAreDocumented(t *testing.T) {
 	for _, name := range []string{"README.md", "docs/cli.md"} {
-		text := document(t, name)
+		text := strings.ReplaceAll(document(t, name), "`", "")
 		for _, e := range exitCodes() {
 			// "| 4 | stopped by a limit" in a table, "  4  stopped by a limit" in a help text
-			row := regexp.MustCompile(fmt.Sprintf(`(?m)^[|\s]*%s?%d%s?[|\s]+%s`, "`", e.Code, "`", regexp.QuoteMeta(e.Meaning)))
+			row := regexp.MustCompile(fmt.Sprintf(`(?m)^[|\s]*%d[|\s]+%s`, e.Code, regexp.QuoteMeta(e.Meaning)))
 			if !row.MatchString(text) {
 				t.Errorf("%s does not say that exit code %d means %q", name, e.Code, e.Meaning)
 			}
@@ -109,11 +114,9 @@ func TestDocumentsShowCommandsThatExist(t *testing.T) {
 // known tells whether the command line could be run: its command exists and has its flags.
 func known(args []string) error {
 	top := rootCommand()
-	for i, a := range args {
-		if strings.HasSuffix(a, ".md") && i == 0 {
-			args = append([]string{"run"}, args...)
-			break
-		}
+	top.InitDefaultCompletionCmd()
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, ".md") }) {
+		args = withRun(top, args)
 	}
 	cmd, rest, err := top.Find(args)
 	if err != nil {
@@ -124,7 +127,10 @@ func known(args []string) error {
 	}
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
-	for _, a := range rest {
+	for i, a := range rest {
+		if i > 0 && cmd.Flags().Lookup(strings.TrimLeft(rest[i-1], "-")) != nil {
+			continue // it may be the value of the flag before it
+		}
 		name, isLong := strings.CutPrefix(a, "--")
 		name, _, _ = strings.Cut(name, "=")
 		if isLong && name != "" && cmd.Flags().Lookup(name) == nil {
@@ -132,4 +138,40 @@ func known(args []string) error {
 		}
 	}
 	return nil
+}
+
+// The sample settings are settings: each key is known.
+func TestSampleSettings(t *testing.T) {
+	path := filepath.Join(root(t), "examples", "agents", "config.toml")
+	c, err := config.Load([]string{path}, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Agents) == 0 {
+		t.Error("no agents in the samples")
+	}
+}
+
+// Each plan among the examples can be run as it stands, by the embedded agent.
+func TestExamplePlans(t *testing.T) {
+	plans, err := filepath.Glob(filepath.Join(root(t), "examples", "*", "plan.md"))
+	if err != nil || len(plans) == 0 {
+		t.Fatalf("no plans among the examples (%v)", err)
+	}
+	for _, path := range plans {
+		plan, _, err := readPlan(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := routing.Decide(plan, routing.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if prose := proseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
+			t.Errorf("%s: %v %v", path, plan.Errors(), prose)
+		}
+		if r := planparse.Check(plan); r.Score < 90 {
+			t.Errorf("%s scores %d", path, r.Score)
+		}
+	}
 }

@@ -57,6 +57,8 @@ func (x *execution) start(ctx context.Context) error {
 		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
 	}
 	defer reaper.Close()
+	// Everything that works in a workspace carries this mark, so that nothing of it outlives a killed run.
+	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
 	past, err := x.events()

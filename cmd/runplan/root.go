@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -53,10 +54,29 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a),
 		newParseCommand(a), newCheckCommand(a), newIntrospectCommand(a),
-		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newVersionCommand(a),
+		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newVersionCommand(a),
 		newDocsCommand(), newExitCodesTopic(),
 	)
+	addCompletions(a, root)
+	argumentsAreUsage(root)
 	return root
+}
+
+// argumentsAreUsage makes wrong arguments of any command an error of usage, with the way to its help.
+func argumentsAreUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var known *failure
+			if err == nil || errors.As(err, &known) {
+				return err
+			}
+			return usage(err, "see: %s --help", cmd.CommandPath())
+		}
+	}
+	for _, sub := range c.Commands() {
+		argumentsAreUsage(sub)
+	}
 }
 
 // withRun puts "run" in front of a command line that begins with a plan.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -36,6 +37,7 @@ type runOptions struct {
 	json         bool
 	plain        bool
 	accept       bool
+	trust        string
 }
 
 // common are the flags that run and resume share.
@@ -47,6 +49,7 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "stop an agent that prints nothing for so long")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
 }
@@ -133,6 +136,9 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err := a.preflight(ctx, p, path, o); err != nil {
 		return err
 	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "runplan keeps its journal and worktrees in %s; see that it can be written to", p.layout.Root)
 	}
@@ -156,7 +162,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 		return runner.Info{}, err
 	}
 	info := runner.Info{
-		Plan: name, PlanDigest: plan.Digest, Title: plan.Title, Base: head, BaseBranch: branch, Agent: agent,
+		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Mode: string(d.Mode), Workers: d.Workers, Land: first(o.land, p.config.Run.Land), MaxAttempts: first(o.maxAttempts, p.config.Run.MaxAttempts),
 		ConfigDigest: p.config.Digest, LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
 	}
@@ -171,7 +177,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	}
 	for i, s := range d.Steps {
 		b := &plan.Batches[i]
-		info.Batches = append(info.Batches, runner.BatchInfo{Key: b.Key, Number: b.Number, Title: b.Title, Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip})
+		info.Batches = append(info.Batches, runner.BatchInfo{Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip})
 	}
 	return info, nil
 }
@@ -300,6 +306,9 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
 	lock, err := local.TakeLock(p.layout.Lock(info.Slug), time.Now())
 	if err != nil {
 		return err
@@ -376,7 +385,7 @@ func (a *App) planOfResume(file string, info *runner.Info, stored []byte, accept
 	info.Batches = slices.Clone(info.Batches)
 	for i := range info.Batches {
 		b, _ := plan.Batch(info.Batches[i].Key)
-		info.Batches[i].Digest, info.Batches[i].Title = local.BatchDigest(b), b.Title
+		info.Batches[i].Digest, info.Batches[i].Title = local.BatchDigest(b), redact.Clean(b.Title)
 	}
 	return plan, text, nil
 }
@@ -426,7 +435,7 @@ func (p *project) unfinished(ctx context.Context, name string) (runner.Summary, 
 	if finished {
 		return runner.Summary{}, fail(exitOK, errNothingToDo, "")
 	}
-	return runner.Summary{}, usage(fmt.Errorf("no run is called %s", name), "runplan status lists them")
+	return runner.Summary{}, usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
 }
 
 // errNothingToDo is told to the user, and is a success.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/trust"
 )
 
 func newInitCommand(a *App) *cobra.Command {
@@ -62,12 +64,26 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 				rel = path
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", rel)
-			return nil
+			return a.trustOwn(p)
 		},
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
 	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, then each argument")
 	return cmd
+}
+
+// trustOwn pins what the user has just written with an own hand.
+func (a *App) trustOwn(p *project) error {
+	var err error
+	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
+		return err
+	}
+	list := p.executables()
+	pins, err := a.pins()
+	if err != nil || len(list) == 0 {
+		return nil // it will be asked for
+	}
+	return pins.Trust(p.repo.Root, trust.Digest(list), time.Now())
 }
 
 func newConfigCommand(a *App) *cobra.Command {
@@ -79,6 +95,9 @@ func newConfigCommand(a *App) *cobra.Command {
 The command line wins over variables, those over .runplan/config.toml, that over your own file.` + exitStatus(exitOK, exitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if keys && asJSONFlag {
+				return asJSON(a.Stdout, config.Describe())
+			}
 			if keys {
 				for _, k := range config.Describe() {
 					fmt.Fprintf(a.Stdout, "%-28s %s\n", k.Key, k.Doc)

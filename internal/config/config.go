@@ -351,7 +351,10 @@ func UserFile(getenv func(string) (string, bool)) (string, error) {
 }
 
 // Key is one thing that can be set.
-type Key struct{ Key, Doc string }
+type Key struct {
+	Key string `json:"key"`
+	Doc string `json:"doc"`
+}
 
 // Describe lists what can be set, in the order of the file.
 func Describe() []Key {

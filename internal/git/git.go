@@ -48,6 +48,10 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 	}
 	r.Root, r.GitDir, r.Common = lines[0], lines[1], lines[2]
 	if !filepath.IsAbs(r.Common) {
+		// Git sees where it really is; ".." behind a symbolic link means another folder than to it.
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return nil, fmt.Errorf("open %s: %w", dir, err)
+		}
 		r.Common = filepath.Join(dir, r.Common)
 	}
 	return r, nil
@@ -58,8 +62,11 @@ func quiet(env []string) []string {
 	out := make([]string, 0, len(env)+6)
 	for _, kv := range env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EDITOR":
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EDITOR", "GIT_NAMESPACE",
+			"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE":
 			// Set when runplan itself is called from a hook; they would point every command elsewhere.
+		case "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS":
+			// They would give the paths in our commands another meaning.
 		default:
 			out = append(out, kv)
 		}
@@ -94,11 +101,11 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", r.Root, ErrNoCommits)
 	}
-	branch, err = r.Run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	ref, err := r.Run(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
 		return commit, "", nil // detached
 	}
-	return commit, branch, nil
+	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil // git's own short form is longer beside a tag of that name
 }
 
 // Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
@@ -117,7 +124,7 @@ func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err erro
 			untracked = append(untracked, f[3:])
 		default:
 			changed = append(changed, f[3:])
-			if f[0] == 'R' || f[0] == 'C' {
+			if strings.ContainsAny(f[:2], "RC") {
 				i++ // the old name follows
 			}
 		}
@@ -128,7 +135,9 @@ func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err erro
 // Resolve returns the commit of a ref, or "" when there is no such ref.
 func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && !r.reftable() {
-		return r.branch(name)
+		if hash, err := r.branch(name); err != nil || !strings.HasPrefix(hash, "ref:") {
+			return hash, err
+		}
 	}
 	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	var exit *proc.ExitError
@@ -168,14 +177,14 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
 
 // Branches returns the local branches under prefix with their commits.
 func (r *Repo) Branches(ctx context.Context, prefix string) (map[string]string, error) {
-	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname:short)%00%(objectname)", "refs/heads/"+prefix)
+	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)", "refs/heads/"+prefix)
 	if err != nil {
 		return nil, err
 	}
 	refs := map[string]string{}
 	for line := range strings.Lines(out) {
 		if name, hash, ok := strings.Cut(strings.TrimSpace(line), "\x00"); ok {
-			refs[name] = hash
+			refs[strings.TrimPrefix(name, "refs/heads/")] = hash
 		}
 	}
 	return refs, nil

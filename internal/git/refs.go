@@ -17,12 +17,9 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 	if r.reftable() {
 		return r.Branches(ctx, "")
 	}
-	refs, err := r.packed()
-	if err != nil {
-		return nil, err
-	}
+	refs := map[string]string{}
 	heads := filepath.Join(r.Common, "refs", "heads")
-	err = filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
 			return nil // a ref that goes away while we look is not there
 		}
@@ -33,6 +30,16 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	// Only now: a ref that git packs while we look is in one of the two places at any time, in this order.
+	packed, err := r.packed()
+	for name, hash := range packed {
+		if _, loose := refs[name]; !loose {
+			refs[name] = hash
+		}
+	}
 	return refs, err
 }
 
@@ -72,7 +79,36 @@ func (r *Repo) branch(name string) (string, error) {
 
 // unfinished are the files that tell of a merge, rebase or the like in the middle.
 func unfinished() []string {
-	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer"}
+	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer",
+		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
+}
+
+// Visited lists the branches that the workspace was on since it was made and has left again.
+func (w *Workspace) Visited() ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "logs", "HEAD"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		_, move, _ := strings.Cut(strings.TrimRight(line, "\n"), "\tcheckout: moving from ")
+		if from, _, ok := strings.Cut(move, " to "); ok && !slices.Contains(names, from) {
+			names = append(names, from)
+		}
+	}
+	return names, nil
+}
+
+// Conflicts lists the files of a merge or rebase that was left in the middle which nobody has resolved yet.
+func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
+	if !slices.ContainsFunc(unfinished(), func(name string) bool { return exists(filepath.Join(w.GitDir, name)) }) {
+		return nil, nil
+	}
+	out, err := w.Run(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("look for conflicts in %s: %w", w.Dir, err)
+	}
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }
 
 // DropUnfinished forgets a merge or rebase that was left in the middle; the files stay as they are.

@@ -34,11 +34,13 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("make a workspace: %w", err)
 	}
-	if _, err := r.Run(ctx, "worktree", "prune"); err != nil {
-		return nil, fmt.Errorf("make a workspace: %w", err)
+	if !exists(dir) {
+		if err := r.untie(dir); err != nil {
+			return nil, fmt.Errorf("make a workspace: %w", err)
+		}
 	}
-	// --no-track keeps git from writing to the configuration that all worktrees share.
-	if _, err := r.Run(ctx, "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, base); err != nil {
+	// --no-track keeps git from writing to the configuration that all worktrees share, and so does the setting.
+	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, base); err != nil {
 		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
 	}
 	return r.OpenWorkspace(dir)
@@ -62,8 +64,38 @@ func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
-	_, err := r.Run(ctx, "worktree", "prune")
-	return err
+	if err := r.untie(dir); err != nil {
+		return fmt.Errorf("remove workspace: %w", err)
+	}
+	return nil
+}
+
+// untie makes git forget the worktree that was at dir. "git worktree prune" would forget worktrees of the
+// user's as well, those on a disk that is not mounted now.
+func (r *Repo) untie(dir string) error {
+	ties := filepath.Join(r.Common, "worktrees")
+	entries, err := os.ReadDir(ties)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	real := dir // git writes where it really is
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		real = filepath.Join(parent, filepath.Base(dir))
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
+		at := filepath.Dir(strings.TrimSpace(string(data)))
+		if err != nil || at != dir && at != real {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Run runs git in the workspace.
@@ -78,8 +110,11 @@ func (w *Workspace) Env() []string { return w.env }
 // Reset brings the workspace to commit base on branch, without a trace of what was there; ignored files
 // stay, they are the caches of the build.
 func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
-	if err := w.unlock(); err != nil {
+	if err := w.Unlock(branch); err != nil {
 		return err
+	}
+	if err := w.DropUnfinished(); err != nil {
+		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	if _, err := w.Run(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
@@ -90,19 +125,50 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	return nil
 }
 
-// unlock removes lock files that a killed git left in the workspace's own git folder. Nobody else works
-// there: the caller holds the lock of the run.
-func (w *Workspace) unlock() error {
-	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		path := filepath.Join(w.GitDir, name)
+// Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch.
+// Nobody else works there: the caller holds the lock of the run.
+func (w *Workspace) Unlock(branch string) error {
+	entries, err := os.ReadDir(w.GitDir)
+	if err != nil {
+		return err
+	}
+	var locks []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".lock") {
+			locks = append(locks, filepath.Join(w.GitDir, e.Name()))
+		}
+	}
+	return removeLocks(append(locks, filepath.Join(w.repo.Common, "refs", "heads", filepath.FromSlash(branch)+".lock")))
+}
+
+// UnlockBranches removes the lock files that a killed git left at the branches under prefix, which the
+// caller owns.
+func (r *Repo) UnlockBranches(prefix string) error {
+	var locks []string
+	err := filepath.WalkDir(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix)), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".lock") {
+			locks = append(locks, path)
+		}
+		return nil // a folder that is not there has no locks
+	})
+	if err != nil {
+		return err
+	}
+	return removeLocks(locks)
+}
+
+// removeLocks waits a moment for each lock: a git that outlived its runplan may still be at work.
+func removeLocks(paths []string) error {
+	for _, path := range paths {
 		for wait := 0; exists(path); wait++ {
-			if wait < 20 { // a git that outlived its runplan may still be at work
+			if wait < 20 {
 				time.Sleep(50 * time.Millisecond)
 				continue
 			}
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove stale %s: %w", path, err)
 			}
+			break
 		}
 	}
 	return nil
@@ -125,11 +191,21 @@ func (w *Workspace) Check() error {
 	if err != nil || strings.TrimSpace(string(data)) != "gitdir: "+w.GitDir {
 		return ErrBroken
 	}
+	if !exists(filepath.Join(w.GitDir, "HEAD")) {
+		return ErrBroken
+	}
 	return nil
 }
 
 // HeadRef returns the branch ("refs/heads/…") that the workspace is on, or a commit when it is detached.
 func (w *Workspace) HeadRef() (string, error) {
+	if w.repo.reftable() { // there, the file HEAD says nothing
+		ctx := context.Background()
+		if ref, err := w.Run(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+			return ref, nil
+		}
+		return w.Run(ctx, "rev-parse", "--verify", "HEAD")
+	}
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "HEAD"))
 	if err != nil {
 		return "", fmt.Errorf("read HEAD of %s: %w", w.Dir, err)
@@ -149,9 +225,10 @@ func (w *Workspace) SetHead(ctx context.Context, ref string) error {
 
 // Head returns the commit that the workspace is at.
 func (w *Workspace) Head(ctx context.Context) (string, error) {
-	if ref, err := w.HeadRef(); err == nil && strings.HasPrefix(ref, "refs/") {
-		if data, err := os.ReadFile(filepath.Join(w.repo.Common, filepath.FromSlash(ref))); err == nil {
-			return strings.TrimSpace(string(data)), nil
+	if ref, err := w.HeadRef(); err == nil && strings.HasPrefix(ref, "refs/") && !w.repo.reftable() {
+		data, err := os.ReadFile(filepath.Join(w.repo.Common, filepath.FromSlash(ref)))
+		if hash := strings.TrimSpace(string(data)); err == nil && len(hash) >= 40 && !strings.HasPrefix(hash, "ref:") {
+			return hash, nil
 		}
 	}
 	return w.Run(ctx, "rev-parse", "--verify", "HEAD")
@@ -161,33 +238,60 @@ func (w *Workspace) Head(ctx context.Context) (string, error) {
 // tree and the paths that differ from base.
 func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tree string, changed []string, err error) {
 	args := []string{"-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "add", "--all", "--", "."}
-	for _, p := range except {
-		args = append(args, ":(exclude,literal)"+p)
-	}
-	if _, err := w.Run(ctx, args...); err != nil {
+	ignored, err := w.Ignored(ctx, except) // to name one of these makes git add complain
+	if err != nil {
 		return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
 	}
-	if tree, err = w.Run(ctx, "write-tree"); err != nil {
-		return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)
+	for _, p := range except {
+		if !ignored[p] {
+			args = append(args, ":(exclude,literal)"+p)
+		}
 	}
-	changed, err = w.Changed(ctx, base)
-	return tree, changed, err
+	for again := false; ; again = true {
+		_, err := w.Run(ctx, args...)
+		if err == nil {
+			if tree, err = w.Run(ctx, "write-tree"); err != nil {
+				return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)
+			}
+			links := false
+			if changed, links, err = w.changed(ctx, base); err != nil || !links || again {
+				return tree, changed, err
+			}
+		}
+		if again {
+			return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
+		}
+		switch found, derr := w.dropEmbedded(ctx); {
+		case derr != nil:
+			return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, derr)
+		case !found && err == nil:
+			return tree, changed, nil // a submodule that is new
+		case !found:
+			return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
+		}
+	}
 }
 
 // Changed returns the paths in which the index differs from commit base, sorted.
 func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) {
-	out, err := w.Run(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", base)
+	paths, _, err := w.changed(ctx, base)
+	return paths, err
+}
+
+// changed tells as well whether there are links to other repositories among what is new.
+func (w *Workspace) changed(ctx context.Context, base string) (paths []string, links bool, err error) {
+	out, err := w.Run(ctx, "diff-index", "--cached", "--raw", "--no-renames", "-z", base)
 	if err != nil {
-		return nil, fmt.Errorf("list the changes in %s: %w", w.Dir, err)
+		return nil, false, fmt.Errorf("list the changes in %s: %w", w.Dir, err)
 	}
-	var paths []string
-	for p := range strings.SplitSeq(out, "\x00") {
-		if p != "" {
-			paths = append(paths, p)
-		}
+	// Each is ":oldmode newmode oldhash newhash status", and then the path.
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		paths = append(paths, fields[i+1])
+		links = links || strings.HasPrefix(fields[i], ":000000 160000 ")
 	}
 	slices.Sort(paths)
-	return paths, nil
+	return paths, links, nil
 }
 
 // CommitInfo is what stands in a commit.
@@ -210,14 +314,14 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 	var c CommitInfo
 	header, message, _ := strings.Cut(string(raw), "\n\n")
 	for line := range strings.Lines(header) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimSuffix(line, "\n") // a line that begins with a space belongs to the one before
 		if t, ok := strings.CutPrefix(line, "tree "); ok && c.Tree == "" {
 			c.Tree = t
 		} else if p, ok := strings.CutPrefix(line, "parent "); ok {
 			c.Parents = append(c.Parents, p)
 		}
 	}
-	c.Message = message
+	c.Message = strings.TrimRight(message, "\n")
 	return c, nil
 }
 

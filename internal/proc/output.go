@@ -135,7 +135,7 @@ func startError(err error, c Cmd) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: the file may not be executed; try chmod +x %s", ErrNotFound, c.Args[0])
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%w: it is neither a program nor a script that begins with #!", err)
+		return fmt.Errorf("%w: it is neither a program nor a script with #! in its first line", err)
 	}
 	return err
 }

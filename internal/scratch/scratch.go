@@ -33,7 +33,8 @@ func New(name string) (*Place, error) {
 		return nil, err
 	}
 	p.Env = []string{
-		"HOME=" + home, "RUNPLAN_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1", "CI=true",
+		"HOME=" + home, "RUNPLAN_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1", "CI=true", "RUNPLAN_TRUST=all",
+		"RUNPLAN_TRUST=all", // the configurations in here are this program's own
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
 	}
 	build := exec.Command("go", "build", "-trimpath", "-o", p.Runplan, "./cmd/runplan")

@@ -29,7 +29,7 @@ type Attempt struct {
 
 // AddAttempt writes the rows of one attempt.
 func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
-	return j.tx(ctx, "attempt of "+a.TaskID, func(tx *sql.Tx) error {
+	return j.tx(ctx, "attempt of "+a.TaskID, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO task_runs (task_id, repo_path, mode, execute_model, context_window, reserved_tokens, stages, timestamp)
 			VALUES (?, ?, ?, ?, 0, 0, '', ?) ON CONFLICT (task_id) DO NOTHING`, a.TaskID, a.Repo, a.Mode, a.Model, stamp(a.At)); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 		if err != nil {
 			return err
 		}
-		failing, err := json.Marshal(a.FailingTests)
+		failing, err := json.Marshal(append([]string{}, a.FailingTests...)) // none is [], not null
 		if err != nil {
 			return err
 		}
@@ -56,8 +56,10 @@ func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 			return err
 		}
 		if a.Final {
-			_, err = tx.ExecContext(ctx, `UPDATE task_runs SET success = ?, total_latency_ms =
-				(SELECT SUM(latency_ms) FROM run_attempts WHERE task_run_id = task_runs.id) WHERE id = ?`, a.Success, task)
+			// An attempt that does not tell its tokens does not count; where none does, the sum is not known.
+			_, err = tx.ExecContext(ctx, `UPDATE task_runs SET success = ?, (total_tokens, total_latency_ms) =
+				(SELECT SUM(prompt_tokens + completion_tokens), SUM(latency_ms) FROM run_attempts WHERE task_run_id = task_runs.id)
+				WHERE id = ?`, a.Success, task)
 		}
 		return err
 	})

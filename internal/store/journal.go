@@ -53,7 +53,7 @@ func (j *Journal) Close() error { return j.db.Close() }
 
 // AddRun writes a new run together with its first events, all or nothing.
 func (j *Journal) AddRun(ctx context.Context, r Run, first ...Record) error {
-	return j.tx(ctx, "start run "+r.ID, func(tx *sql.Tx) error {
+	return j.tx(ctx, "start run "+r.ID, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO runs (run, slug, plan, plan_text, started_at) VALUES (?, ?, ?, ?, ?)",
 			r.ID, r.Slug, r.Plan, r.PlanText, stamp(r.Started)); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	return j.tx(ctx, "append to run "+records[0].Run, func(tx *sql.Tx) error { return insert(ctx, tx, records) })
+	return j.tx(ctx, "append to run "+records[0].Run, func(ctx context.Context, tx *sql.Tx) error { return insert(ctx, tx, records) })
 }
 
 func insert(ctx context.Context, tx *sql.Tx, records []Record) error {
@@ -80,7 +80,7 @@ func insert(ctx context.Context, tx *sql.Tx, records []Record) error {
 	return nil
 }
 
-func (j *Journal) tx(ctx context.Context, what string, do func(*sql.Tx) error) error {
+func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
 	// A fact that happened is written down even when the run was cancelled meanwhile.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := j.db.BeginTx(ctx, nil)
@@ -88,7 +88,7 @@ func (j *Journal) tx(ctx context.Context, what string, do func(*sql.Tx) error) e
 		return fmt.Errorf("journal: %s: %w", what, explain(err))
 	}
 	defer tx.Rollback()
-	if err := do(tx); err != nil {
+	if err := do(ctx, tx); err != nil {
 		return fmt.Errorf("journal: %s: %w", what, explain(err))
 	}
 	if err := tx.Commit(); err != nil {

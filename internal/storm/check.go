@@ -99,7 +99,7 @@ func (s *storm) strays(r *repository) {
 		}
 	}
 	_ = filepath.WalkDir(filepath.Join(r.dir, ".runplan"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasPrefix(d.Name(), ".tmp-") {
+		if err == nil && strings.HasSuffix(d.Name(), ".tmp") {
 			s.violation(r, "a temporary file is left: %s", path)
 		}
 		return nil

@@ -60,7 +60,7 @@ func plan() string {
 	return b.String()
 }
 
-// rogue does the same as the plan says, and commits by itself every other time.
+// rogue does the same as the plan says, and commits by itself every other time, now and then on a branch of its own.
 const rogue = `#!/usr/bin/env bash
 set -eu
 n=$RUNPLAN_BATCH
@@ -70,6 +70,7 @@ echo "part $n" > "parts/$n.txt"
 echo "$n" >> order.txt
 setsid sleep 60 >/dev/null 2>&1 &
 sleep 60 &
+if [ $((n % 6)) = 5 ]; then git checkout -q -b "mine-$n"; git add -A; git commit -q -m "mine $n"; fi
 if [ $((n % 2)) = 0 ]; then git add -A; git commit -q -m "mine $n"; fi
 echo cache > build.log
 sleep 0.04

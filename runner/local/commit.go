@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 )
@@ -96,7 +97,7 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 
 // message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
 func (w *work) message(b *planparse.Batch) string {
-	title := strings.Join(strings.Fields(b.Title), " ")
+	title := strings.Join(strings.Fields(redact.Clean(b.Title)), " ")
 	if title == "" {
 		title = "Batch " + b.Number
 	}

@@ -246,6 +246,7 @@ func (s *session) tries(c runner.Command) (ev runner.Event, err error) {
 		if err == nil || try == most || s.ctx.Err() != nil || infrastructure(err) {
 			return ev, err
 		}
+		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))
 		s.work.pool.Release(c.Batch)
 		select {
 		case <-time.After(time.Duration(try*try) * 200 * time.Millisecond):

@@ -9,21 +9,19 @@ import (
 	"strings"
 )
 
-// writeFile replaces path in one step, so that a reader never sees half of it.
+// writeFile replaces path in one step, so that a reader never sees half of it. What is written first always
+// has the same name, so that the next one overwrites what a killed process left; each file has one writer.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if cerr := f.Close(); err == nil {
 		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
@@ -54,8 +52,9 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
+// copyFile copies a file from one folder to the same place in another, with its rights and its time.
+func copyFile(from, to *os.Root, path string) error {
+	in, err := from.Open(path)
 	if err != nil {
 		return err
 	}
@@ -64,16 +63,22 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := to.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
+	if err := to.RemoveAll(path); err != nil {
+		return err
+	}
+	out, err := to.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
 	if cerr := out.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil {
+		err = to.Chtimes(path, info.ModTime(), info.ModTime())
 	}
 	return err
 }

@@ -17,7 +17,17 @@ func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before m
 		w.pool.Release(c.Batch)
 		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
 		os.RemoveAll(s.Dir)
-		return "the agent removed the .git of its workspace"
+		if err := w.restore(ctx, s, c, before); err != nil {
+			return err.Error()
+		}
+		return "the agent removed or replaced the .git of its workspace"
+	}
+	if err := s.Unlock(s.Branch); err != nil {
+		return err.Error()
+	}
+	conflicts, err := s.Conflicts(ctx)
+	if err != nil {
+		return err.Error()
 	}
 	if err := s.DropUnfinished(); err != nil {
 		return "the agent left a merge in the middle that cannot be undone: " + err.Error()
@@ -30,6 +40,10 @@ func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before m
 	var why string
 	if head != ours {
 		why = w.switched(ctx, s, head, ours, before)
+	}
+	w.dropVisited(ctx, s, before)
+	if why == "" && len(conflicts) > 0 {
+		why = "the agent left a merge in the middle, with conflicts in " + strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
 	}
 	if err := w.restore(ctx, s, c, before); err != nil {
 		return err.Error()
@@ -66,6 +80,30 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was put back", name)
 	}
 	return fmt.Sprintf("the agent switched to branch %s", name)
+}
+
+// dropVisited removes the branches that the agent made and left again, as the workspace's own log tells. The
+// user may make branches meanwhile as well, but not there.
+func (w *work) dropVisited(ctx context.Context, s *Space, before map[string]string) {
+	visited, err := s.Visited()
+	if err != nil || len(visited) == 0 {
+		return
+	}
+	now, err := w.Repo.Refs(ctx)
+	if err != nil {
+		return
+	}
+	for _, name := range visited {
+		hash, is := now[name]
+		if _, was := before[name]; !is || was || strings.HasPrefix(name, "runplan/") {
+			continue
+		}
+		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + name, Old: hash}); err != nil {
+			w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
+			continue
+		}
+		w.Note(fmt.Sprintf("the agent made a branch of its own, %s, which was removed", name))
+	}
 }
 
 // restore puts the refs of this run back to where the journal has them.

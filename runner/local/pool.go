@@ -147,7 +147,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
 		return err
 	}
 	var err error
-	if s.Copied, err = p.copyIncluded(s.Dir); err != nil {
+	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err
 	}
 	return p.setUp(ctx, s)
@@ -221,8 +221,8 @@ func (p *Pool) submodules(ctx context.Context, s *Space) error {
 }
 
 // copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
-// configuration name. It returns what it copied.
-func (p *Pool) copyIncluded(dir string) ([]string, error) {
+// configuration name. It returns what it copied. What an earlier batch did to its copies is undone.
+func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	globs := append([]string(nil), p.setup.Copy...)
 	if data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude")); err == nil {
 		for line := range strings.Lines(string(data)) {
@@ -231,31 +231,63 @@ func (p *Pool) copyIncluded(dir string) ([]string, error) {
 			}
 		}
 	}
-	var copied []string
-	root := os.DirFS(p.repo.Root)
+	if len(globs) == 0 {
+		return nil, nil
+	}
+	from, err := os.OpenRoot(p.repo.Root)
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(s.Dir) // a link that an agent left in the place of a folder leads nowhere
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer to.Close()
+	var missing, differ []string
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
-			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", dir, g)
+			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", s.Dir, g)
 		}
-		err := doublestar.GlobWalk(root, g, func(path string, d fs.DirEntry) error {
+		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
 			if d.IsDir() && (path == DirName || path == ".git") {
 				return doublestar.SkipDir
 			}
 			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
 				return nil
 			}
-			target := filepath.Join(dir, filepath.FromSlash(path))
-			if _, err := os.Lstat(target); err == nil {
-				return nil // git carries it, or it is ignored and was copied before
+			there, err := to.Lstat(path)
+			switch mine, merr := d.Info(); {
+			case merr != nil:
+				return merr
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append(missing, path)
+			case err != nil:
+				return err
+			case !there.Mode().IsRegular() || there.Size() != mine.Size() || !there.ModTime().Equal(mine.ModTime()):
+				differ = append(differ, path)
 			}
-			copied = append(copied, path)
-			return copyFile(filepath.Join(p.repo.Root, filepath.FromSlash(path)), target)
+			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("set up %s: copy %s: %w", dir, g, err)
+			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, g, err)
 		}
 	}
-	return copied, nil
+	ours, err := s.Ignored(ctx, differ) // the others are in git, which has brought them here
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	for _, path := range differ {
+		if ours[path] {
+			missing = append(missing, path)
+		}
+	}
+	for _, path := range missing {
+		if err := copyFile(from, to, path); err != nil {
+			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, path, err)
+		}
+	}
+	return missing, nil
 }
 
 // setUp runs the configured command in a workspace that has not seen it.

@@ -58,7 +58,9 @@ type facts struct {
 	base    string
 	tree    string // that the gates saw
 	attempt int
-	at      time.Time     // of the merge
+	agent   string
+	model   string
+	at      time.Time     // of the commit
 	usage   *agents.Usage // of the last attempt
 	cost    *float64
 	unknown bool // some attempt did not tell its cost
@@ -68,7 +70,7 @@ type facts struct {
 func (f *facts) add(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed:
-		f.base, f.attempt, f.usage = e.Base, e.Attempt, e.Usage
+		f.base, f.attempt, f.usage, f.agent, f.model = e.Base, e.Attempt, e.Usage, e.Agent, e.Model
 		if e.Usage == nil || e.Usage.CostUSD == nil {
 			f.unknown = true
 		} else {
@@ -83,8 +85,8 @@ func (f *facts) add(e runner.Event) {
 		for _, g := range e.Reports {
 			f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
 		}
-	case runner.Merged:
-		f.at = e.At
+	case runner.Committed:
+		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
 	}
 }
 
@@ -97,7 +99,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	f := w.factsOf(c.Batch)
 	r := Receipt{
 		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit, Tree: c.Tree,
-		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: w.Agent.Name(), Model: w.info.Model, At: w.Now().UTC(),
+		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: f.agent, Model: f.model, At: f.at,
 	}
 	if !f.unknown {
 		r.CostUSD = f.cost

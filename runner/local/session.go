@@ -83,6 +83,12 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 // resume looks whether what the journal says still holds, and goes on.
 func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	info := s.work.info
+	if err := s.Repo.UnlockBranches("runplan/" + info.Slug); err != nil {
+		return nil, err
+	}
+	if err := s.work.lookAfterCutOff(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.runBranch(ctx, s.machine.Tip()); err != nil {
 		return nil, err
 	}

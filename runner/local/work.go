@@ -55,11 +55,12 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	e.Log = w.Layout.Rel(task.LogPath)
-	refs, err := w.Repo.Refs(ctx)
+	before, err := w.glance(ctx, space, c)
 	if err != nil {
 		return e, err
 	}
 	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	tampered := w.lookAfter(ctx, space, before) // however it ended
 	if err != nil {
 		return e, err
 	}
@@ -67,7 +68,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, context.Cause(ctx)
 	}
 	e.Usage = &res.Usage
-	if tampered := w.inspect(ctx, space, c, refs); tampered != "" {
+	if tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res, b)}
 		e.Fingerprint = fingerprint(tampered)
@@ -238,7 +239,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	subject := gates.Subject{
 		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
-		Redact: w.redact.String,
+		Redact: w.redact.String, Reaper: w.Reaper,
 	}
 	verdict, err := gates.Run(ctx, gates.Builtin(space.Dir, w.GateConfig), subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))

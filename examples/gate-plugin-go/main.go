@@ -1,0 +1,142 @@
+// Command gate-plugin-go is a gate plugin: it finds TODO comments that name no owner in the files that have changed.
+//
+//	TODO(ada): this one is fine
+//	TODO: this one is found
+//
+// Settings: words, the words to look for (default TODO and FIXME); severity, error or warning (default error).
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/plugin"
+)
+
+func main() {
+	plugin.Serve(&todo{})
+}
+
+// todo is the gate.
+type todo struct {
+	word     *regexp.Regexp
+	severity gates.Severity
+}
+
+// Info implements gates.Gate.
+func (*todo) Info() gates.Info {
+	return gates.Info{Name: "todo-owner", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+}
+
+// Configure implements plugin.Configurer. It is called before anything else, with "{}" if there are no settings.
+func (g *todo) Configure(settings json.RawMessage) error {
+	c := struct {
+		Words    []string       `json:"words"`
+		Severity gates.Severity `json:"severity"`
+	}{Words: []string{"TODO", "FIXME"}, Severity: gates.Error}
+	strict := json.NewDecoder(bytes.NewReader(settings))
+	strict.DisallowUnknownFields() // a typo is an error, not a gate that looks for nothing
+	if err := strict.Decode(&c); err != nil {
+		return err
+	}
+	if len(c.Words) == 0 || slices.Contains(c.Words, "") {
+		return errors.New("words is empty, so nothing would be looked for")
+	}
+	if c.Severity != gates.Error && c.Severity != gates.Warning {
+		return fmt.Errorf("severity is %q; it may be error or warning", c.Severity)
+	}
+	for i, w := range c.Words {
+		c.Words[i] = regexp.QuoteMeta(w)
+	}
+	// A comment sign, the word, and no (name) behind it.
+	g.word = regexp.MustCompile(`(?:^|\s)(?://|#|--|/?\*|<!--)\s*(` + strings.Join(c.Words, "|") + `)\b($|[^(\w]|\(\s*\))`)
+	g.severity = c.Severity
+	return nil
+}
+
+// Check implements gates.Gate.
+func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	root, err := os.OpenRoot(s.Dir) // a link that leads out of the tree is none of our business
+	if err != nil {
+		return gates.Report{}, err
+	}
+	defer root.Close()
+	paths, err := files(root, s)
+	if err != nil {
+		return gates.Report{}, err
+	}
+	rep := gates.Report{Status: gates.Pass}
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return rep, ctx.Err() // half a look is no look
+		}
+		text, err := read(root, path)
+		if err != nil {
+			return rep, err
+		}
+		for i, line := range strings.Split(text, "\n") {
+			if m := g.word.FindStringSubmatchIndex(line); m != nil {
+				rep.Findings = append(rep.Findings, gates.Finding{
+					Rule: "todo-owner", Path: path, Line: i + 1, Col: m[2] + 1, Severity: g.severity,
+					Message: "this " + line[m[2]:m[3]] + " has no owner",
+					Fix:     "write " + line[m[2]:m[3]] + "(name), or do it now",
+				})
+			}
+		}
+	}
+	if len(rep.Findings) > 0 {
+		rep.Status = gates.Warn
+		if g.severity == gates.Error {
+			rep.Status = gates.Fail
+		}
+	}
+	return rep, nil
+}
+
+// files lists what to look at: what has changed, or the whole tree where that is not known.
+func files(root *os.Root, s gates.Subject) ([]string, error) {
+	if s.Changed != nil {
+		return s.Changed, nil
+	}
+	var all []string
+	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			all = append(all, path)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// read returns the text of a file, "" if it was deleted, is no plain file or is not text.
+func read(root *os.Root, path string) (string, error) {
+	fi, err := root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !fi.Mode().IsRegular() {
+		return "", nil
+	}
+	data, err := root.ReadFile(path)
+	if err != nil || bytes.IndexByte(data, 0) >= 0 {
+		return "", err
+	}
+	return string(data), nil
+}

@@ -1,0 +1,3 @@
+module example.org/tally
+
+go 1.24

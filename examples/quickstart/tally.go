@@ -1,0 +1,12 @@
+// Package tally counts what is in a text.
+package tally
+
+import "strings"
+
+// Lines is the number of lines.
+func Lines(text string) int {
+	if text == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+}

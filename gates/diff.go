@@ -1,0 +1,163 @@
+package gates
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+// Diff is the change that gates look at, file by file: what stood there before, and what stands there now.
+//
+// It is the consumer's port; package internal/git implements it over two trees. Both sides come from git, so that
+// what is looked at is what will be committed, whatever lies in the folder, and no link leads out of it.
+type Diff interface {
+	// Changes lists the files that differ, sorted by path. A move is a file that is gone and one that is new.
+	Changes(ctx context.Context) ([]Change, error)
+	// Before returns a changed file as it was, After as it is. One that was not there, is gone, or is no file but
+	// a submodule, is empty. A link is the path it leads to. The error is [ErrTooLarge] for a file nobody wrote by hand.
+	Before(ctx context.Context, path string) ([]byte, error)
+	After(ctx context.Context, path string) ([]byte, error)
+}
+
+// ErrTooLarge says that a file is too large to be looked at.
+var ErrTooLarge = errors.New("the file is too large to be looked at")
+
+// Change is a file that differs.
+type Change struct {
+	Path   string
+	Status ChangeStatus
+	Link   bool // it is, or became, a symbolic link
+}
+
+// ChangeStatus says what happened to a file.
+type ChangeStatus string
+
+// What may happen to a file.
+const (
+	Added    ChangeStatus = "added"
+	Modified ChangeStatus = "modified"
+	Deleted  ChangeStatus = "deleted"
+)
+
+// File is a changed file with both of its texts.
+type File struct {
+	Change
+	Before, After string
+}
+
+// Line is a line of a file, counted from 1.
+type Line struct {
+	Number int
+	Text   string
+}
+
+// Files reads the changed files that want accepts, and are text. Those too large to be looked at are named apart.
+func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, tooLarge []string, err error) {
+	changes, err := d.Changes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range changes {
+		if want != nil && !want(c) {
+			continue
+		}
+		before, err := d.Before(ctx, c.Path)
+		if err == nil {
+			var after []byte
+			if after, err = d.After(ctx, c.Path); err == nil {
+				if isBinary(before) {
+					before = nil
+				}
+				if isBinary(after) {
+					after = nil
+				}
+				files = append(files, File{c, decode(before), decode(after)})
+			}
+		}
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			tooLarge = append(tooLarge, c.Path)
+		case err != nil:
+			return nil, nil, fmt.Errorf("read %s: %w", c.Path, err)
+		}
+	}
+	return files, tooLarge, nil
+}
+
+// decode reads UTF-16, which some editors write, as what it says.
+func decode(data []byte) string {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return string(data)
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	return string(utf16.Decode(units))
+}
+
+// isBinary is git's own test, but for UTF-16, which people write by hand.
+func isBinary(data []byte) bool {
+	head := data[:min(len(data), 8000)]
+	wide := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+	return !wide && bytes.IndexByte(head, 0) >= 0
+}
+
+// AddedLines returns the lines of after that before does not have. A line that only moved is none of them.
+func (f File) AddedLines() []Line {
+	have := map[string]int{}
+	for l := range strings.Lines(f.Before) {
+		have[strings.TrimRight(l, "\r\n")]++
+	}
+	var out []Line
+	n := 0
+	for l := range strings.Lines(f.After) {
+		n++
+		l = strings.TrimRight(l, "\r\n")
+		if have[l] > 0 {
+			have[l]--
+			continue
+		}
+		out = append(out, Line{n, l})
+	}
+	return out
+}
+
+// Names reports whether the batch names a file: in its Files section, as a file, a folder or a glob, or as the file
+// of a literal block. What a text merely mentions does not count: it may say to leave the file alone.
+func (s Subject) Names(path string) bool {
+	f := s.Batch.Files
+	for _, list := range [][]string{f.Create, f.Modify, f.Test, f.Delete} {
+		if slices.ContainsFunc(list, func(entry string) bool { return matches(entry, path) }) {
+			return true
+		}
+	}
+	return s.spellsOut(path)
+}
+
+// NamesForDeletion reports whether the batch asks for the file to go.
+func (s Subject) NamesForDeletion(path string) bool {
+	return slices.ContainsFunc(s.Batch.Files.Delete, func(entry string) bool { return matches(entry, path) }) || s.spellsOut(path)
+}
+
+func (s Subject) spellsOut(path string) bool {
+	for _, b := range s.Batch.Blocks {
+		if b.Path != "" && matches(b.Path, path) {
+			return true
+		}
+		if strings.Contains(b.Text, "\n+++ b/"+path+"\n") || strings.Contains(b.Text, "\n--- a/"+path+"\n") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package gates
+
+import (
+	"context"
+	"errors"
+
+	"github.com/runplan/runplan/internal/git"
+)
+
+// GitDiff is the [Diff] between two trees or commits of a repository.
+func GitDiff(repo *git.Repo, base, target string) Diff { return gitDiff{repo.Compare(base, target)} }
+
+type gitDiff struct{ *git.Compared }
+
+func (d gitDiff) Changes(ctx context.Context) ([]Change, error) {
+	entries, err := d.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Change, len(entries))
+	for i, e := range entries {
+		out[i] = Change{Path: e.Path, Status: Modified, Link: e.Link()}
+		switch e.Status {
+		case 'A':
+			out[i].Status = Added
+		case 'D':
+			out[i].Status = Deleted
+		}
+	}
+	return out, nil
+}
+
+func (d gitDiff) Before(ctx context.Context, path string) ([]byte, error) {
+	data, err := d.Compared.Before(ctx, path)
+	return data, large(err)
+}
+
+func (d gitDiff) After(ctx context.Context, path string) ([]byte, error) {
+	data, err := d.Compared.After(ctx, path)
+	return data, large(err)
+}
+
+func large(err error) error {
+	if errors.Is(err, git.ErrBlobTooLarge) {
+		return ErrTooLarge
+	}
+	return err
+}

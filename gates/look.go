@@ -1,0 +1,95 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// New makes a gate of a function. It takes care of what all gates have in common: a tree that is not there, a
+// context that ended, the status that follows from the findings, logs, and secrets in what is told. Packages below
+// this one are written with it.
+func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
+	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
+}
+
+// Look is one look of a gate made by [New].
+type Look struct{ w *work }
+
+// Subject is what is looked at.
+func (l *Look) Subject() Subject { return l.w.subject }
+
+// Find adds a finding.
+func (l *Look) Find(f Finding) { l.w.find(f) }
+
+// Findings are those so far.
+func (l *Look) Findings() []Finding { return l.w.rep.Findings }
+
+// Skip says that nobody looked, and why.
+func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
+
+// Note adds what is worth knowing to the report.
+func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
+
+// Count sets the number of tests.
+func (l *Look) Count(t TestCount) { l.w.rep.Tests = &t }
+
+// Rel turns a path that a program printed in dir into one of the tree; "" if it lies outside.
+func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
+
+// Program is a program to run in the tree.
+type Program struct {
+	Args   []string
+	Dir    string   // below the tree, slashes
+	Env    []string // set on top of the subject's
+	Stdout bool     // keep its standard output apart
+}
+
+// Ended is what came of a [Program].
+type Ended struct {
+	Exit   int
+	How    string // "exit 2", or the signal it died of
+	Stdout []byte
+	Text   string // all of its output
+}
+
+// OK reports whether it ended with status 0.
+func (e Ended) OK() bool { return e.How == "exit 0" }
+
+// Run runs p. An error says why nothing can be learnt from it; [ErrNoProgram] is in its chain if it is not there.
+func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
+	out, err := l.w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout})
+	if err != nil {
+		if errors.Is(err, proc.ErrNotFound) {
+			err = fmt.Errorf("%w: %w", ErrNoProgram, err)
+		}
+		return Ended{}, err
+	}
+	return Ended{Exit: out.exit, How: out.how(), Stdout: out.stdout, Text: out.text}, nil
+}
+
+// ErrNoProgram says that a program is not installed.
+var ErrNoProgram = errors.New("not installed")
+
+// Show sets what the report shows of the output, where a program's own is made for other programs.
+func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
+
+// Changed reads the changed files that want accepts. ok is false where the change is not known: the report then is a
+// visible skip. What is too large is noted.
+func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
+	if l.w.subject.Diff == nil {
+		l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")
+		return nil, false, nil
+	}
+	files, large, err := Files(ctx, l.w.subject.Diff, want)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(large) > 0 {
+		l.Note("not looked at, since too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
+	}
+	return files, true, ctx.Err()
+}

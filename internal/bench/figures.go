@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// parse compares the parser with goldmark's own parse of the same bytes, by the benchmarks of planparse.
+func (b *bench) parse() error {
+	program := filepath.Join(b.place.Dir, "planparse.test")
+	build := exec.Command("go", "test", "-c", "-o", program, "./planparse")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	ours, floor := map[string][]float64{}, map[string][]float64{}
+	var order []string
+	for range b.of(7, 3) {
+		cmd := exec.Command(program, "-test.run=^$", "-test.bench=^Benchmark(Parse|GoldmarkFloor)$", "-test.benchtime="+map[bool]string{true: "100ms", false: "500ms"}[b.quick])
+		cmd.Dir = "planparse"
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+			f := strings.Fields(lines.Text())
+			if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") {
+				continue
+			}
+			name, input, _ := strings.Cut(f[0], "/")
+			input, _, _ = strings.Cut(input, "-")
+			ns, err := strconv.ParseFloat(f[2], 64)
+			if err != nil {
+				return fmt.Errorf("read %q: %w", lines.Text(), err)
+			}
+			if name == "BenchmarkParse" {
+				if ours[input] == nil {
+					order = append(order, input)
+				}
+				ours[input] = append(ours[input], ns)
+			} else {
+				floor[input] = append(floor[input], ns)
+			}
+		}
+	}
+	for _, input := range order {
+		v, fl := median(ours[input]), median(floor[input])
+		b.add("parse, "+input+" (goldmark)", ms(v), ms(fl), v/fl, 1.3)
+	}
+	return nil
+}
+
+// add adds a figure that is judged by its ratio.
+func (b *bench) add(what, value, floor string, ratio, goal float64) {
+	b.figures = append(b.figures, figure{what, value, floor, fmt.Sprintf("%.2f", ratio), fmt.Sprintf("≤ %g×", goal), ratio <= goal})
+}
+
+func ms(ns float64) string { return fmt.Sprintf("%.2f ms", ns/1e6) }
+
+// start compares the start-up with that of an empty Go program and of git.
+func (b *bench) start() error {
+	empty := filepath.Join(b.place.Dir, "empty")
+	src := empty + ".go"
+	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+		return err
+	}
+	build := exec.Command("go", "build", "-o", empty, src)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	programs := [][]string{{b.place.Runplan, "--version"}, {empty}, {"git", "--version"}}
+	took := make([][]float64, len(programs))
+	for range b.of(60, 15) {
+		for i, p := range programs {
+			began := time.Now()
+			if err := b.place.Command(b.place.Dir, p[0], p[1:]...).Run(); err != nil {
+				return err
+			}
+			took[i] = append(took[i], float64(time.Since(began)))
+		}
+	}
+	v := median(took[0])
+	for i, floor := range []string{"an empty Go program", "git --version"} {
+		fl := median(took[i+1])
+		f := figure{what: "start-up (" + floor + ")", value: ms(v), floor: ms(fl), ratio: fmt.Sprintf("%.2f", v/fl)}
+		if i == 0 {
+			f.goal, f.met = "≤ 20 ms", v <= 20e6
+		}
+		b.figures = append(b.figures, f)
+	}
+	return nil
+}
+
+// plan has n batches that write one small file each: an agent that takes no time.
+func plan(n int) string {
+	var s strings.Builder
+	s.WriteString("# Bench\n\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&s, "## Batch %d: Part %d\n\n### Task %d: Write it\n\n```text file=parts/%d.txt\npart %d\n```\n\n", i, i, i, i, i)
+	}
+	return s.String()
+}
+
+const config = "[gates]\ndetect = false\n[[gates.command]]\nname = \"true\"\nrun = \"true\"\n"
+
+// repository is one like those that people have: some folders, two hundred files.
+func (b *bench) repository(name string, batches int) (string, error) {
+	files := map[string]string{"plan.md": plan(batches), ".runplan/config.toml": config}
+	for i := range 200 {
+		files[fmt.Sprintf("src/dir%d/file%d.txt", i%10, i)] = strings.Repeat(fmt.Sprintf("line of file %d\n", i), 40)
+	}
+	return b.place.Repo(name, files)
+}
+
+// run runs the plan of a repository and returns the time it took and the most memory the process held.
+func (b *bench) run(dir string) (time.Duration, int64, error) {
+	cmd := b.place.Command(dir, b.place.Runplan, "run", "plan.md", "--plain")
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, errOut.String())
+	}
+	took := time.Since(began)
+	rss := int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	return took, rss << 10, nil
+}
+
+// bare does with git alone what no batch can do without: a branch in a worktree, a file, a commit, a ref.
+func (b *bench) bare(dir string, batches int) (time.Duration, error) {
+	base, err := b.place.Git(dir, "rev-parse", "HEAD")
+	if err != nil {
+		return 0, err
+	}
+	tree := filepath.Join(dir, ".runplan", "bare")
+	began := time.Now()
+	if _, err := b.place.Git(dir, "worktree", "add", "--quiet", "--detach", tree, base); err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Join(tree, "parts"), 0o755); err != nil {
+		return 0, err
+	}
+	for i := 1; i <= batches; i++ {
+		if _, err := b.place.Git(tree, "checkout", "--quiet", "--force", "-B", fmt.Sprintf("bare/b%d", i), base); err != nil {
+			return 0, err
+		}
+		if err := os.MkdirAll(filepath.Join(tree, "parts"), 0o755); err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(filepath.Join(tree, "parts", fmt.Sprintf("%d.txt", i)), fmt.Appendf(nil, "part %d\n", i), 0o644); err != nil {
+			return 0, err
+		}
+		for _, args := range [][]string{
+			{"add", "--all"},
+			{"commit", "--quiet", "-m", fmt.Sprintf("Part %d", i)},
+			{"update-ref", "refs/heads/bare/main", "HEAD"},
+		} {
+			if _, err := b.place.Git(tree, args...); err != nil {
+				return 0, err
+			}
+		}
+		base = "bare/main"
+	}
+	return time.Since(began), nil
+}
+
+// batch compares the time of a batch with that of the git commands it cannot do without.
+func (b *bench) batch() error {
+	n := b.of(50, 20)
+	var ours, floor, ratio []float64
+	for i := range b.of(5, 2) {
+		dir, err := b.repository(fmt.Sprintf("batch-%d", i), n)
+		if err != nil {
+			return err
+		}
+		bare, err := b.repository(fmt.Sprintf("bare-%d", i), n)
+		if err != nil {
+			return err
+		}
+		fl, err := b.bare(bare, n)
+		if err != nil {
+			return err
+		}
+		v, _, err := b.run(dir)
+		if err != nil {
+			return err
+		}
+		ours, floor, ratio = append(ours, float64(v)/float64(n)), append(floor, float64(fl)/float64(n)), append(ratio, float64(v)/float64(fl))
+		os.RemoveAll(dir)
+		os.RemoveAll(bare)
+	}
+	b.add(fmt.Sprintf("a batch of %d (git alone)", n), ms(median(ours)), ms(median(floor)), median(ratio), 2)
+	return nil
+}
+
+// memory takes the peak of a long run. Its floor is the same program on a plan of one batch.
+func (b *bench) memory() error {
+	n := b.of(1000, 100)
+	var peak [2]int64
+	for i, batches := range []int{1, n} {
+		dir, err := b.repository(fmt.Sprintf("memory-%d", batches), batches)
+		if err != nil {
+			return err
+		}
+		if _, peak[i], err = b.run(dir); err != nil {
+			return err
+		}
+	}
+	mib := func(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+	b.figures = append(b.figures, figure{
+		fmt.Sprintf("peak memory, %d batches (1 batch)", n), mib(peak[1]), mib(peak[0]),
+		fmt.Sprintf("%.2f", float64(peak[1])/float64(peak[0])), "≤ 64 MiB", peak[1] <= 64<<20,
+	})
+	return nil
+}

@@ -1,0 +1,96 @@
+// Command bench measures what runplan costs, each figure as a ratio to its floor: the same work by the bare
+// means, on the same machine, in the same run, in turns. The figures are medians. Nothing here passes or
+// fails; a goal is something to look at.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/scratch"
+)
+
+func main() {
+	quick := flag.Bool("quick", false, "fewer and smaller measurements")
+	only := flag.String("only", "", "parse, batch, memory or start: only this one")
+	flag.Parse()
+	b := &bench{quick: *quick}
+	place, err := scratch.New("bench")
+	if err == nil {
+		b.place = place
+		defer place.Remove()
+		err = b.all(*only)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	b.print()
+}
+
+// figure is one line of the table.
+type figure struct {
+	what, value, floor, ratio, goal string
+	met                             bool
+}
+
+type bench struct {
+	place   *scratch.Place
+	quick   bool
+	figures []figure
+}
+
+func (b *bench) all(only string) error {
+	for _, m := range []struct {
+		name string
+		do   func() error
+	}{{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"memory", b.memory}} {
+		if only != "" && only != m.name {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring: %s\n", m.name)
+		if err := m.do(); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// of is full, or few in a quick run.
+func (b *bench) of(full, few int) int {
+	if b.quick {
+		return few
+	}
+	return full
+}
+
+func (b *bench) print() {
+	rows := []figure{{what: "figure", value: "runplan", floor: "floor", ratio: "ratio", goal: "goal"}}
+	rows = append(rows, b.figures...)
+	width := make([]int, 5)
+	cells := func(f figure) []string { return []string{f.what, f.value, f.floor, f.ratio, f.goal} }
+	for _, r := range rows {
+		for i, c := range cells(r) {
+			width[i] = max(width[i], len([]rune(c)))
+		}
+	}
+	for i, r := range rows {
+		var line strings.Builder
+		for k, c := range cells(r) {
+			line.WriteString(c + strings.Repeat(" ", width[k]-len([]rune(c))+2))
+		}
+		verdict := map[bool]string{true: "met", false: "missed"}[r.met]
+		if i == 0 || r.goal == "" {
+			verdict = ""
+		}
+		fmt.Println(strings.TrimRight(line.String()+verdict, " "))
+	}
+}
+
+func median[T int64 | float64](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,466 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// files writes a file for each text and returns their paths, the user's first.
+func files(t *testing.T, texts ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var out []string
+	for i, text := range texts {
+		path := filepath.Join(dir, []string{"user.toml", "repo.toml"}[i])
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// env looks variables up in pairs "NAME=value".
+func env(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, kv := range pairs {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+}
+
+// source is where a value came from, without the folder.
+func source(l *Loaded, key string) string { return filepath.Base(l.Source(key)) }
+
+func TestLaterSourcesWin(t *testing.T) {
+	tests := map[string]struct {
+		user, repo string
+		env        []string
+		attempts   int
+		source     string
+	}{
+		"nothing is set":               {attempts: 3, source: "default"},
+		"the user":                     {user: "run.max_attempts = 4", attempts: 4, source: "user.toml"},
+		"the repository":               {repo: "[run]\nmax_attempts = 5", attempts: 5, source: "repo.toml"},
+		"the repository over the user": {user: "run.max_attempts = 4", repo: "run.max_attempts = 5", attempts: 5, source: "repo.toml"},
+		"a variable over both": {
+			user: "run.max_attempts = 4", repo: "run.max_attempts = 5", env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6, source: "RUNPLAN_MAX_ATTEMPTS",
+		},
+		"a variable over the default":       {env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6, source: "RUNPLAN_MAX_ATTEMPTS"},
+		"an empty variable is none":         {user: "run.max_attempts = 4", env: []string{"RUNPLAN_MAX_ATTEMPTS="}, attempts: 4, source: "user.toml"},
+		"another key leaves this one alone": {user: "run.max_attempts = 4", repo: "run.land = 'ff'", attempts: 4, source: "user.toml"},
+		"the default, set by hand":          {user: "run.max_attempts = 4", repo: "run.max_attempts = 3", attempts: 3, source: "repo.toml"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l, err := Load(files(t, tt.user, tt.repo), env(tt.env...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Run.MaxAttempts != tt.attempts || source(l, "run.max_attempts") != tt.source {
+				t.Errorf("%d from %s, want %d from %s", l.Run.MaxAttempts, l.Source("run.max_attempts"), tt.attempts, tt.source)
+			}
+		})
+	}
+}
+
+// Lists are replaced as a whole, tables are merged key by key.
+func TestListsAndTables(t *testing.T) {
+	l, err := Load(files(t, `
+[agents.claude]
+command = ["claude", "--print"]
+pass_env = ["ANTHROPIC_API_KEY"]
+env = { A = "user", B = "user" }
+[agents.codex]
+command = ["codex"]
+[gates]
+disable = ["one", "two"]
+[[gates.command]]
+name = "a"
+run = "user a"
+[[gates.command]]
+name = "b"
+run = "user b"
+`, `
+[agents.claude]
+command = ["mine"]
+env = { B = "repo" }
+[gates]
+disable = ["three"]
+[[gates.command]]
+name = "c"
+run = "repo c"
+`), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Agent{
+		"claude": {Command: []string{"mine"}, PassEnv: []string{"ANTHROPIC_API_KEY"}, Env: map[string]string{"A": "user", "B": "repo"}},
+		"codex":  {Command: []string{"codex"}},
+	}
+	if d := cmp.Diff(want, l.Agents); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"three"}, l.Gates.Disable); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]Gate{{Name: "c", Run: "repo c"}}, l.Gates.Command); d != "" {
+		t.Error(d)
+	}
+	for key, want := range map[string]string{
+		"agents.claude.command": "repo.toml", "agents.claude.pass_env": "user.toml", "agents.codex.command": "user.toml",
+		"gates.disable": "repo.toml", "gates.command": "repo.toml", "gates.timeout": "default",
+	} {
+		if got := source(l, key); got != want {
+			t.Errorf("%s is from %s, want %s", key, got, want)
+		}
+	}
+}
+
+// The digest tells whether the files are what they were; what is not there does not count.
+func TestDigest(t *testing.T) {
+	digest := func(texts ...string) string {
+		l, err := Load(append(files(t, texts...), "/nonexistent/config.toml", ""), env("RUNPLAN_LAND=ff"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(l.Files) != len(texts) {
+			t.Errorf("read %v", l.Files)
+		}
+		return l.Digest
+	}
+	a, b := "run.land = 'ff'\n", "# nothing\n"
+	if digest(a, b) != digest(a, b) {
+		t.Error("the same files have two digests")
+	}
+	seen := map[string]bool{}
+	for _, texts := range [][]string{nil, {a}, {b}, {a, b}, {b, a}, {a + b}, {"", a}} {
+		d := digest(texts...)
+		if seen[d] {
+			t.Errorf("%q has the digest of others", texts)
+		}
+		seen[d] = true
+	}
+}
+
+// What is wrong is refused with the place, and with what was probably meant (CFG-07).
+func TestRefused(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		env  string
+		want []string
+	}{
+		"an unknown key":               {text: "[run]\nland = 'ff'\nmax_atempts = 3\n", want: []string{"repo.toml:3: ", `unknown key "run.max_atempts"`, `did you mean "run.max_attempts"?`}},
+		"a key in the wrong section":   {text: "[run]\nsetup = 'make'\n", want: []string{"repo.toml:2: ", `did you mean "workspace.setup"?`}},
+		"an unknown section":           {text: "\n[gate]\ntimeout = '1m'\n", want: []string{"repo.toml:", `did you mean "gates`}},
+		"a key of an agent":            {text: "[agents.claude]\ncomand = ['x']\n", want: []string{"repo.toml:2: ", `"agents.claude.comand"`, `did you mean "agents.claude.command"?`}},
+		"a key of a gate":              {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\nblocks = true\n", want: []string{"repo.toml:4: ", `"gates.command.blocks"`}},
+		"a key like no other":          {text: "xyzzyplugh = 1\n", want: []string{"repo.toml:1: ", `unknown key "xyzzyplugh"`}},
+		"a text for a number":          {text: "[run]\nmax_attempts = 'many'\n", want: []string{"repo.toml:2:"}},
+		"a number for a text":          {text: "[run]\n\nagent = 5\n", want: []string{"repo.toml:3:"}},
+		"a number for a switch":        {text: "gates.detect = 1\n", want: []string{"repo.toml:1:"}},
+		"a text for a list":            {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
+		"a text for a section":         {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
+		"a duration without a unit":    {text: "[run]\nagent_timeout = '90'\n", want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
+		"a duration that is a number":  {text: "[run]\nagent_timeout = 90\n", want: []string{"repo.toml:2:", "duration"}},
+		"a duration below zero":        {text: "[run]\nidle_timeout = '-1s'\n", want: []string{"repo.toml:2:", `"-1s" is not a duration`}},
+		"a duration in prose":          {text: "gates.timeout = 'a while'\n", want: []string{"repo.toml:1:", `"a while"`}},
+		"no TOML":                      {text: "[run]\nland: ff\n", want: []string{"repo.toml:2:"}},
+		"a key twice":                  {text: "run.land = 'ff'\nrun.land = 'pr'\n", want: []string{"repo.toml"}},
+		"an unknown way to land":       {text: "run.land = 'merge'\n", want: []string{"repo.toml", `run.land is "merge"; it is branch, ff or pr`}},
+		"no attempts":                  {text: "run.max_attempts = 0\n", want: []string{"repo.toml", "at least 1"}},
+		"less than no disk":            {text: "run.min_free_mb = -1\n", want: []string{"repo.toml", "run.min_free_mb is -1"}},
+		"an agent without a command":   {text: "[agents.x]\nenv = { A = 'b' }\n", want: []string{"repo.toml", "agents.x has no command"}},
+		"an agent without anything":    {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
+		"an agent of an empty list":    {text: "agents.x.command = []\n", want: []string{"repo.toml", "agents.x has no command"}},
+		"a gate without a name":        {text: "[[gates.command]]\nrun = 'x'\n", want: []string{"repo.toml", "gate 1 ", "needs both name and run"}},
+		"a gate without a command":     {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'y'\n", want: []string{"gate 2 "}},
+		"two gates of one name":        {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'x'\nrun = 'y'\n", want: []string{`two gates are called "x"`}},
+		"all that is wrong at once":    {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n", want: []string{"run.land", "run.max_attempts", "agents.a has", "agents.b has"}},
+		"a variable of the wrong type": {env: "RUNPLAN_MAX_ATTEMPTS=many", want: []string{"RUNPLAN_MAX_ATTEMPTS=many", "not a number"}},
+		"a variable that is no switch": {env: "RUNPLAN_GATES_DETECT=perhaps", want: []string{"RUNPLAN_GATES_DETECT=perhaps", "neither true nor false"}},
+		"a variable that is no time":   {env: "RUNPLAN_AGENT_TIMEOUT=90", want: []string{"RUNPLAN_AGENT_TIMEOUT=90", "not a duration"}},
+		"a variable that is no way":    {env: "RUNPLAN_LAND=x", want: []string{"RUNPLAN_LAND: run.land"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(files(t, "", tt.text), env(tt.env))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for rest, i := err.Error(), 0; i < len(tt.want); i++ {
+				_, after, ok := strings.Cut(rest, tt.want[i])
+				if !ok {
+					t.Fatalf("%q does not say %q", err, tt.want[i])
+				}
+				rest = after
+			}
+		})
+	}
+}
+
+// A faulty user's file is not blamed on the repository.
+func TestTheFaultyFileIsNamed(t *testing.T) {
+	for _, text := range []string{"run.lnd = 'ff'", "run.land = 'x'", "run.land = 5", "="} {
+		_, err := Load(files(t, text, "run.max_attempts = 2"), env())
+		if err == nil || !strings.Contains(err.Error(), "user.toml") || strings.Contains(err.Error(), "repo.toml") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := Load([]string{t.TempDir()}, env()); err == nil || !strings.Contains(err.Error(), "read configuration") {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "0s": 0, "250ms": 250 * time.Millisecond} {
+		l, err := Load(files(t, "run.idle_timeout = '"+text+"'"), env("RUNPLAN_GATES_TIMEOUT="+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Duration(l.Run.IdleTimeout) != want || time.Duration(l.Gates.Timeout) != want {
+			t.Errorf("%s is %s in the file and %s in the variable", text, time.Duration(l.Run.IdleTimeout), time.Duration(l.Gates.Timeout))
+		}
+		out, err := Duration(want).MarshalText()
+		var back Duration
+		if err != nil || back.UnmarshalText(out) != nil || time.Duration(back) != want {
+			t.Errorf("%s is written as %s", text, out)
+		}
+	}
+}
+
+// A file that an editor of Windows wrote is a file like others.
+func TestWindowsFiles(t *testing.T) {
+	l, err := Load(files(t, "\ufeff[run]\r\nland = 'ff'\r\n"), env())
+	if err != nil || l.Run.Land != "ff" || source(l, "run.land") != "user.toml" {
+		t.Errorf("%v, %v", l, err)
+	}
+}
+
+func TestEnvName(t *testing.T) {
+	for key, want := range map[string]string{
+		"run.agent": "RUNPLAN_AGENT", "run.min_free_mb": "RUNPLAN_MIN_FREE_MB", "gates.require_tests": "RUNPLAN_GATES_REQUIRE_TESTS", "workspace.setup": "RUNPLAN_WORKSPACE_SETUP",
+	} {
+		if got := EnvName(key); got != want {
+			t.Errorf("%s is set by %s, want %s", key, got, want)
+		}
+	}
+	// These mean something else: where the user's file is, and what an agent learns of its run.
+	seen := map[string]string{"RUNPLAN_HOME": "home", "RUNPLAN_RUN": "run"}
+	for _, key := range leaves(reflect.TypeFor[Config](), "") {
+		name := EnvName(key)
+		if other, ok := seen[name]; ok {
+			t.Errorf("%s would set both %s and %s", name, key, other)
+		}
+		seen[name] = key
+	}
+}
+
+// leaves are the dotted keys of a struct that hold a value, found without the help of the code at test: NAME
+// stands for a name of the user's choice, and a list of tables counts as such and with its keys.
+func leaves(t reflect.Type, prefix string) []string {
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key := prefix + f.Tag.Get("toml")
+		switch k := f.Type.Kind(); {
+		case k == reflect.Struct:
+			out = append(out, leaves(f.Type, key+".")...)
+		case k == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
+			out = append(out, leaves(f.Type.Elem(), key+".NAME.")...)
+		case k == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+			out = append(out, key)
+			out = append(out, leaves(f.Type.Elem(), key+".")...)
+		default:
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// Whoever adds a setting need not think of the lists: it is in all of them, and says what it is for.
+func TestEverySettingIsListed(t *testing.T) {
+	l, err := Load(files(t, `
+[agents.NAME]
+command = ["x"]
+env = { SECRET = "hunter2" }
+pass_env = ["TOKEN"]
+[[gates.command]]
+name = "NAME"
+run = "make"
+`), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, described, shown := Keys(), map[string]string{}, map[string]Value{}
+	for _, k := range Describe() {
+		described[k.Key] = k.Doc
+	}
+	for _, v := range l.Values() {
+		shown[v.Key] = v
+	}
+	for _, key := range leaves(reflect.TypeFor[Config](), "") {
+		if !slices.Contains(known, strings.ReplaceAll(key, "NAME", "*")) {
+			t.Errorf("Keys lacks %s", key)
+		}
+		name, inGate := strings.CutPrefix(key, "gates.command.")
+		if inGate {
+			name = "[gates.command] " + name
+		} else {
+			name = key
+		}
+		if doc, ok := described[name]; !ok || doc == "" && name != "[gates.command] name" && name != "[gates.command] timeout" {
+			t.Errorf("Describe lacks %s, or a word on it", name)
+		}
+		if _, ok := shown[key]; !ok && key != "gates.command" && !inGate {
+			t.Errorf("Values lacks %s", key)
+		}
+	}
+	if v := shown["gates.command.NAME"]; v.Value != "make" {
+		t.Errorf("a gate is shown as %+v", v)
+	}
+	for _, v := range l.Values() {
+		if strings.Contains(v.Value, "hunter2") {
+			t.Errorf("%s shows what may be secret", v.Key)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	paths := files(t, "gates.disable = ['lint', 'todo']\n[agents.b]\ncommand = ['b', '--x']\n[agents.a]\ncommand = ['a']", "run.agent_timeout = '90s'")
+	l, err := Load(paths, env("RUNPLAN_GATES_FORMAT=false"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := l.Values()
+	if !slices.IsSortedFunc(values, func(a, b Value) int { return strings.Compare(a.Key, b.Key) }) {
+		t.Error("not sorted by key")
+	}
+	got := map[string]Value{}
+	for _, v := range values {
+		got[v.Key] = v
+	}
+	for _, want := range []Value{
+		{"run.agent_timeout", "1m30s", paths[1], "RUNPLAN_AGENT_TIMEOUT"}, {"run.idle_timeout", "15m0s", "default", "RUNPLAN_IDLE_TIMEOUT"},
+		{"gates.format", "false", "RUNPLAN_GATES_FORMAT", "RUNPLAN_GATES_FORMAT"}, {"run.land", "branch", "default", "RUNPLAN_LAND"},
+		{"agents.b.command", "b --x", paths[0], ""}, {"gates.disable", "lint, todo", paths[0], ""}, {"workspace.copy", "", "default", ""},
+	} {
+		if d := cmp.Diff(want, got[want.Key]); d != "" {
+			t.Error(d)
+		}
+	}
+	if d := cmp.Diff(values, l.Values()); d != "" {
+		t.Error("asked again, the answer differs:", d)
+	}
+}
+
+// What Load takes is what Values shows: each setting can be set by the variable that is named for it.
+func TestEachVariableSetsItsSetting(t *testing.T) {
+	none, err := Load(nil, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range none.Values() {
+		if v.Env == "" {
+			continue
+		}
+		text := map[bool]string{true: "7", false: "text"}[v.Key == "run.max_attempts" || v.Key == "run.min_free_mb"]
+		switch {
+		case v.Value == "true":
+			text = "false"
+		case v.Value == "false":
+			text = "true"
+		case strings.HasSuffix(v.Value, "s") && v.Value[0] >= '0' && v.Value[0] <= '9':
+			text = "7s"
+		case v.Key == "run.land":
+			text = "pr"
+		}
+		l, err := Load(nil, env(v.Env+"="+text))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, now := range l.Values() {
+			want := none.Source(now.Key)
+			if now.Key == v.Key {
+				want = v.Env
+				if now.Value != text {
+					t.Errorf("%s=%s leaves %s at %s", v.Env, text, v.Key, now.Value)
+				}
+			}
+			if now.Source != want {
+				t.Errorf("%s=%s: %s is from %s", v.Env, text, now.Key, now.Source)
+			}
+		}
+	}
+}
+
+func TestUserFile(t *testing.T) {
+	if got, err := UserFile(env("RUNPLAN_HOME=/my/home")); got != filepath.FromSlash("/my/home/config.toml") || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	t.Setenv("HOME", "/home/me")
+	t.Setenv("XDG_CONFIG_HOME", "/xdg")
+	for _, vars := range [][]string{nil, {"RUNPLAN_HOME="}} {
+		if got, err := UserFile(env(vars...)); err != nil || filepath.Base(filepath.Dir(got)) != "runplan" {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for key, want := range map[string]string{
+		"run.agnet": "run.agent", "run.timeout": "gates.timeout", "agents.my-agent.cmmand": "agents.my-agent.command", "gates.command.nmae": "gates.command.name",
+		"qqqqqqqqqqqqqqqqqqqqqqq": "", "workspaces.setup": "workspace.setup", "ü": "",
+	} {
+		if got := nearest(key, Keys()); got != want {
+			t.Errorf("near %s is %q, want %q", key, got, want)
+		}
+	}
+	for _, d := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
+		if got := distance(d.a, d.b); got != d.want {
+			t.Errorf("%s to %s is %d, want %d", d.a, d.b, got, d.want)
+		}
+	}
+}
+
+// Whatever is in a file, it is read or refused with the file's name, and what is read is good.
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{
+		"", "[run]\nmax_attempts = 4\n", "[agents.a]\ncommand = ['x']\nenv = {A = 'b'}", "[[gates.command]]\nname='x'\nrun='y'\nblocking=false\ntimeout='3s'",
+		"gates = 3", "run.agent_timeout = 90", "[agents]\n\"a.b\" = {}", "[a.b.c]\nd=1", "a = [[1], {b = 2}]", "run = {land = 'ff', x = 1979-05-27T07:32:00Z}", "\ufeff", "\x00", "[run\n", "agents.\"\".command = []",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := files(t, text)[0]
+		l, err := Load([]string{path}, env())
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("%q does not name the file", err)
+			}
+			return
+		}
+		if l.Run.MaxAttempts < 1 || l.Run.MinFreeMB < 0 || l.Run.AgentTimeout < 0 {
+			t.Errorf("%+v is no good", l.Run)
+		}
+		for _, v := range l.Values() {
+			if v.Source != "default" && v.Source != path {
+				t.Errorf("%s is from %s", v.Key, v.Source)
+			}
+		}
+	})
+}

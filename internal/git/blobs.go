@@ -1,0 +1,214 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// MaxBlob is how large a file may be to be read by [Compared.Before] and [Compared.After].
+const MaxBlob = 2 << 20
+
+// maxBlobs bounds what one comparison holds in memory.
+const maxBlobs = 256 << 20
+
+// ErrBlobTooLarge says that a file is too large to be read, or that all of them together are.
+var ErrBlobTooLarge = errors.New("the file is too large to be looked at")
+
+// Compared is two trees, side by side. It asks git when it is first asked itself: for the names that differ, for the
+// sizes and for all contents, one process each, however many files there are.
+type Compared struct {
+	repo         *Repo
+	base, target string
+
+	names sync.Once
+	list  []Entry
+	err   error
+
+	texts    sync.Once
+	blobs    map[string][]byte // by object
+	large    map[string]bool
+	textsErr error
+}
+
+// Entry is a path that differs between two trees.
+type Entry struct {
+	Path             string
+	Status           byte // A, M, D, or T where a file became a link or the other way round
+	OldMode, NewMode string
+	oldBlob, newBlob string
+}
+
+// Link reports whether the path is, or became, a symbolic link.
+func (e Entry) Link() bool { return e.NewMode == "120000" }
+
+// Compare compares tree or commit base with tree or commit target.
+func (r *Repo) Compare(base, target string) *Compared {
+	return &Compared{repo: r, base: base, target: target}
+}
+
+// Entries lists what differs, sorted by path. Moves are not looked for.
+func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
+	c.names.Do(func() {
+		out, err := c.repo.at(ctx, c.repo.Root, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", c.base, c.target, "--")
+		if err != nil {
+			c.err = fmt.Errorf("compare %s with %s: %w", c.base, c.target, err)
+			return
+		}
+		c.list, c.err = parseRaw(string(out))
+		slices.SortFunc(c.list, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	})
+	return c.list, c.err
+}
+
+// parseRaw reads ":mode mode hash hash status NUL path NUL" and so on.
+func parseRaw(out string) ([]Entry, error) {
+	var list []Entry
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	if len(fields) == 1 && fields[0] == "" {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		f := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(f) != 5 || f[4] == "" {
+			return nil, fmt.Errorf("git diff-tree printed %q, which cannot be read", fields[i])
+		}
+		list = append(list, Entry{Path: fields[i+1], Status: f[4][0], OldMode: f[0], NewMode: f[1], oldBlob: f[2], newBlob: f[3]})
+	}
+	return list, nil
+}
+
+// Before returns the content of a path that differs as base has it, After as target has it: nil where it is not a
+// file or a link there.
+func (c *Compared) Before(ctx context.Context, path string) ([]byte, error) {
+	return c.text(ctx, path, func(e Entry) string { return blobOf(e.OldMode, e.oldBlob) })
+}
+
+// After is the other side of [Compared.Before].
+func (c *Compared) After(ctx context.Context, path string) ([]byte, error) {
+	return c.text(ctx, path, func(e Entry) string { return blobOf(e.NewMode, e.newBlob) })
+}
+
+// blobOf is "" for what has no content: nothing at all, and submodules.
+func blobOf(mode, blob string) string {
+	if strings.HasPrefix(mode, "10") || mode == "120000" {
+		return blob
+	}
+	return ""
+}
+
+func (c *Compared) text(ctx context.Context, path string, side func(Entry) string) ([]byte, error) {
+	list, err := c.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearchFunc(list, path, func(e Entry, p string) int { return strings.Compare(e.Path, p) })
+	if !ok {
+		return nil, fmt.Errorf("read %s: it does not differ from %s", path, c.base)
+	}
+	blob := side(list[i])
+	if blob == "" {
+		return nil, nil
+	}
+	c.texts.Do(func() { c.blobs, c.large, c.textsErr = c.repo.readBlobs(ctx, list) })
+	switch data, ok := c.blobs[blob]; {
+	case c.textsErr != nil:
+		return nil, c.textsErr
+	case c.large[blob]:
+		return nil, ErrBlobTooLarge
+	case !ok:
+		return nil, fmt.Errorf("read %s: git does not have object %s", path, blob)
+	default:
+		return data, nil
+	}
+}
+
+// readBlobs reads the contents of all entries.
+func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, map[string]bool, error) {
+	blobs, large := map[string][]byte{}, map[string]bool{}
+	var names []string
+	seen := map[string]bool{}
+	for _, e := range list {
+		for _, b := range []string{blobOf(e.OldMode, e.oldBlob), blobOf(e.NewMode, e.newBlob)} {
+			if b != "" && !seen[b] {
+				seen[b] = true
+				names = append(names, b)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return blobs, large, nil
+	}
+	sizes, err := r.Input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objectsize)")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the sizes of changed files: %w", err)
+	}
+	var ask strings.Builder
+	total := 0
+	for line := range strings.Lines(sizes) {
+		name, size, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			continue // missing: text says so when it is asked for
+		}
+		if n > MaxBlob || total+n > maxBlobs {
+			large[name] = true
+			continue
+		}
+		total += n
+		ask.WriteString(name + "\n")
+	}
+	out, err := r.at(ctx, r.Root, strings.NewReader(ask.String()), "cat-file", "--batch")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read changed files: %w", err)
+	}
+	for len(out) > 0 {
+		head, rest, ok := bytes.Cut(out, []byte("\n"))
+		f := strings.Fields(string(head))
+		if !ok || len(f) != 3 {
+			return nil, nil, fmt.Errorf("git cat-file printed %q, which cannot be read", head)
+		}
+		n, err := strconv.Atoi(f[2])
+		if err != nil || n < 0 || n >= len(rest) {
+			return nil, nil, fmt.Errorf("git cat-file printed %q, and then less than that", head)
+		}
+		blobs[f[0]] = rest[:n:n]
+		out = rest[n+1:]
+	}
+	return blobs, large, nil
+}
+
+// WorkingTree writes what lies in the working tree around dir, with what git does not know yet and without what it
+// ignores, as a tree, and returns its hash. Index, files and refs stay as they are; objects are added.
+func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
+	temp, err := os.MkdirTemp("", "runplan-index-")
+	if err != nil {
+		return "", fmt.Errorf("write the working tree as a tree: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	index := filepath.Join(temp, "index")
+	// A copy of the index spares git to read each file anew.
+	if data, err := os.ReadFile(filepath.Join(r.GitDir, "index")); err == nil {
+		if err := os.WriteFile(index, data, 0o600); err != nil {
+			return "", fmt.Errorf("write the working tree as a tree: %w", err)
+		}
+	}
+	var tree []byte
+	for _, args := range [][]string{{"-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", "."}, {"write-tree"}} {
+		env := append(slices.Clip(r.env), "GIT_INDEX_FILE="+index)
+		tree, err = proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: r.Root, Env: env})
+		if err != nil {
+			return "", fmt.Errorf("write the working tree as a tree: %w", err)
+		}
+	}
+	return strings.TrimSpace(string(tree)), nil
+}

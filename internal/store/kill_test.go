@@ -1,0 +1,108 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// writerEnv names the journal that this program, started once more by a test, is to write to until it is killed.
+const writerEnv = "RUNPLAN_TEST_WRITER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerEnv); path != "" {
+		fmt.Fprintln(os.Stderr, writeForEver(path))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// writeForEver appends events by threes, and says so after each three.
+func writeForEver(path string) error {
+	ctx := context.Background()
+	j, err := OpenJournal(ctx, path)
+	if err != nil {
+		return err
+	}
+	last := 0
+	for r, err := range j.Events(ctx, "r", 0) {
+		if err != nil {
+			return err
+		}
+		last = r.Seq
+	}
+	if last == 0 {
+		if err := j.AddRun(ctx, started("r")); err != nil {
+			return err
+		}
+	}
+	for seq := last + 1; ; seq += 3 {
+		if err := j.Append(ctx, events("r", seq, seq+2)...); err != nil {
+			return err
+		}
+		fmt.Println(seq + 2)
+	}
+}
+
+// A writer that is killed at any moment leaves a sound file, with all it said it wrote and no half of anything.
+func TestKilledWriterLosesNothing(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "raw.sqlite")
+	for round := range 8 {
+		said := killed(t, self, path, 20+7*round)
+		j := opened(t, path)
+		var verdict string
+		if err := j.db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+			t.Fatalf("integrity: %s, %v", verdict, err)
+		}
+		got := read(t, j, "r", 0)
+		if len(got) < said || len(got)%3 != 0 {
+			t.Fatalf("%d events; the writer said %d, by threes", len(got), said)
+		}
+		if d := cmp.Diff(events("r", 1, len(got)), got); d != "" {
+			t.Fatal(d)
+		}
+		j.Close()
+	}
+}
+
+// killed starts a writer, kills it somewhat after it has said a few words, and returns the last number it said.
+func killed(t *testing.T, self, path string, words int) int {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), writerEnv+"="+path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	lines := bufio.NewScanner(out)
+	for n := 0; lines.Scan(); n++ {
+		if _, err := fmt.Sscan(lines.Text(), &said); err != nil {
+			break // the last word was cut short
+		}
+		if n == words {
+			// Not right behind a word, where nothing is under way.
+			time.AfterFunc(time.Duration(words)*37*time.Microsecond, func() { cmd.Process.Kill() })
+		}
+	}
+	cmd.Wait() // it was killed: that is no news
+	if said == 0 {
+		t.Fatal("the writer wrote nothing")
+	}
+	return said
+}
