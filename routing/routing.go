@@ -109,18 +109,22 @@ func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 			return 0, 0, err
 		}
 	}
-	if from > to {
+	if from > to && len(p.Batches) > 0 {
 		return 0, 0, fmt.Errorf("--from %s comes after --to %s in the plan", o.From, o.To)
 	}
 	return from, to, nil
 }
 
-// find takes a key, or a number that stands only once; "B3" is read as "3".
+// find takes a key, or else a number, of which the first counts; "B3" is read as "3".
 func find(p *planparse.Plan, flag, name string) (int, error) {
+	key := func(b *planparse.Batch) string { return b.Key }
+	number := func(b *planparse.Batch) string { return b.Number }
 	for _, want := range []string{name, strings.TrimLeft(name, "Bb")} {
-		for i := range p.Batches {
-			if p.Batches[i].Key == want || p.Batches[i].Number == want {
-				return i, nil
+		for _, of := range []func(*planparse.Batch) string{key, number} {
+			for i := range p.Batches {
+				if want != "" && of(&p.Batches[i]) == want {
+					return i, nil
+				}
 			}
 		}
 	}

@@ -102,6 +102,9 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	p := &project{repo: repo, layout: local.LayoutOf(repo.Root)}
+	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
+		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan keeps its files in a folder of that name; move the file away")
+	}
 	p.config, err = a.loadConfig(p.layout.Config())
 	return p, err
 }

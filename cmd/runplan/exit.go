@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
@@ -76,6 +78,8 @@ func codeOf(err error) (code int, hint string) {
 		return exitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):
 		return exitCannotRun, ""
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+		return exitCannotRun, "runplan writes under .runplan and .git; see that the disk has room and can be written to"
 	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
 		return exitUsage, ""
 	}

@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -125,10 +127,15 @@ func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read configuration: %w", err)
 		}
-		if err := decode(f, data, &l.Config); err != nil {
+		text := bytes.TrimPrefix(data, []byte("\ufeff")) // Windows editors put it there
+		if err := decode(f, text, &l.Config); err != nil {
 			return nil, err
 		}
-		for _, k := range keysIn(data) {
+		set := keysIn(text)
+		if err := checkDurations(f, set); err != nil {
+			return nil, err
+		}
+		for k := range set {
 			l.Sources[k] = f
 		}
 		fmt.Fprintf(sum, "%d\n", len(data))
@@ -166,24 +173,53 @@ func decode(file string, data []byte, c *Config) error {
 	return nil
 }
 
-// keysIn returns the dotted keys that a file sets.
-func keysIn(data []byte) []string {
+// checkDurations refuses durations without a unit: a bare number would be taken for nanoseconds.
+func checkDurations(file string, set map[string]any) error {
+	var bad []string
+	check := func(key string, v any) {
+		if _, ok := v.(string); !ok {
+			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not a duration such as \"90s\" or \"30m\"", file, key, v))
+		}
+	}
+	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem(), "") {
+		if given, ok := set[key]; ok && v.Type() == reflect.TypeFor[Duration]() {
+			check(key, given)
+		}
+	}
+	gates, _ := set["gates.command"].([]any)
+	for _, g := range gates {
+		table, _ := g.(map[string]any)
+		if t, ok := table["timeout"]; ok {
+			check("gates.command.timeout", t)
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	sort.Strings(bad)
+	return errors.New(bad[0])
+}
+
+// keysIn returns the dotted keys that a file sets, with what they are set to. A table without keys counts.
+func keysIn(data []byte) map[string]any {
 	var m map[string]any
 	if toml.Unmarshal(data, &m) != nil {
 		return nil // decode has already accepted it
 	}
-	var out []string
+	out := map[string]any{}
 	var walk func(prefix string, v any)
 	walk = func(prefix string, v any) {
-		if sub, ok := v.(map[string]any); ok {
+		if sub, ok := v.(map[string]any); ok && len(sub) > 0 {
 			for k, v := range sub {
-				walk(strings.TrimPrefix(prefix+"."+k, "."), v)
+				walk(prefix+"."+k, v)
 			}
 			return
 		}
-		out = append(out, prefix)
+		out[prefix] = v
 	}
-	walk("", m)
+	for k, v := range m {
+		walk(k, v)
+	}
 	return out
 }
 
@@ -259,9 +295,12 @@ func (l *Loaded) validate() error {
 	if l.Run.MaxAttempts < 1 {
 		errs = append(errs, fmt.Errorf("%s: run.max_attempts is %d; at least 1 is needed", l.Source("run.max_attempts"), l.Run.MaxAttempts))
 	}
-	for name, a := range l.Agents {
-		if len(a.Command) == 0 {
-			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name+".command"), name))
+	if l.Run.MinFreeMB < 0 {
+		errs = append(errs, fmt.Errorf("%s: run.min_free_mb is %d; 0 asks for nothing", l.Source("run.min_free_mb"), l.Run.MinFreeMB))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
+		if len(l.Agents[name].Command) == 0 {
+			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name), name))
 		}
 	}
 	seen := map[string]bool{}
@@ -277,12 +316,18 @@ func (l *Loaded) validate() error {
 	return errors.Join(errs...)
 }
 
-// Source says where a key's value came from.
+// Source says where a key's value came from; of a table, which file was the last to say something in it.
 func (l *Loaded) Source(key string) string {
 	if s, ok := l.Sources[key]; ok {
 		return s
 	}
-	return "default"
+	source, at := "default", -1
+	for k, s := range l.Sources {
+		if i := slices.Index(l.Files, s); i > at && strings.HasPrefix(k, key+".") {
+			source, at = s, i
+		}
+	}
+	return source
 }
 
 // Value is one setting, for people.
@@ -293,7 +338,7 @@ type Value struct {
 	Env    string `json:"env"`
 }
 
-// Values lists all scalar settings with their sources, and the agents, by key.
+// Values lists all settings with their sources, by key. Of the variables of an agent it tells the names only.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
@@ -304,9 +349,19 @@ func (l *Loaded) Values() []Value {
 		}
 		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
 	}
+	list := func(key, between string, items []string) {
+		out = append(out, Value{Key: key, Value: strings.Join(items, between), Source: l.Source(key)})
+	}
+	list("gates.disable", ", ", l.Gates.Disable)
+	list("workspace.copy", ", ", l.Workspace.Copy)
 	for name, a := range l.Agents {
-		key := "agents." + name + ".command"
-		out = append(out, Value{Key: key, Value: strings.Join(a.Command, " "), Source: l.Source(key)})
+		list("agents."+name+".command", " ", a.Command)
+		if len(a.Env) > 0 {
+			list("agents."+name+".env", ", ", slices.Sorted(maps.Keys(a.Env)))
+		}
+		if len(a.PassEnv) > 0 {
+			list("agents."+name+".pass_env", ", ", a.PassEnv)
+		}
 	}
 	for _, g := range l.Gates.Command {
 		out = append(out, Value{Key: "gates.command." + g.Name, Value: g.Run, Source: l.Source("gates.command")})

@@ -74,7 +74,7 @@ func TestLaterSourcesWin(t *testing.T) {
 	}
 }
 
-// Lists are replaced as a whole, tables are merged key by key.
+// Lists and inline tables are replaced as a whole, other tables are merged key by key.
 func TestListsAndTables(t *testing.T) {
 	l, err := Load(files(t, `
 [agents.claude]
@@ -83,6 +83,9 @@ pass_env = ["ANTHROPIC_API_KEY"]
 env = { A = "user", B = "user" }
 [agents.codex]
 command = ["codex"]
+[agents.codex.env]
+A = "user"
+B = "user"
 [gates]
 disable = ["one", "two"]
 [[gates.command]]
@@ -95,6 +98,8 @@ run = "user b"
 [agents.claude]
 command = ["mine"]
 env = { B = "repo" }
+[agents.codex.env]
+B = "repo"
 [gates]
 disable = ["three"]
 [[gates.command]]
@@ -105,8 +110,8 @@ run = "repo c"
 		t.Fatal(err)
 	}
 	want := map[string]Agent{
-		"claude": {Command: []string{"mine"}, PassEnv: []string{"ANTHROPIC_API_KEY"}, Env: map[string]string{"A": "user", "B": "repo"}},
-		"codex":  {Command: []string{"codex"}},
+		"claude": {Command: []string{"mine"}, PassEnv: []string{"ANTHROPIC_API_KEY"}, Env: map[string]string{"B": "repo"}},
+		"codex":  {Command: []string{"codex"}, Env: map[string]string{"A": "user", "B": "repo"}},
 	}
 	if d := cmp.Diff(want, l.Agents); d != "" {
 		t.Error(d)
@@ -172,7 +177,8 @@ func TestRefused(t *testing.T) {
 		"a text for a list":            {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
 		"a text for a section":         {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
 		"a duration without a unit":    {text: "[run]\nagent_timeout = '90'\n", want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
-		"a duration that is a number":  {text: "[run]\nagent_timeout = 90\n", want: []string{"repo.toml:2:", "duration"}},
+		"a duration that is a number":  {text: "[run]\nagent_timeout = 90\n", want: []string{"repo.toml", "run.agent_timeout is 90, which is not a duration"}},
+		"a number for a gate's time":   {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\ntimeout = 3\n", want: []string{"repo.toml", "gates.command.timeout is 3"}},
 		"a duration below zero":        {text: "[run]\nidle_timeout = '-1s'\n", want: []string{"repo.toml:2:", `"-1s" is not a duration`}},
 		"a duration in prose":          {text: "gates.timeout = 'a while'\n", want: []string{"repo.toml:1:", `"a while"`}},
 		"no TOML":                      {text: "[run]\nland: ff\n", want: []string{"repo.toml:2:"}},

@@ -25,7 +25,7 @@ type Input struct {
 // Brief returns the text.
 func Brief(in Input) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Batch %s: %s\n\nYou carry out one batch of the plan %q. Work in the current directory only.\n", in.Batch.Number, in.Batch.Title, in.PlanTitle)
+	fmt.Fprintf(&b, "# Batch %s: %s\n\nYou carry out one batch of the plan %q. Work in the current directory only.\n", oneLine(in.Batch.Number), oneLine(in.Batch.Title), oneLine(in.PlanTitle))
 	b.WriteString("Leave your changes in the working tree: they are committed and checked after you stop. Do not switch branches.\n")
 	b.WriteString("Do the work in the foreground; whatever still runs when you stop is ended.\n")
 	if d := directives(in); len(d) > 0 {
@@ -58,7 +58,7 @@ func directives(in Input) []string {
 			verb = "has to pass"
 		}
 		if g.Command != "" {
-			out = append(out, fmt.Sprintf("%s %s: `%s`", g.Name, verb, g.Command))
+			out = append(out, fmt.Sprintf("%s %s: `%s`", g.Name, verb, oneLine(g.Command)))
 		} else {
 			out = append(out, fmt.Sprintf("%s %s", g.Name, verb))
 		}
@@ -69,11 +69,20 @@ func directives(in Input) []string {
 	return out
 }
 
+// oneLine keeps what stands outside of a fence to its line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // fence puts foreign text into a fence that it cannot close, so that nothing in it passes for a directive.
 func fence(b *strings.Builder, text string) {
-	ticks := "~~~~"
-	for strings.Contains(text, ticks) {
-		ticks += "~"
+	longest, run := 3, 0
+	for i := range len(text) {
+		if text[i] != '~' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
 	}
+	ticks := strings.Repeat("~", longest+1)
 	b.WriteString(ticks + "\n" + text + "\n" + ticks + "\n")
 }
