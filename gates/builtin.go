@@ -15,7 +15,9 @@ const (
 
 // Builtin makes the gates for the tree in dir: what is detected, what is configured, and a visible skip for what is
 // turned off or not found. Make them anew for each tree, since an agent may add a language, or remove one.
-func Builtin(dir string, s Settings) []Gate {
+//
+// More gates, made elsewhere, are turned off and replaced by the same names as those of this package.
+func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
 	why := "detection is turned off in the configuration, and no command gate is named tests"
 	if s.Detect {
@@ -40,6 +42,16 @@ func Builtin(dir string, s Settings) []Gate {
 			b.do = skipping("turned off in the configuration")
 		}
 		out = append(out, b)
+	}
+	for _, g := range more {
+		info := g.Info()
+		switch {
+		case slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, info.Name) }):
+		case slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, info.Name) }):
+			out = append(out, builtin{info: info, do: skipping("turned off in the configuration")})
+		default:
+			out = append(out, g)
+		}
 	}
 	return out
 }

@@ -93,3 +93,6 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 	}
 	return files, true, ctx.Err()
 }
+
+// Tool is the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
+func (l *Look) Tool(root, own, name string) string { return l.w.tool(root, own, name) }

@@ -8,6 +8,15 @@ type Settings struct {
 	RequireTests bool          // a tree without tests, or whose tests do not run, fails (GATE-04)
 	Disable      []string      // gates to leave out, by name: "lint:go", or "lint" for all of them
 	Commands     []CommandGate // gates of the configuration's own
+
+	// For the gates of package gates/suite.
+	Protected    []string               // globs of files that only a batch that names them may change
+	StrictTypes  []string               // globs of files in which a type error blocks (GATE-10)
+	MaxFileLines int                    // of a source file; 0 does not look (GATE-17)
+	MinMemoryMB  int                    // of free memory, below which it warns; 0 does not look (GATE-07)
+	Memory       func() (uint64, error) `json:"-"` // tells how much is free, in bytes
+	Acceptance   string                 // folder of testscripts of the project's own; "" has none
+	Engine       []string               `json:"-"` // program and arguments of the testscript engine
 }
 
 // DefaultSettings finds the gates by the project's files.

@@ -7,12 +7,12 @@ import (
 
 // boxPattern finds what may be a checkbox. Whether it is one, the parser says; here only texts are compared
 // and lines changed that the parser named.
-const boxPattern = `(?m)^([ \t>]*(?:[-*+]|\d+[.)])[ \t]*)\[[ xX]\]`
+const boxPattern = `(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+)\[[ \txX]\]([ \t*\\\r]|$)`
 
 // SameButTicks reports whether two plans differ in nothing but the state of checkboxes.
 func SameButTicks(a, b []byte) bool {
 	box := regexp.MustCompile(boxPattern)
-	blank := []byte("${1}[ ]")
+	blank := []byte("${1}[ ]${2}")
 	return bytes.Equal(box.ReplaceAll(a, blank), box.ReplaceAll(b, blank))
 }
 
@@ -25,7 +25,7 @@ func Tick(src []byte, lines map[int]bool) ([]byte, int) {
 	for line := range bytes.Lines(src) {
 		n++
 		if lines[n] {
-			if at := box.FindSubmatchIndex(line); at != nil && line[at[3]+1] == ' ' {
+			if at := box.FindSubmatchIndex(line); at != nil && (line[at[3]+1] == ' ' || line[at[3]+1] == '\t') {
 				line = bytes.Clone(line)
 				line[at[3]+1] = 'x'
 				changed++

@@ -97,7 +97,7 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 	untag := w.agent.reaper.Tag(w.tag)
 	defer untag()
 	done := make(chan engineReport, 1)
-	go func() { done <- runEngine(file, w.task.Dir, append(w.task.Environ(), w.tag), w.deadline) }()
+	go func() { done <- runEngine(file, w.task.Dir, false, append(w.task.Environ(), w.tag), w.deadline) }()
 	if !w.deadline.IsZero() {
 		limited, cancel := context.WithDeadline(ctx, w.deadline)
 		defer cancel()
@@ -123,13 +123,18 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 }
 
 // EngineMain is the command behind [Agent.Engine]: it runs the script args[0] in the workspace args[1],
-// prints the engine's log and returns the exit status.
+// prints the engine's log and returns the exit status. With -own in front, the script starts in its own folder, as
+// testscripts usually do; the workspace is $WORKSPACE all the same.
 func EngineMain(args []string, environ []string, stdout io.Writer) int {
+	own := len(args) > 0 && args[0] == "-own"
+	if own {
+		args = args[1:]
+	}
 	if len(args) != 2 {
-		_, _ = fmt.Fprintln(stdout, "usage: SCRIPT WORKSPACE")
+		_, _ = fmt.Fprintln(stdout, "usage: [-own] SCRIPT WORKSPACE")
 		return 2
 	}
-	rep := runEngine(args[0], args[1], environ, time.Time{})
+	rep := runEngine(args[0], args[1], own, environ, time.Time{})
 	_, _ = io.WriteString(stdout, rep.log)
 	if rep.skipped != "" {
 		_, _ = fmt.Fprintln(stdout, skipMark+rep.skipped)
@@ -157,8 +162,8 @@ type engineReport struct {
 	log     string
 }
 
-// runEngine runs one script file, whose folder is free to be used.
-func runEngine(file, workspace string, env []string, deadline time.Time) engineReport {
+// runEngine runs one script file, whose folder is free to be used. With own it starts in a folder of its own.
+func runEngine(file, workspace string, own bool, env []string, deadline time.Time) engineReport {
 	t := &engine{}
 	p := testscript.Params{
 		Files:       []string{file},
@@ -168,11 +173,15 @@ func runEngine(file, workspace string, env []string, deadline time.Time) engineR
 			tmp := e.Getenv("TMPDIR")
 			e.Vars = append(e.Vars, env...)
 			// The engine's own places stay its own, whatever the environment says.
-			e.Vars = append(e.Vars, "WORK="+e.WorkDir, "WORKSPACE="+workspace, "PWD="+workspace)
+			start := workspace
+			if own {
+				start = e.WorkDir
+			}
+			e.Vars = append(e.Vars, "WORK="+e.WorkDir, "WORKSPACE="+workspace, "PWD="+start)
 			if tmp != "" {
 				e.Vars = append(e.Vars, "TMPDIR="+tmp)
 			}
-			e.Cd = workspace
+			e.Cd = start
 			return nil
 		},
 	}

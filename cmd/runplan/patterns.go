@@ -40,7 +40,7 @@ A comment with the rule and a reason says that a place is meant:
 
 // patternRules loads the rules of all layers for the tree around dir, and says where the project begins.
 func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.Rule, err error) {
-	if root, err = os.Getwd(); err != nil {
+	if root, err = currentFolder(); err != nil {
 		return "", nil, err
 	}
 	if repo, err := git.Open(ctx, root, a.Environ); err == nil {
@@ -55,6 +55,15 @@ func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.R
 		return "", nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
 	}
 	return root, rules, nil
+}
+
+// currentFolder is the working directory as git sees it: without symbolic links.
+func currentFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // astGrep finds the program. A warning about its version goes to stderr.
@@ -107,15 +116,11 @@ a folder means what git knows or would add; other people's code in it is left ou
 A finding of severity error fails. What was not looked at is said.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			_, rules, err := a.patternRules(ctx)
+			root, rules, err := a.patternRules(ctx)
 			if err != nil {
 				return err
 			}
 			if rules, err = chosen(rules, only); err != nil {
-				return err
-			}
-			dir, err := os.Getwd()
-			if err != nil {
 				return err
 			}
 			p, err := a.astGrep(ctx)
@@ -125,11 +130,26 @@ A finding of severity error fails. What was not looked at is said.` + exitStatus
 			if err != nil {
 				return err
 			}
-			files, foreign, err := patterns.Files(ctx, a.Environ, dir, args...)
+			// Globs in rules are relative to the root of the repository, wherever one stands in it.
+			here, err := currentFolder()
+			if err != nil {
+				return err
+			}
+			var paths []string
+			for _, arg := range args {
+				if !filepath.IsAbs(arg) {
+					arg = filepath.Join(here, arg)
+				}
+				paths = append(paths, arg)
+			}
+			if len(paths) == 0 {
+				paths = []string{here}
+			}
+			files, foreign, err := patterns.Files(ctx, a.Environ, root, paths...)
 			if err != nil {
 				return usage(err, "")
 			}
-			res, err := patterns.Scan(ctx, p, dir, files, rules)
+			res, err := patterns.Scan(ctx, p, root, files, rules)
 			if err != nil {
 				return err
 			}
@@ -137,7 +157,7 @@ A finding of severity error fails. What was not looked at is said.` + exitStatus
 			if asJSONFlag {
 				err = asJSON(a.Stdout, res)
 			} else {
-				err = a.printScan(res)
+				err = a.printScan(res, root, here)
 			}
 			if err != nil {
 				return err
@@ -179,22 +199,31 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 	return out, nil
 }
 
-func (a *App) printScan(res patterns.Result) error {
+// printScan prints paths as one would type them here.
+func (a *App) printScan(res patterns.Result, root, here string) error {
+	near := func(path string) string {
+		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
+			return rel
+		}
+		return path
+	}
 	var b strings.Builder
 	for _, h := range res.Hits {
+		h.Path = near(h.Path)
 		fmt.Fprintln(&b, ui.Sanitize(h.String()))
 	}
 	if _, err := a.Stdout.Write([]byte(b.String())); err != nil {
 		return err
 	}
 	for _, s := range res.Suppressed {
+		s.Path = near(s.Path)
 		fmt.Fprintf(a.Stderr, "suppressed: %s: %s\n", ui.Sanitize(s.String()), ui.Sanitize(s.Reason))
 	}
 	for _, s := range res.Skipped {
-		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(near(s.Path)), ui.Sanitize(s.Reason))
 	}
 	for _, path := range res.Partial {
-		fmt.Fprintf(a.Stderr, "not all of it could be parsed: %s\n", ui.Sanitize(path))
+		fmt.Fprintf(a.Stderr, "not all of it could be parsed: %s\n", ui.Sanitize(near(path)))
 	}
 	fmt.Fprintf(a.Stderr, "%d finding(s) in %d file(s) with ast-grep %s; %d file(s) in languages without rules\n",
 		len(res.Hits), res.Scanned, res.Version, len(res.Other))
@@ -254,7 +283,7 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			root, _, err := a.patternRules(ctx)
+			root, rules, err := a.patternRules(ctx)
 			if err != nil {
 				return err
 			}
@@ -272,7 +301,7 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 			if err != nil {
 				return err
 			}
-			files, log, err := patterns.Generate(ctx, p, taught)
+			files, log, err := patterns.Generate(ctx, p, taught, rules)
 			if err != nil {
 				return err
 			}
@@ -286,8 +315,11 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 			var rows [][]string
 			for _, e := range log {
 				what := "no"
-				if e.Converted {
-					what = e.Template
+				switch {
+				case e.Converted:
+					what = "yes: " + e.Template
+				case e.Rule != "":
+					what = "by " + e.Rule
 				}
 				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
 			}

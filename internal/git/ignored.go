@@ -3,21 +3,31 @@ package git
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Ignored returns those of paths that git ignores in the workspace. What git has in its index is never among
-// them.
+// Ignored returns those of paths that git ignores in the workspace: what git has in its index is never among
+// them, what lies behind a link is.
 func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	ignored := map[string]bool{}
-	if len(paths) == 0 {
+	var ask []string
+	for _, p := range paths {
+		if w.Blocked(p) != "" {
+			ignored[p] = true // git refuses to look there
+		} else {
+			ask = append(ask, p)
+		}
+	}
+	if len(ask) == 0 {
 		return ignored, nil
 	}
 	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{
 		Args: []string{"git", "check-ignore", "-z", "--stdin"}, Dir: w.Dir, Env: w.env,
-		Stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
+		Stdin: strings.NewReader(strings.Join(ask, "\x00") + "\x00"),
 	})
 	var exit *proc.ExitError
 	if errors.As(err, &exit) && exit.Code == 1 {
@@ -27,4 +37,21 @@ func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]boo
 		ignored[p] = p != ""
 	}
 	return ignored, err
+}
+
+// Blocked returns the first folder on the way to path that is something else, a link as a rule, or "".
+func (w *Workspace) Blocked(path string) string {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path[:i])))
+		if err != nil {
+			return "" // nothing is there, so nothing is in the way
+		}
+		if !info.IsDir() {
+			return path[:i]
+		}
+	}
+	return ""
 }

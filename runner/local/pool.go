@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -245,6 +247,7 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	}
 	defer to.Close()
 	var missing, differ []string
+	blocked := map[string]string{} // path → what stands in its way
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
 			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", s.Dir, g)
@@ -254,6 +257,10 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 				return doublestar.SkipDir
 			}
 			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
+				return nil
+			}
+			if way := s.Blocked(path); way != "" {
+				blocked[path] = way
 				return nil
 			}
 			there, err := to.Lstat(path)
@@ -273,7 +280,7 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, g, err)
 		}
 	}
-	ours, err := s.Ignored(ctx, differ) // the others are in git, which has brought them here
+	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked)))) // the others are in git, which has brought them here
 	if err != nil {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
@@ -282,6 +289,16 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 			missing = append(missing, path)
 		}
 	}
+	for path, way := range blocked {
+		if !ours[way] {
+			continue
+		}
+		if err := to.RemoveAll(way); err != nil {
+			return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+		}
+		missing = append(missing, path)
+	}
+	slices.Sort(missing)
 	for _, path := range missing {
 		if err := copyFile(from, to, path); err != nil {
 			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, path, err)

@@ -1,0 +1,136 @@
+package hygiene
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+var (
+	inlineLink = regexp.MustCompile(`!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
+	refLink    = regexp.MustCompile(`^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)`)
+	srcLink    = regexp.MustCompile(`<(?:img|a|source)\s[^>]*?(?:src|href)=["']([^"']+)["']`)
+	codePath   = regexp.MustCompile("`((?:[\\w.-]+/)+[\\w.-]+\\.(?:md|mdx|rst|adoc))`")
+	codeSpan   = regexp.MustCompile("`[^`]*`")
+	scheme     = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
+)
+
+// Docs makes the gate that follows the links of changed documents to files of the tree (GATE-18).
+func Docs() gates.Gate {
+	return gates.New(info("docs", true), func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
+			ext := path.Ext(c.Path)
+			return c.Status != gates.Deleted && (ext == ".md" || ext == ".mdx" || ext == ".markdown") &&
+				!gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures,templates}/**"}, c.Path)
+		})
+		if err != nil || !ok {
+			return err
+		}
+		for _, f := range files {
+			fresh := map[int]bool{}
+			for _, line := range f.AddedLines() {
+				fresh[line.Number] = true
+			}
+			for _, r := range citations(f.After) {
+				if there(l.Subject().Dir, f.Path, r.to) {
+					continue
+				}
+				find := gates.Finding{Rule: "docs/dead-link", Severity: gates.Error, Path: f.Path, Line: r.line, Message: r.to + " is not there", Fix: "correct the path, or write the file"}
+				switch {
+				case r.code && !fresh[r.line]:
+					continue
+				case r.code:
+					find.Rule, find.Severity = "docs/dead-path", gates.Warning
+				case !fresh[r.line]:
+					find.Rule, find.Severity = "docs/old-dead-link", gates.Warning
+				}
+				l.Find(find)
+			}
+		}
+		return nil
+	})
+}
+
+// citation is a path that a document names.
+type citation struct {
+	to   string
+	line int
+	code bool // in a code span, not a link
+}
+
+// citations finds links and paths outside of fences and comments.
+func citations(text string) []citation {
+	var out []citation
+	fence, n, comment := "", 0, false
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		t := strings.TrimLeft(line, " ")
+		if fence != "" {
+			if strings.HasPrefix(t, fence) && strings.Trim(strings.TrimSpace(t), fence[:1]) == "" {
+				fence = ""
+			}
+			continue
+		}
+		if strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~") {
+			fence = t[:len(t)-len(strings.TrimLeft(t, t[:1]))]
+			continue
+		}
+		if comment = comment || strings.HasPrefix(t, "<!--"); comment {
+			comment = !strings.Contains(line, "-->")
+			continue
+		}
+		for _, m := range codePath.FindAllStringSubmatch(line, 50) {
+			out = append(out, citation{m[1], n, true})
+		}
+		plain := codeSpan.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat(" ", len(s)) })
+		for _, re := range []*regexp.Regexp{inlineLink, refLink, srcLink} {
+			for _, m := range re.FindAllStringSubmatch(plain, 50) {
+				if to := m[1]; !scheme.MatchString(to) && !strings.ContainsAny(to, "{}<>$*|") && to != "" {
+					out = append(out, citation{to, n, false})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// there reports whether the file that a document cites is in the tree: as it stands, or as builders of sites read it.
+func there(dir, doc, to string) bool {
+	if i := strings.IndexAny(to, "#?"); i >= 0 {
+		to = to[:i]
+	}
+	if plain, err := url.PathUnescape(to); err == nil {
+		to = plain
+	}
+	if to == "" || len(to) > 1000 || strings.ContainsRune(to, 0) {
+		return true
+	}
+	bases := []string{path.Dir(doc), "."}
+	if strings.HasPrefix(to, "/") {
+		bases = []string{".", "docs", "static", "public", "docs/static", "docs/public", "content"}
+	}
+	for _, b := range bases {
+		p := path.Join(b, to)
+		if p == ".." || strings.HasPrefix(p, "../") {
+			return true // it leads out of the tree, where nobody looks
+		}
+		for _, end := range []string{"", ".md", ".mdx", "/index.md", "/README.md"} {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p+end))); err == nil {
+				return true
+			}
+		}
+		if html, ok := strings.CutSuffix(p, ".html"); ok {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(html+".md"))); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}

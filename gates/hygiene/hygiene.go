@@ -1,0 +1,93 @@
+// Package hygiene has the small rules: licences of new dependencies, dead links in documents, commands that nobody
+// should run, the length of files, and the memory of the machine.
+//
+//	gate     rule                     found in                                                severity
+//	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)
+//	license  license/weak-copyleft    … under LGPL, MPL, EPL and the like                     warning
+//	license  license/unknown          … whose licence cannot be read here                     warning
+//	docs     docs/dead-link           a new link to a file that is not there                  error
+//	docs     docs/dead-path           a new `path/in/code.md` that is not there               warning
+//	docs     docs/old-dead-link       a dead link that the changed document had before        warning
+//	denied   denied/…                 a command in a script or in CI that destroys            error
+//	denied   denied/pipe-to-shell     what the network sends is run                           warning
+//	denied   denied/force-push        history is rewritten for others                         error
+//	size     size/too-long            a changed source file that is longer than allowed       error
+//	memory   memory/low               less memory is free than asked for                      warning
+package hygiene
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+func info(name string, blocking bool) gates.Info {
+	return gates.Info{Name: name, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking}
+}
+
+// Size makes the gate that holds source files to a length (GATE-17). A file that was too long before may stay as it is,
+// but not grow.
+func Size(most int) gates.Gate {
+	return gates.New(info("size", true), func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && source(c.Path) })
+		if err != nil || !ok {
+			return err
+		}
+		for _, f := range files {
+			was, n := lines(f.Before), lines(f.After)
+			if n <= most || n <= was {
+				continue
+			}
+			l.Find(gates.Finding{
+				Rule: "size/too-long", Severity: gates.Error, Path: f.Path, Line: most + 1,
+				Message: fmt.Sprintf("the file has %d lines, %d are allowed", n, most), Fix: "take it apart",
+			})
+		}
+		return nil
+	})
+}
+
+func lines(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
+
+func source(p string) bool {
+	if gates.Match([]string{"**/{node_modules,vendor,testdata,dist,build}/**", "*.pb.go", "*_gen.go", "*.min.js", "*.d.ts"}, p) {
+		return false
+	}
+	switch path.Ext(p) {
+	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".sh", ".bash", ".bats", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".h",
+		".cc", ".cpp", ".hpp", ".cs", ".swift", ".lua", ".sql", ".css", ".scss":
+		return true
+	}
+	return false
+}
+
+// Memory makes the gate that looks whether a test suite has memory to run in (GATE-07). It warns: the code cannot help
+// it. least is in MiB; available tells what is free, in bytes.
+func Memory(least int, available func() (uint64, error)) gates.Gate {
+	return gates.New(info("memory", false), func(_ context.Context, l *gates.Look) error {
+		if available == nil {
+			l.Skip("nobody said how to find out what is free")
+			return nil
+		}
+		free, err := available()
+		if err != nil {
+			return fmt.Errorf("read how much memory is free: %w", err)
+		}
+		if mib := free >> 20; mib < uint64(max(0, least)) {
+			l.Find(gates.Finding{
+				Rule: "memory/low", Severity: gates.Warning, Message: fmt.Sprintf("%d MiB of memory are free, %d are asked for; tests may be killed", mib, least),
+				Fix: "end other programs, or run less at once",
+			})
+		}
+		return nil
+	})
+}

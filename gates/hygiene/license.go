@@ -1,0 +1,420 @@
+package hygiene
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// License makes the gate that reads the licences of new dependencies where they lie on this machine: in vendor,
+// node_modules, a virtual environment or Go's module cache (GATE-07). It asks nobody on the network. A licence that
+// cannot be read is a warning, not a pass.
+func License() gates.Gate {
+	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
+			return c.Status != gates.Deleted && dependencies(c.Path) != nil && !gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures}/**"}, c.Path)
+		})
+		if err != nil || !ok {
+			return err
+		}
+		s := l.Subject()
+		own := licenceOf(s.Dir)
+		seen := map[string]bool{}
+		for _, f := range files {
+			read := dependencies(f.Path)
+			old := map[string]bool{}
+			for _, d := range read(f.Before) {
+				old[d.name] = true
+			}
+			for _, d := range read(f.After) {
+				if old[d.name] || seen[d.kind+d.name] {
+					continue
+				}
+				seen[d.kind+d.name] = true
+				find, bad := judgeLicence(d, d.licence(s, path.Dir(f.Path)), own)
+				if !bad {
+					continue
+				}
+				find.Path, find.Line = f.Path, lineOf(f.After, d.name)
+				l.Find(find)
+			}
+		}
+		return nil
+	})
+}
+
+func judgeLicence(d dependency, name, own string) (gates.Finding, bool) {
+	f := gates.Finding{Severity: gates.Warning}
+	switch class(name) {
+	case permissive:
+		return f, false
+	case strong:
+		if class(own) == strong {
+			return f, false
+		}
+		f.Rule, f.Message, f.Fix = "license/copyleft", fmt.Sprintf("%s is under %s, which asks the same of what uses it", d.name, name), "take another library, or have somebody decide"
+		if !d.dev {
+			f.Severity = gates.Error
+		}
+	case weak:
+		f.Rule, f.Message = "license/weak-copyleft", fmt.Sprintf("%s is under %s, which asks that changes to it are published", d.name, name)
+	default:
+		f.Rule, f.Message = "license/unknown", fmt.Sprintf("the licence of %s cannot be read here", d.name)
+		if name != "" {
+			f.Message = fmt.Sprintf("the licence of %s, %q, is not known", d.name, name)
+		}
+	}
+	return f, true
+}
+
+func lineOf(text, name string) int {
+	if i := strings.Index(text, name); i >= 0 {
+		return 1 + strings.Count(text[:i], "\n")
+	}
+	return 1
+}
+
+// dependency is a library that a project asks for.
+type dependency struct {
+	kind, name, version string
+	dev                 bool
+}
+
+// dependencies returns what reads the dependencies in a file of that name; nil for other files.
+func dependencies(p string) func(string) []dependency {
+	switch base := path.Base(p); {
+	case base == "go.mod":
+		return goDependencies
+	case base == "package.json":
+		return nodeDependencies
+	case base == "pyproject.toml":
+		return pyprojectDependencies
+	case strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"):
+		return func(text string) []dependency {
+			return requirements(strings.Split(text, "\n"), strings.Contains(base, "dev") || strings.Contains(base, "test"))
+		}
+	}
+	return nil
+}
+
+var goRequire = regexp.MustCompile(`^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+(?:/[\w.~+-]+)*)\s+(v[\w.+-]+)`)
+
+func goDependencies(text string) []dependency {
+	var out []dependency
+	for l := range strings.Lines(text) {
+		if _, to, ok := strings.Cut(l, "=>"); ok {
+			l = to
+		}
+		if m := goRequire.FindStringSubmatch(l); m != nil {
+			out = append(out, dependency{kind: "go", name: m[1], version: m[2]})
+		}
+	}
+	return out
+}
+
+func nodeDependencies(text string) []dependency {
+	var p struct {
+		Deps, Optional, Dev map[string]json.RawMessage
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return nil
+	}
+	_ = json.Unmarshal(raw["dependencies"], &p.Deps)
+	_ = json.Unmarshal(raw["optionalDependencies"], &p.Optional)
+	_ = json.Unmarshal(raw["devDependencies"], &p.Dev)
+	var out []dependency
+	for i, m := range []map[string]json.RawMessage{p.Deps, p.Optional, p.Dev} {
+		for name := range m {
+			if name != "" && !strings.Contains(name, "..") && !strings.HasPrefix(name, "/") {
+				out = append(out, dependency{kind: "node", name: name, dev: i == 2})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b dependency) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func pyprojectDependencies(text string) []dependency {
+	var p struct {
+		Project struct {
+			Dependencies []string            `toml:"dependencies"`
+			Optional     map[string][]string `toml:"optional-dependencies"`
+		} `toml:"project"`
+		Tool struct {
+			Poetry struct {
+				Dependencies map[string]any `toml:"dependencies"`
+			} `toml:"poetry"`
+		} `toml:"tool"`
+	}
+	if toml.Unmarshal([]byte(text), &p) != nil {
+		return nil
+	}
+	out := requirements(p.Project.Dependencies, false)
+	for name, list := range p.Project.Optional {
+		out = append(out, requirements(list, name == "dev" || name == "test" || name == "lint")...)
+	}
+	for name := range p.Tool.Poetry.Dependencies {
+		if name != "python" {
+			out = append(out, requirements([]string{name}, false)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b dependency) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+var pyName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+
+func requirements(list []string, dev bool) []dependency {
+	var out []dependency
+	for _, r := range list {
+		if m := pyName.FindStringSubmatch(r); m != nil {
+			out = append(out, dependency{kind: "python", name: m[1], dev: dev})
+		}
+	}
+	return out
+}
+
+// licence is what the library says of itself; "" where it does not lie on this machine, or says nothing.
+func (d dependency) licence(s gates.Subject, root string) string {
+	switch d.kind {
+	case "go":
+		return d.goLicence(s, root)
+	case "node":
+		for at := root; ; at = path.Dir(at) {
+			dir := filepath.Join(s.Dir, filepath.FromSlash(at), "node_modules", filepath.FromSlash(d.name))
+			if name := packageLicence(dir); name != "" {
+				return name
+			}
+			if at == "." || at == "/" {
+				return ""
+			}
+		}
+	case "python":
+		return d.pythonLicence(s, root)
+	}
+	return ""
+}
+
+func (d dependency) goLicence(s gates.Subject, root string) string {
+	if name := licenceOf(filepath.Join(s.Dir, filepath.FromSlash(root), "vendor", filepath.FromSlash(d.name))); name != "" {
+		return name
+	}
+	cache := ""
+	for _, kv := range s.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case value == "":
+		case name == "GOMODCACHE":
+			cache = value
+		case name == "GOPATH" && cache == "":
+			cache = filepath.Join(filepath.SplitList(value)[0], "pkg", "mod")
+		}
+	}
+	if cache == "" {
+		for _, kv := range s.Env {
+			if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+				cache = filepath.Join(home, "go", "pkg", "mod")
+			}
+		}
+	}
+	if cache == "" {
+		return ""
+	}
+	var escaped strings.Builder
+	for _, r := range d.name {
+		if unicode.IsUpper(r) {
+			escaped.WriteByte('!')
+			r = unicode.ToLower(r)
+		}
+		escaped.WriteRune(r)
+	}
+	return licenceOf(filepath.Join(cache, filepath.FromSlash(escaped.String())+"@"+d.version))
+}
+
+func packageLicence(dir string) string {
+	var p struct {
+		License  json.RawMessage `json:"license"`
+		Licenses []struct {
+			Type string `json:"type"`
+		} `json:"licenses"`
+	}
+	if json.Unmarshal([]byte(readSome(filepath.Join(dir, "package.json"))), &p) != nil {
+		return ""
+	}
+	var name string
+	var typed struct {
+		Type string `json:"type"`
+	}
+	switch {
+	case json.Unmarshal(p.License, &name) == nil && name != "" && !strings.HasPrefix(strings.ToUpper(name), "SEE "):
+		return name
+	case json.Unmarshal(p.License, &typed) == nil && typed.Type != "":
+		return typed.Type
+	case len(p.Licenses) > 0:
+		return p.Licenses[0].Type
+	}
+	return licenceOf(dir)
+}
+
+var metaLicence = regexp.MustCompile(`(?m)^(?:License-Expression|License): *(\S.*)$|^Classifier: License :: OSI Approved :: (.+)$`)
+
+func (d dependency) pythonLicence(s gates.Subject, root string) string {
+	want := normal(d.name)
+	for _, venv := range []string{".venv", "venv", "env", "../.venv"} {
+		base := filepath.Join(s.Dir, filepath.FromSlash(path.Join(root, venv)))
+		sites, _ := filepath.Glob(filepath.Join(base, "lib", "python*", "site-packages"))
+		for _, site := range append(sites, filepath.Join(base, "Lib", "site-packages")) {
+			entries, _ := os.ReadDir(site)
+			for _, e := range entries {
+				name, _, ok := strings.Cut(e.Name(), "-")
+				if !ok || !strings.HasSuffix(e.Name(), ".dist-info") || normal(name) != want {
+					continue
+				}
+				best := ""
+				for _, m := range metaLicence.FindAllStringSubmatch(readSome(filepath.Join(site, e.Name(), "METADATA")), 20) {
+					if name := strings.TrimSpace(m[1] + m[2]); best == "" || class(best) == unknown {
+						best = name
+					}
+				}
+				if class(best) != unknown {
+					return best
+				}
+				if text := licenceOf(filepath.Join(site, e.Name())); text != "" {
+					return text
+				}
+				if text := licenceOf(filepath.Join(site, e.Name(), "licenses")); text != "" {
+					return text
+				}
+				return best
+			}
+		}
+	}
+	return ""
+}
+
+func normal(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+}
+
+// licenceOf names the licence whose text lies in dir; "" if there is none that is known.
+func licenceOf(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		upper := strings.ToUpper(e.Name())
+		if e.IsDir() || !strings.HasPrefix(upper, "LICEN") && !strings.HasPrefix(upper, "COPYING") && !strings.HasPrefix(upper, "UNLICENSE") {
+			continue
+		}
+		if name := nameOf(readSome(filepath.Join(dir, e.Name()))); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// nameOf tells a licence by words of its text.
+func nameOf(text string) string {
+	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+	head := text[:min(len(text), 600)]
+	for _, k := range [][2]string{
+		{"gnu affero general public license", "AGPL-3.0"}, {"gnu lesser general public license", "LGPL"}, {"gnu library general public license", "LGPL"},
+		{"gnu general public license", "GPL"}, {"server side public license", "SSPL-1.0"}, {"mozilla public license", "MPL-2.0"},
+		{"eclipse public license", "EPL"}, {"common development and distribution", "CDDL"}, {"european union public", "EUPL"},
+		{"business source license", "BUSL"}, {"apache license", "Apache-2.0"},
+	} {
+		if strings.Contains(head, k[0]) {
+			return k[1]
+		}
+	}
+	for _, k := range [][2]string{
+		{"permission is hereby granted, free of charge", "MIT"}, {"redistribution and use in source and binary forms", "BSD"},
+		{"permission to use, copy, modify, and", "ISC"}, {"this is free and unencumbered software", "Unlicense"}, {"creative commons zero", "CC0-1.0"},
+		{"cc0 1.0 universal", "CC0-1.0"}, {"this software is provided 'as-is'", "Zlib"}, {"boost software license", "BSL-1.0"},
+	} {
+		if strings.Contains(text, k[0]) {
+			return k[1]
+		}
+	}
+	return ""
+}
+
+type licenceClass int
+
+const (
+	unknown licenceClass = iota
+	permissive
+	weak
+	strong
+)
+
+// class judges a name, or an expression of names: of alternatives the freest counts, of what goes together the strictest.
+func class(name string) licenceClass {
+	name = strings.Trim(name, "() ")
+	if parts := regexp.MustCompile(`(?i)\s+or\s+|\s*/\s*`).Split(name, -1); len(parts) > 1 {
+		best := unknown
+		for _, p := range parts {
+			if c := class(p); c != unknown && (best == unknown || c < best) {
+				best = c
+			}
+		}
+		return best
+	}
+	if parts := regexp.MustCompile(`(?i)\s+and\s+`).Split(name, -1); len(parts) > 1 {
+		worst := permissive
+		for _, p := range parts {
+			c := class(p)
+			if c == unknown {
+				return unknown
+			}
+			worst = max(worst, c)
+		}
+		return worst
+	}
+	n := strings.ToLower(name)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(n, w) })
+	}
+	switch {
+	case n == "":
+		return unknown
+	case has("lgpl", "lesser general", "mpl", "mozilla public", "epl-", "eclipse public", "cddl", "cpl-", "ms-rl") || n == "epl":
+		return weak
+	case has("gpl", "general public license", "sspl", "eupl", "osl-", "cc-by-sa", "rpl-", "cecill-2", "affero"):
+		return strong
+	case has("mit", "bsd", "apache", "isc", "unlicense", "cc0", "zlib", "boost", "bsl-1", "python", "psf", "0bsd", "wtfpl", "cc-by-3", "cc-by-4", "artistic-2", "postgresql", "blueoak"):
+		return permissive
+	}
+	return unknown
+}
+
+// readSome reads the beginning of a file; one that is not there is empty.
+func readSome(file string) string {
+	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 256<<10))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,191 @@
+package plugin
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// What is kept of an answer. The numbers stand in docs/plugins.md.
+const (
+	maxFindings = 200
+	maxRule     = 200
+	maxPath     = 4 << 10
+	maxMessage  = 2 << 10 // of a finding, its fix and the note
+	maxOutput   = 4 << 10
+
+	roomForNotes = 256 // what is said here of an answer
+)
+
+// infoFrom reads what a plugin says of itself.
+func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
+	kind, ok := wordOf(kinds(), res.GetKind())
+	if !ok {
+		return gates.Info{}, fmt.Errorf("it says that its kind is %d, which is none of protocol %d", res.GetKind(), ProtocolVersion)
+	}
+	cost, ok := wordOf(costs(), res.GetCost())
+	if !ok {
+		return gates.Info{}, fmt.Errorf("it says that its cost is %d, which is none of protocol %d", res.GetCost(), ProtocolVersion)
+	}
+	return gates.Info{Name: line(res.GetName(), maxRule), Kind: kind, Cost: cost, Blocking: res.GetBlocking()}, nil
+}
+
+// reader makes a report of an answer. Nothing in an answer is trusted: it may have been written by a program that is
+// confused, or by one that reads the files of somebody who is not.
+type reader struct {
+	dir    string // the tree
+	hide   func(string) string
+	strays int // paths outside the tree
+	odd    int // severities that are none
+}
+
+func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
+	if in == nil {
+		return gates.Report{}, fmt.Errorf("its answer holds no report")
+	}
+	status, ok := wordOf(statuses(), in.GetStatus())
+	if !ok {
+		return gates.Report{}, fmt.Errorf("it answered with the status %d, which is none of protocol %d", in.GetStatus(), ProtocolVersion)
+	}
+	tests := countFrom(in.GetTests())
+	if tests != nil && (tests.Passed < 0 || tests.Failed < 0 || tests.Skipped < 0) {
+		return gates.Report{}, fmt.Errorf("it counts %d tests passed, %d failed, %d skipped, which cannot be", tests.Passed, tests.Failed, tests.Skipped)
+	}
+	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.GetNote(), maxMessage-roomForNotes), Output: r.text(in.GetOutput(), maxOutput)}
+	all := in.GetFindings()
+	if len(all) > maxFindings { // the worst stay
+		slices.SortStableFunc(all, func(a, b *gatev1.Finding) int { return rank(a) - rank(b) })
+		note(&rep, "%d more findings are left out", len(all)-maxFindings)
+		all = all[:maxFindings]
+	}
+	for _, f := range all {
+		rep.Findings = append(rep.Findings, r.finding(f))
+	}
+	if r.strays > 0 {
+		note(&rep, "%d of its paths lie outside the tree and are not shown", r.strays)
+	}
+	if r.odd > 0 {
+		note(&rep, "%d of its findings have no severity that is known, and count as errors", r.odd)
+	}
+	agree(&rep)
+	rep.Note = cut(rep.Note, maxMessage)
+	return rep, nil
+}
+
+func (r *reader) finding(in *gatev1.Finding) gates.Finding {
+	f := gates.Finding{
+		Rule: line(r.text(in.GetRule(), maxRule), maxRule), Path: r.path(in.GetPath()), Line: max(0, int(in.GetLine())), Col: max(0, int(in.GetCol())),
+		Message: r.text(in.GetMessage(), maxMessage), Fix: r.text(in.GetFix(), maxMessage),
+	}
+	var ok bool
+	if f.Severity, ok = wordOf(severities(), in.GetSeverity()); !ok {
+		f.Severity = gates.Error
+		r.odd++
+	}
+	if f.Rule == "" {
+		f.Rule = "unnamed"
+	}
+	if f.Message == "" {
+		f.Message = "no message"
+	}
+	switch {
+	case f.Path == "":
+		f.Line, f.Col = 0, 0
+	case f.Line == 0:
+		f.Col = 0
+	}
+	return f
+}
+
+// path returns p as a path of the tree, or "". An absolute path into the tree is what many tools print.
+func (r *reader) path(p string) string {
+	if p == "" {
+		return ""
+	}
+	if filepath.IsAbs(p) {
+		for _, root := range roots(r.dir) {
+			if rel, err := filepath.Rel(root, p); err == nil && filepath.IsLocal(rel) {
+				p = filepath.ToSlash(rel)
+				break
+			}
+		}
+	}
+	p = strings.TrimPrefix(p, "./")
+	if !fs.ValidPath(p) || strings.Contains(p, `\`) || len(p) > maxPath || redact.Clean(p) != p || strings.ContainsAny(p, "\n\t") {
+		r.strays++
+		return ""
+	}
+	return p
+}
+
+func roots(dir string) []string {
+	out := []string{dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		out = append(out, real)
+	}
+	return out
+}
+
+func (r *reader) text(s string, n int) string {
+	if r.hide != nil {
+		s = r.hide(s)
+	}
+	return cut(redact.Clean(s), n)
+}
+
+// agree makes status and findings say the same: what the gate found counts for more than what it calls it.
+func agree(rep *gates.Report) {
+	errs := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
+	switch {
+	case errs:
+		rep.Status = gates.Fail
+	case rep.Status == gates.Fail:
+		message := rep.Note
+		if message == "" {
+			message = "failed without a finding"
+		}
+		rep.Findings = append(rep.Findings, gates.Finding{Rule: gates.RuleNoReason, Severity: gates.Error, Message: message})
+	case rep.Status == gates.Skipped && rep.Note == "":
+		rep.Note = "no reason given"
+	}
+}
+
+func rank(f *gatev1.Finding) int {
+	if f.GetSeverity() == gatev1.Severity_SEVERITY_UNSPECIFIED {
+		return int(gatev1.Severity_SEVERITY_ERROR)
+	}
+	return int(f.GetSeverity())
+}
+
+func note(rep *gates.Report, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if rep.Note != "" {
+		text = rep.Note + "; " + text
+	}
+	rep.Note = text
+}
+
+// line is the first line of s, for what has to fit on one.
+func line(s string, n int) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(redact.Clean(s)), "\n")
+	return cut(s, n)
+}
+
+// cut shortens s to at most n bytes at a rune's border.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n -= len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,197 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/plugin/gatev1"
+)
+
+// hostName is what a plugin is told of who calls it.
+const hostName = "runplan"
+
+// client asks a gate by way of the protocol, wherever it is served.
+type client struct {
+	api      gatev1.GateServiceClient
+	settings string
+	hide     func(string) string // takes secrets out of errors; nil leaves them
+	asked    atomic.Int64        // numbers the grease
+}
+
+// info asks the gate what it is.
+func (c *client) info(ctx context.Context) (gates.Info, string, error) {
+	req := &gatev1.InfoRequest{Host: hostName, Settings: c.settings}
+	c.grease(req)
+	res, err := c.api.Info(ctx, req)
+	if err != nil {
+		return gates.Info{}, "", newCallError("Info", err, c.hide)
+	}
+	info, err := infoFrom(res)
+	return info, line(res.GetVersion(), maxRule), err
+}
+
+// check asks the gate to look at s, which may take until limit.
+func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration) (gates.Report, error) {
+	req, lost := requestTo(s, c.settings, limit)
+	c.grease(req)
+	res, err := c.api.Check(ctx, req)
+	if err != nil {
+		return gates.Report{}, newCallError("Check", err, c.hide, s.Redact)
+	}
+	r := reader{dir: s.Dir, hide: s.Redact}
+	rep, err := r.report(res.GetReport())
+	if err == nil && lost > 0 {
+		note(&rep, "%d changed paths are not UTF-8, and the plugin was not told of them", lost)
+		rep.Note = cut(rep.Note, maxMessage)
+	}
+	return rep, err
+}
+
+// callError is a call that was not answered.
+type callError struct {
+	method string
+	text   string
+	err    error // has a gRPC status
+}
+
+func newCallError(method string, err error, hide ...func(string) string) *callError {
+	text := status.Convert(err).Message()
+	for _, f := range hide {
+		if f != nil {
+			text = f(text)
+		}
+	}
+	return &callError{method: method, text: line(text, maxMessage), err: err}
+}
+
+func (e *callError) Error() string { return e.text }
+func (e *callError) Unwrap() error { return e.err }
+
+// grease puts a field that nobody knows into a request. A plugin that cannot bear it would break with the first field
+// that is added to the protocol; so it breaks on its author's desk.
+func (c *client) grease(m proto.Message) {
+	number := protowire.Number(1000 + c.asked.Add(1)*7%1000) // reserved for this in gate.proto
+	field := protowire.AppendTag(nil, number, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendString(field, "grease"))
+}
+
+// settingsJSON is what goes over the wire as settings.
+func settingsJSON(settings map[string]any) (string, error) {
+	if len(settings) == 0 {
+		return "{}", nil
+	}
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return "", fmt.Errorf("write its settings as JSON: %w", err)
+	}
+	return string(data), nil
+}
+
+// tree checks that there is one, and returns its absolute path. Many gates say "all is well" of a folder that is not
+// there.
+func tree(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("look at the tree: %w", err)
+	}
+	if !utf8.ValidString(abs) {
+		return "", fmt.Errorf("look at the tree: the path %q is not UTF-8 and cannot be given to a plugin; move the tree", abs)
+	}
+	fi, err := os.Stat(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look at the tree: %s is not there: %w", abs, fs.ErrNotExist)
+	} else if err != nil {
+		return "", fmt.Errorf("look at the tree: %w", err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("look at the tree: %s is not a directory", abs)
+	}
+	return abs, nil
+}
+
+// inProcess is a gate behind the protocol, without a process.
+type inProcess struct {
+	client client
+	info   gates.Info
+}
+
+// InProcess returns g as runplan will see it once it is a plugin: what it is asked and what it answers goes through the
+// messages of the protocol and through all that [Open] does to an answer. Only the process is missing. It is what tests
+// want, see package plugintest. The name is what the configuration would call the gate; "" takes the gate's own.
+func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
+	text, err := settingsJSON(settings)
+	if err != nil {
+		return nil, err
+	}
+	p := &inProcess{client: client{api: loopback{newServer(g, "", func() {})}, settings: text}}
+	if p.info, _, err = p.client.info(context.Background()); err != nil {
+		return nil, &gates.GateError{Gate: name, Err: err}
+	}
+	if name != "" {
+		p.info.Name = name
+	}
+	return p, nil
+}
+
+func (p *inProcess) Info() gates.Info { return p.info }
+
+func (p *inProcess) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	if ctx.Err() != nil {
+		return gates.Report{}, fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
+	}
+	var err error
+	if s.Dir, err = tree(s.Dir); err != nil {
+		return gates.Report{}, err
+	}
+	began := time.Now()
+	rep, err := p.client.check(ctx, s, s.Timeout)
+	if err == nil {
+		rep.Gate, rep.Duration = p.info.Name, time.Since(began)
+	}
+	return rep, err
+}
+
+// loopback is the service without a network: each message is written and read as on the wire.
+type loopback struct{ server *server }
+
+func (l loopback) Info(ctx context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse, error) {
+	req, res := &gatev1.InfoRequest{}, &gatev1.InfoResponse{}
+	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Info(ctx, req) })
+}
+
+func (l loopback) Check(ctx context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse, error) {
+	req, res := &gatev1.CheckRequest{}, &gatev1.CheckResponse{}
+	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Check(ctx, req) })
+}
+
+func overWire(in, req, res proto.Message, serve func() (proto.Message, error)) error {
+	data, err := proto.Marshal(in)
+	if err == nil {
+		err = proto.Unmarshal(data, req)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := serve()
+	if err != nil {
+		return err
+	}
+	if data, err = proto.Marshal(out); err != nil {
+		return err
+	}
+	return proto.Unmarshal(data, res)
+}

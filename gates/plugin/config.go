@@ -1,0 +1,220 @@
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Config says which plugin to start, and how.
+type Config struct {
+	Name string // of the gate, in reports and in the configuration
+
+	// Path is the file of the plugin. Command starts it where it is not a program itself: {"node", "gate.js"}. Without a
+	// Command, Path is the program. A bare name is looked up in PATH; any other relative path begins at Dir.
+	Path    string
+	Command []string
+
+	Settings map[string]any // for the plugin; it refuses what it does not know
+	SHA256   string         // hex, of the file at Path; a plugin with another content is not started
+	Env      []string       // names of variables that it gets besides the basic ones; a star at the end stands for any rest
+	Dir      string         // working directory; "" is the current one
+	Blocking *bool          // nil leaves it to the plugin whether its failures block
+
+	StartTimeout time.Duration // 0 is [DefaultStartTimeout]
+	CallTimeout  time.Duration // 0 is the subject's limit, and without one [gates.DefaultTimeout]
+	MaxAnswer    int           // bytes of one answer; 0 is [DefaultMaxAnswer]
+	LogFile      string        // gets all that the plugin prints; "" is none. Appended to, up to 64 MiB
+
+	Environ []string            // the environment to pick from, KEY=VALUE; nil is this program's
+	Redact  func(string) string // takes secrets out of the log and of errors; it gets whole lines
+	Reaper  *proc.Reaper        // ends the plugin should this program be killed; nil is none
+}
+
+// What holds where a [Config] is silent.
+const (
+	DefaultStartTimeout = 5 * time.Second
+	DefaultMaxAnswer    = 4 << 20
+)
+
+// ErrChecksum says that the file of a plugin is not the one that the configuration means.
+var ErrChecksum = errors.New("wrong checksum")
+
+// checked returns c with its defaults, or what is wrong with it.
+func (c Config) checked() (Config, error) {
+	switch {
+	case c.Name == "":
+		return c, errors.New("it has no name: give it one in the configuration")
+	case strings.TrimSpace(c.Name) != c.Name || strings.ContainsAny(c.Name, "\n\t") || redact.Clean(c.Name) != c.Name:
+		return c, fmt.Errorf("its name %q does not fit on one line: give it a plain one", c.Name)
+	case c.Path == "" && (len(c.Command) == 0 || c.Command[0] == ""):
+		return c, errors.New("nothing says what to start: give it a path or a command")
+	case c.SHA256 != "" && c.Path == "":
+		return c, errors.New("it has a checksum, but no path that says of what")
+	case c.StartTimeout < 0 || c.CallTimeout < 0 || c.MaxAnswer < 0:
+		return c, errors.New("a limit is negative: leave it out to get the default")
+	}
+	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != sha256.Size && len(sum) != 0 {
+		return c, fmt.Errorf("its checksum %q is no SHA-256 in hex: 64 digits are needed, as sha256sum prints them", cut(c.SHA256, 80))
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = DefaultStartTimeout
+	}
+	if c.MaxAnswer == 0 {
+		c.MaxAnswer = DefaultMaxAnswer
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	return c, nil
+}
+
+// commandLine is what is started, for people.
+func (c Config) commandLine() string {
+	args := c.Command
+	if len(args) == 0 {
+		args = []string{c.Path}
+	}
+	return line(strings.Join(args, " "), maxRule)
+}
+
+// program finds the file to start and its arguments, and checks that it is the one that is meant. That happens before
+// each start: the file may have changed since the last one.
+func (c Config) program(env []string) (string, []string, error) {
+	if c.Path != "" {
+		file, err := c.locate(c.Path, env, len(c.Command) == 0)
+		if err != nil {
+			return "", nil, err
+		}
+		if err := c.verify(file); err != nil {
+			return "", nil, err
+		}
+		if len(c.Command) == 0 {
+			return file, nil, nil
+		}
+	}
+	file, err := c.locate(c.Command[0], env, true)
+	return file, c.Command[1:], err
+}
+
+// locate finds a file and says what keeps it from being used.
+func (c Config) locate(name string, env []string, run bool) (string, error) {
+	file := filepath.FromSlash(name)
+	switch {
+	case run && !strings.ContainsRune(file, filepath.Separator):
+		found, err := lookPath(file, env)
+		if err != nil {
+			return "", err
+		}
+		file = found
+	case !filepath.IsAbs(file):
+		abs, err := filepath.Abs(filepath.Join(c.Dir, file))
+		if err != nil {
+			return "", err
+		}
+		file = abs
+	}
+	fi, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("%w: there is no file %s; build or install the plugin, or correct its path", proc.ErrNotFound, file)
+	case err != nil:
+		return "", err
+	case fi.IsDir():
+		return "", fmt.Errorf("%w: %s is a folder; name the program in it", proc.ErrNotFound, file)
+	case run && runtime.GOOS != "windows" && fi.Mode()&0o111 == 0:
+		return "", fmt.Errorf("%w: %s may not be executed; try chmod +x %s, or give a command that starts it", proc.ErrNotFound, file, file)
+	}
+	return file, nil
+}
+
+// lookPath looks in the PATH that the plugin itself gets. "." and the like in it would run what stands in the tree.
+func lookPath(name string, env []string) (string, error) {
+	if runtime.GOOS == "windows" {
+		file, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("%w: install %s, or put its folder into PATH", proc.ErrNotFound, name)
+		}
+		return file, nil
+	}
+	for _, kv := range env {
+		list, ok := strings.CutPrefix(kv, "PATH=")
+		for _, dir := range filepath.SplitList(list) {
+			if !ok || !filepath.IsAbs(dir) {
+				continue
+			}
+			file := filepath.Join(dir, name)
+			if fi, err := os.Stat(file); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+				return file, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: install %s, or put its folder into PATH", proc.ErrNotFound, name)
+}
+
+func (c Config) verify(file string) error {
+	if c.SHA256 == "" {
+		return nil
+	}
+	want, err := hex.DecodeString(c.SHA256)
+	if err != nil {
+		return err
+	}
+	ok, err := (&goplugin.SecureConfig{Checksum: want, Hash: sha256.New()}).Check(file)
+	if err != nil {
+		return fmt.Errorf("compute its checksum: %w", err)
+	}
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has the SHA-256 %s, the configuration wants %s; if you know why it has changed, write the new one there",
+		ErrChecksum, file, sumOf(file), strings.ToLower(c.SHA256))
+}
+
+func (c Config) digest(version string) (string, error) {
+	env := environment(c.Environ, c.Env)
+	file, args, err := c.program(env)
+	if err != nil {
+		return "", err
+	}
+	if c.Path != "" { // what matters is the plugin, not what interprets it
+		if file, err = c.locate(c.Path, env, len(c.Command) == 0); err != nil {
+			return "", err
+		}
+	}
+	data, err := json.Marshal(map[string]any{
+		"file": sumOf(file), "program": c.Command, "args": args, "settings": c.Settings, "version": version, "dir": c.Dir,
+	})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func sumOf(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return "?"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "?"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

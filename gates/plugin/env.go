@@ -1,0 +1,63 @@
+package plugin
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// basics are the variables that any program needs to find its files and to speak the user's language. Proxies, agents for
+// keys and the addresses of registries are not among them, since they open doors or hold passwords: who needs one names
+// it.
+const basics = `PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ CI NO_COLOR
+	XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CONFIG_DIRS XDG_DATA_DIRS
+	GOROOT GOPATH GOCACHE GOMODCACHE GOTOOLCHAIN JAVA_HOME NODE_PATH VIRTUAL_ENV PYENV_ROOT NVM_DIR ASDF_DIR ASDF_DATA_DIR
+	LD_LIBRARY_PATH DYLD_LIBRARY_PATH NIX_LD NIX_LD_LIBRARY_PATH LOCALE_ARCHIVE
+	SYSTEMROOT WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES HOMEDRIVE HOMEPATH`
+
+// environment picks what a plugin may see of environ: the basics, and the names in asked, where a star at the end stands
+// for any rest. A star never lets a name through that looks secret; the full name does.
+func environment(environ, asked []string) []string {
+	names := append(strings.Fields(basics), asked...)
+	var out []string
+	for _, kv := range redact.AgentEnv(environ, asked) {
+		name, _, _ := strings.Cut(kv, "=")
+		if matches(names, name) && !ours(name) {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func matches(patterns []string, name string) bool {
+	name = strings.ToUpper(name)
+	for _, p := range patterns {
+		p = strings.ToUpper(strings.TrimSpace(p))
+		if prefix, wild := strings.CutSuffix(p, "*"); p == name || wild && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// ours tells the variables that are set for the plugin here, whatever the user's environment says.
+func ours(name string) bool {
+	name = strings.ToUpper(name)
+	return strings.HasPrefix(name, "PLUGIN_") || name == CookieKey || name == "TMPDIR" || name == "TEMP" || name == "TMP"
+}
+
+// scratch makes the folder for a plugin's socket and its temporary files. The path of a socket may be 104 bytes long at
+// most, so it cannot lie just anywhere.
+func scratch() (string, error) {
+	base := os.TempDir()
+	if runtime.GOOS != "windows" && len(base) > 40 {
+		base = "/tmp"
+	}
+	dir, err := os.MkdirTemp(base, "runplan-gate-")
+	if err != nil && base != os.TempDir() {
+		dir, err = os.MkdirTemp("", "rg-")
+	}
+	return dir, err
+}

@@ -1,0 +1,159 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Plugin is a gate that another program serves. It is safe for concurrent use; calls are made one at a time, since a
+// plugin that does not answer is ended, and that must not take another call with it.
+type Plugin struct {
+	cfg     Config
+	info    gates.Info
+	version string
+	log     *capture
+
+	life  context.Context // ends with Close
+	close context.CancelCauseFunc
+	turn  chan struct{} // held by who talks to the plugin
+	once  sync.Once
+	now   *session // under turn
+}
+
+// ErrClosed says that a plugin was asked after [Plugin.Close], or closed while it was asked.
+var ErrClosed = errors.New("the plugin has been closed")
+
+// ErrExited says that the program of a plugin ended although it should not have.
+var ErrExited = errors.New("the plugin ended by itself")
+
+// Open starts a plugin and asks it what it is. The error is a [gates.GateError]: the gate could not look.
+func Open(ctx context.Context, c Config) (*Plugin, error) {
+	c, err := c.checked()
+	if err != nil {
+		return nil, &gates.GateError{Gate: c.Name, Err: err}
+	}
+	p := &Plugin{cfg: c, turn: make(chan struct{}, 1)}
+	p.log = &capture{hide: c.Redact, whole: logFile{path: c.LogFile, keep: true}}
+	p.life, p.close = context.WithCancelCause(context.Background())
+	if p.now, err = start(ctx, c, p.log); err != nil {
+		p.log.close()
+		return nil, &gates.GateError{Gate: c.Name, Err: err, Report: gates.Report{Gate: c.Name, Command: c.commandLine()}}
+	}
+	p.info, p.version = p.now.info, p.now.version
+	p.info.Name, p.info.Command = c.Name, c.commandLine()
+	if c.Blocking != nil {
+		p.info.Blocking = *c.Blocking
+	}
+	return p, nil
+}
+
+// Info implements [gates.Gate]. The name is the configuration's.
+func (p *Plugin) Info() gates.Info { return p.info }
+
+// Version is what the plugin says of its own version, "" if nothing.
+func (p *Plugin) Version() string { return p.version }
+
+// Digest is the hex SHA-256 of what decides about the plugin's answers besides the tree: its file, how it is started, its
+// settings and its version. What it reads elsewhere is its own affair.
+func (p *Plugin) Digest() (string, error) { return p.cfg.digest(p.version) }
+
+// Check implements [gates.Gate]. A plugin that has ended since the last call is started again, once, and the report says
+// so; one that ends during the call is an error, and the next call starts it again.
+func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	rep := gates.Report{Gate: p.info.Name, Command: p.info.Command}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.life, func() { cancel(context.Cause(p.life)) })()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+	}
+	if p.life.Err() != nil {
+		return rep, context.Cause(p.life)
+	}
+	if ctx.Err() != nil {
+		return rep, fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
+	}
+	var err error
+	if s.Dir, err = tree(s.Dir); err != nil {
+		return rep, err
+	}
+
+	if s.Redact == nil {
+		s.Redact = p.cfg.Redact
+	}
+	p.log.open(logName(s.LogDir, p.info.Name), s.Redact)
+	began := time.Now()
+	got, err := p.ask(ctx, s)
+	if s.LogDir != "" && p.now != nil {
+		p.now.proc.settle()
+	}
+	got.Gate, got.Command, got.Duration = rep.Gate, rep.Command, time.Since(began)
+	var logErr error
+	if got.Log, got.LogHash, logErr = p.log.done(); logErr != nil {
+		note(&got, "%v", logErr)
+	}
+	return got, err
+}
+
+// ask makes the call, on a plugin that runs.
+func (p *Plugin) ask(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	died := ""
+	if p.now != nil && p.now.proc.ended(0) {
+		died = "the plugin had ended since the last call (" + p.now.proc.how() + ")"
+		p.drop()
+	}
+	if p.now == nil {
+		var err error
+		if p.now, err = start(ctx, p.cfg, p.log); err != nil {
+			if died != "" {
+				err = fmt.Errorf("%s: %w", died, err)
+			}
+			return gates.Report{}, err
+		}
+	}
+	rep, err := p.now.check(ctx, s, p.limit(s))
+	if !p.now.healthy {
+		p.drop()
+	}
+	if err == nil && died != "" {
+		note(&rep, "%s and was started again", died)
+	}
+	return rep, err
+}
+
+func (p *Plugin) drop() {
+	p.now.end(0)
+	p.now = nil
+}
+
+func (p *Plugin) limit(s gates.Subject) time.Duration {
+	switch {
+	case p.cfg.CallTimeout > 0:
+		return p.cfg.CallTimeout
+	case s.Timeout > 0:
+		return s.Timeout
+	}
+	return gates.DefaultTimeout
+}
+
+// Close ends the plugin and all it has started. A call that is under way gets an error.
+func (p *Plugin) Close() error {
+	p.once.Do(func() {
+		p.close(ErrClosed)
+		p.turn <- struct{}{}
+		defer func() { <-p.turn }()
+		if p.now != nil {
+			p.now.end(graceful)
+			p.now = nil
+		}
+		p.log.close()
+	})
+	return nil
+}

@@ -1,0 +1,111 @@
+// Package plugin lets people write gates of their own as programs.
+//
+// A gate in Go is three lines away from being a plugin:
+//
+//	func main() {
+//		plugin.Serve(todo{}) // todo implements gates.Gate
+//	}
+//
+// and package plugintest tests it without a process. Other languages serve the same protocol, see gatev1/gate.proto and
+// docs/plugins.md.
+//
+// [Open] is the other side: it starts a plugin and makes a [gates.Gate] of it. A plugin runs with the rights of the
+// user, in a process of its own. It gets an environment without secrets, unless the configuration names them, limited
+// time to start and to answer, and no say over the host: its answers are data, checked and bounded. Whatever it does
+// instead of answering, be it a crash, a hang or garbage, becomes the error of that gate, with the end of its standard
+// error, and when that error is returned nothing of the plugin is alive.
+//
+// The transport is hashicorp/go-plugin with gRPC. This package is the only one that knows.
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// ProtocolVersion is the version of the protocol that this package speaks on both sides.
+const ProtocolVersion = 1
+
+// The magic cookie keeps a plugin from serving when a person starts it. It is no secret and proves nothing.
+const (
+	CookieKey   = "RUNPLAN_GATE_PLUGIN"
+	CookieValue = "8d1f0c52-gate-of-runplan"
+)
+
+// Configurer is what a gate implements that has settings. A gate without it refuses any.
+type Configurer interface {
+	// Configure gets the plugin's settings, a JSON object, before anything else is asked of the gate. The error says
+	// which setting is wrong and what it may be.
+	Configure(settings json.RawMessage) error
+}
+
+// Serve makes a plugin of the program it is called from, and returns only by ending it. What the gate prints, on standard
+// output and error alike, goes to its log. The gate's [gates.Subject] has the environment of the plugin; LogDir, Redact
+// and Reaper are not set.
+func Serve(g gates.Gate) {
+	if os.Getenv(CookieKey) != CookieValue {
+		fmt.Fprintf(os.Stderr, "%s is a gate plugin of runplan and does nothing by itself; name it under [[gates.plugin]] in the configuration of runplan\n",
+			os.Args[0])
+		os.Exit(2)
+	}
+	exitWithHost(os.Stdin)
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  handshake(),
+		VersionedPlugins: versions(newServer(g, buildVersion(), keepStderr())),
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			// A change may touch more files than fit into the 4 MiB that gRPC takes by default.
+			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(maxRequest))...)
+		},
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr}),
+	})
+	os.Exit(1) // it returns only if it could not listen, and has said so
+}
+
+const maxRequest = 256 << 20
+
+// exitWithHost ends this program when the host is gone, however it went: only the host holds the other end of in.
+func exitWithHost(in *os.File) {
+	fi, err := in.Stat()
+	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {
+		return // another host, which promises nothing of the kind
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		os.Exit(0)
+	}()
+}
+
+// keepStderr undoes what go-plugin does to [os.Stdout] and [os.Stderr]: it sends them through gRPC, and the last words of
+// a program that dies would never arrive. The function it returns is called before the gate is asked anything.
+func keepStderr() func() {
+	real := os.Stderr
+	return func() { os.Stdout, os.Stderr = real, real }
+}
+
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}
+
+func handshake() goplugin.HandshakeConfig {
+	return goplugin.HandshakeConfig{MagicCookieKey: CookieKey, MagicCookieValue: CookieValue}
+}
+
+// versions lists what either side can speak; s is nil on the host's.
+func versions(s *server) map[int]goplugin.PluginSet {
+	return map[int]goplugin.PluginSet{ProtocolVersion: {dispensed: transport{server: s}}}
+}
+
+// dispensed is the name by which go-plugin knows the one thing a plugin serves. It never leaves the process.
+const dispensed = "gate"

@@ -1,0 +1,204 @@
+// Package plugintest tests a gate without a process: its author gives it a small tree and says what it should find.
+//
+//	rep := plugintest.Look(t, todo{}, plugintest.Case{Files: map[string]string{"a.go": "// TODO: later\n"}})
+//	plugintest.Want(t, rep, gates.Fail, "a.go:1: error todo-owner: this TODO has no owner")
+//
+// What the gate is asked and what it answers goes through the messages of the plugin protocol and through the checks of
+// the host, so what passes here passes in runplan. [Run] does the same for a folder of txtar archives. The conformance
+// suite, package gatetest, takes [Gate] as well.
+package plugintest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/plugin"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Case is a tree, and what is asked about it.
+type Case struct {
+	Files    map[string]string // contents by path; a path that ends in ! is executable
+	Settings map[string]any
+	Changed  []string // nil: all files
+	Unknown  bool     // what has changed is not known, so the gate has to look at the whole tree
+	Base     string
+	Batch    planparse.Batch
+	Before   *gates.TestCount
+}
+
+// Gate returns g behind the protocol.
+func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
+	t.Helper()
+	p, err := plugin.InProcess("", g, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Look shows the case to g. A gate that could not look fails the test; see [Refusal].
+func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
+	t.Helper()
+	rep, err := Gate(t, g, c.Settings).Check(t.Context(), c.subject(t))
+	if err != nil {
+		t.Fatalf("the gate could not look: %v", err)
+	}
+	return rep
+}
+
+// Refusal shows the case to g and returns why it could not look, be it for its settings or for the tree.
+func Refusal(t testing.TB, g gates.Gate, c Case) error {
+	t.Helper()
+	p, err := plugin.InProcess("", g, c.Settings)
+	if err != nil {
+		return err
+	}
+	rep, err := p.Check(t.Context(), c.subject(t))
+	if err == nil {
+		t.Fatalf("the gate could look, and said: %s", strings.Join(Lines(rep), "\n"))
+	}
+	return err
+}
+
+// Want checks status and findings of rep. A finding is spelled as by [Lines].
+func Want(t testing.TB, rep gates.Report, status gates.Status, findings ...string) {
+	t.Helper()
+	want := append([]string{string(status)}, findings...)
+	if diff := cmp.Diff(want, Lines(rep)); diff != "" {
+		t.Errorf("the report is not the one that was wanted (-want +got):\n%s", diff)
+	}
+}
+
+// Lines spells a report: its status, then each finding as PATH:LINE:COL: SEVERITY RULE: MESSAGE. What is zero is left
+// out.
+func Lines(rep gates.Report) []string {
+	out := []string{string(rep.Status)}
+	for _, f := range rep.Findings {
+		at := f.Path
+		for _, n := range []int{f.Line, f.Col} {
+			if n > 0 {
+				at += fmt.Sprintf(":%d", n)
+			}
+		}
+		if at != "" {
+			at += ": "
+		}
+		out = append(out, fmt.Sprintf("%s%s %s: %s", at, f.Severity, f.Rule, f.Message))
+	}
+	return out
+}
+
+// Run runs each archive *.txtar in dir as a test. Its files are the tree, except for those whose names begin with @:
+//
+//	-- @settings --   a JSON object
+//	-- @changed --    the changed paths, one a line; without it all files have changed
+//	-- @want --       the lines that the report is to have, or "refused: TEXT" for a gate that cannot look
+//
+// make makes the gate, anew for each archive.
+func Run(t *testing.T, dir string, make func() gates.Gate) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Fatalf("no archive *.txtar in %s", dir)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) { archive(t, name, make()) })
+	}
+}
+
+func archive(t *testing.T, name string, g gates.Gate) {
+	ar, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Case{Files: map[string]string{}}
+	var want []string
+	for _, f := range ar.Files {
+		switch text := string(f.Data); {
+		case f.Name == "@settings":
+			if err := json.Unmarshal(f.Data, &c.Settings); err != nil {
+				t.Fatalf("%s: @settings: %v", name, err)
+			}
+		case f.Name == "@changed":
+			c.Changed = lines(text)
+		case f.Name == "@want":
+			want = lines(text)
+		case strings.HasPrefix(f.Name, "@"):
+			t.Fatalf("%s: %s means nothing; there are @settings, @changed and @want", name, f.Name)
+		default:
+			c.Files[f.Name] = text
+		}
+	}
+	if len(want) == 0 {
+		t.Fatalf("%s: it has no @want, so it tests nothing", name)
+	}
+	if text, ok := strings.CutPrefix(want[0], "refused: "); ok {
+		if err := Refusal(t, g, c); !strings.Contains(err.Error(), text) {
+			t.Errorf("it was refused with %q, want %q", err, text)
+		}
+		return
+	}
+	Want(t, Look(t, g, c), gates.Status(want[0]), want[1:]...)
+}
+
+func lines(text string) []string {
+	out := []string{}
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Tree writes files to a new folder and returns it. A path that ends in ! is executable.
+func Tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		mode := os.FileMode(0o644)
+		if n, ok := strings.CutSuffix(name, "!"); ok {
+			name, mode = n, 0o755
+		}
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			t.Fatalf("%s does not lie in the tree", name)
+		}
+		full := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func (c Case) subject(t testing.TB) gates.Subject {
+	t.Helper()
+	s := gates.Subject{Dir: Tree(t, c.Files), Base: c.Base, Changed: c.Changed, Batch: c.Batch, Before: c.Before}
+	switch {
+	case c.Unknown:
+		s.Changed = nil
+	case s.Changed == nil:
+		s.Changed = []string{}
+		for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+			s.Changed = append(s.Changed, strings.TrimSuffix(name, "!"))
+		}
+	}
+	return s
+}

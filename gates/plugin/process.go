@@ -1,0 +1,266 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// process is the program of a plugin. go-plugin drives it through its runner interface, which leaves this package what
+// go-plugin does less well: ending a whole family of processes, reading what they print without ever blocking them, and
+// telling what went wrong.
+type process struct {
+	program string
+	args    []string // of it
+	dir     string
+	env     []string
+	log     *capture
+	tag     string
+	reaper  *proc.Reaper
+
+	stdin  *os.File // our end; the plugin ends with it
+	stderr *os.File
+	greets *greeting
+
+	mu      sync.Mutex
+	pid     int
+	killed  bool
+	err     error // why it could not be started
+	done    chan struct{}
+	state   *os.ProcessState // once done
+	readers sync.WaitGroup
+	dry     chan struct{}
+}
+
+const drainTime = time.Second // for what a process that nobody can kill may still hold
+
+func newProcess(program string, args []string) *process {
+	return &process{program: program, args: args, tag: proc.NewTag(), done: make(chan struct{}), dry: make(chan struct{}, 1)}
+}
+
+// Start implements runner.Runner.
+func (p *process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = p.start()
+	return p.err
+}
+
+func (p *process) start() error {
+	if p.killed {
+		return errors.New("stopped before it was started")
+	}
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		closeAll(in, stdin)
+		return err
+	}
+	stderr, errs, err := os.Pipe()
+	if err != nil {
+		closeAll(in, stdin, stdout, out)
+		return err
+	}
+	untag := p.reaper.Tag(p.tag)
+	cmd, err := p.exec(in, out, errs)
+	closeAll(in, out, errs)
+	if err != nil {
+		untag()
+		closeAll(stdin, stdout, stderr)
+		return err
+	}
+	p.pid, p.stdin, p.stderr = cmd.Process.Pid, stdin, stderr
+	p.greets = newGreeting(p.log)
+	p.readers.Go(func() { p.greets.read(stdout) })
+	p.readers.Go(func() { p.readStderr() })
+	go func() {
+		_ = cmd.Wait() // the state tells more than the error
+		p.state = cmd.ProcessState
+		kill(p.pid)
+		proc.Sweep(p.tag)
+		untag()
+		closer := time.AfterFunc(drainTime, func() { closeAll(stdout, stderr) })
+		p.readers.Wait()
+		closer.Stop()
+		closeAll(stdin, stdout, stderr)
+		p.greets.end()
+		close(p.done)
+	}()
+	return nil
+}
+
+func (p *process) exec(in, out, errs *os.File) (*exec.Cmd, error) {
+	for try := 1; ; try++ {
+		cmd := exec.Command(p.program, p.args...)
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = p.dir, append(p.env[:len(p.env):len(p.env)], p.tag), detached()
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
+		err := cmd.Start()
+		// A child of another goroutine that was forked while the program was being written holds it open for a moment
+		// (golang.org/issue/22315).
+		if errors.Is(err, syscall.ETXTBSY) && try < 5 {
+			time.Sleep(time.Duration(try) * 20 * time.Millisecond)
+			continue
+		}
+		return cmd, startError(err, p.program, p.dir)
+	}
+}
+
+func startError(err error, program, dir string) error {
+	if err == nil {
+		return nil
+	}
+	if fi, derr := os.Stat(dir); dir != "" && (derr != nil || !fi.IsDir()) {
+		return fmt.Errorf("its working directory %s cannot be entered", dir)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the interpreter in the first line of %s is missing, or it was built for another system", proc.ErrNotFound, program)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("it is neither a program for this machine nor a script that begins with #!: %w", err)
+	}
+	return err
+}
+
+// readStderr feeds what the plugin prints to the log until the end. A deadline only says that all there is has been read.
+func (p *process) readStderr() {
+	defer close(p.dry)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := p.stderr.Read(buf)
+		_, _ = p.log.Write(buf[:n])
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			_ = p.stderr.SetReadDeadline(time.Time{})
+			p.dry <- struct{}{}
+		case err != nil:
+			return
+		}
+	}
+}
+
+// settle waits until what the plugin has printed so far is in the log.
+func (p *process) settle() {
+	if p.stderr.SetReadDeadline(time.Now().Add(2*time.Millisecond)) != nil {
+		return // this system's pipes have none
+	}
+	select {
+	case <-p.dry:
+	case <-p.done:
+	case <-time.After(drainTime):
+	}
+}
+
+// end ends the program and all it started: politely at first, if grace allows. It returns when nothing is left.
+func (p *process) end(grace time.Duration) {
+	p.mu.Lock()
+	p.killed = true
+	pid := p.pid
+	p.mu.Unlock()
+	if pid == 0 {
+		return // and now it never will
+	}
+	if grace > 0 && !p.ended(0) {
+		_ = p.stdin.Close()
+		terminate(pid)
+		p.ended(grace)
+	}
+	if !p.ended(0) {
+		kill(pid)
+	}
+	p.ended(5 * time.Second) // the kernel may not let go of it
+}
+
+// ended waits up to d for the end of the program.
+func (p *process) ended(d time.Duration) bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+	}
+	if d <= 0 {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// how tells how the program ended, for people.
+func (p *process) how() string {
+	if p.state == nil {
+		return "it ended"
+	}
+	ws, ok := p.state.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL:
+		return "it was killed from outside; is there enough memory?"
+	case ok && ws.Signaled():
+		return fmt.Sprintf("it died of a signal (%v)", ws.Signal())
+	}
+	return fmt.Sprintf("it ended with exit status %d", p.state.ExitCode())
+}
+
+// The rest of runner.Runner.
+
+// Wait waits for the end.
+func (p *process) Wait(context.Context) error { <-p.done; return nil }
+
+// Kill ends the program at once.
+func (p *process) Kill(context.Context) error { p.end(0); return nil }
+
+// Stdout is the handshake line, once it has been found good, and then nothing until the end.
+func (p *process) Stdout() io.ReadCloser { return p.greets.out }
+
+// Stderr is empty: it is read here.
+func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name is the program.
+func (p *process) Name() string { return p.program }
+
+// ID is the process id, "" before there is one.
+func (p *process) ID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.pid)
+}
+
+// Diagnose says nothing: errors are told by this package.
+func (p *process) Diagnose(context.Context) string { return "" }
+
+// PluginToHost and HostToPlugin change nothing: both sides see the same files.
+func (p *process) PluginToHost(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+// HostToPlugin is described above.
+func (p *process) HostToPlugin(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,424 @@
+// Package secrets looks for secrets and for details of the infrastructure in what a change adds.
+//
+// It reads added lines only: what was committed before is somebody else's finding. No value is ever printed, only its
+// kind, its first characters and its length. What is plainly a placeholder (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>)
+// is none.
+//
+//	rule                     found in                                                   severity
+//	secrets/aws-key          AKIA…, ASIA…                                               error
+//	secrets/github-token     ghp_, gho_, ghu_, ghs_, ghr_, github_pat_                  error
+//	secrets/gitlab-token     glpat-                                                     error
+//	secrets/slack-token      xoxb- and its like, web hooks                              error
+//	secrets/google-key       AIza…, service account files                               error
+//	secrets/stripe-key       sk_live_, rk_live_; sk_test_ warns                         error
+//	secrets/openai-key       sk-…, sk-proj-…, sk-ant-…                                  error
+//	secrets/npm-token        npm_…                                                      error
+//	secrets/private-key      -----BEGIN … PRIVATE KEY-----                              error
+//	secrets/jwt              eyJ….eyJ….…                                                error
+//	secrets/url-password     scheme://user:password@host                                error
+//	secrets/assignment       password = "…", token: "…" with a value that looks random  error
+//	secrets/file             a file that is made to hold secrets: .env, id_rsa, *.p12   error
+//	secrets/private-host     private addresses and host names in code for clients       error
+//	                         … where it is not sure that the code is for clients        warning
+//	secrets/suppressed       a line with "runplan:ignore secrets REASON"                warning
+//	secrets/not-looked-at    a file is too large                                        warning
+//
+// In folders of fixtures, keys of a known shape and private keys warn, and assignments are not looked at. A comment
+// takes back what is a guess (assignments, URLs, hosts, JWTs). A key of a known shape it takes back only outside of a
+// run, or where the plan itself spells the line out: an agent does not excuse itself.
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// New makes the gate.
+func New() gates.Gate {
+	info := gates.Info{Name: "secrets", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		s := l.Subject()
+		if s.Diff == nil {
+			l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")
+			return nil
+		}
+		files, large, err := gates.Files(ctx, s.Diff, func(c gates.Change) bool { return c.Status != gates.Deleted })
+		if err != nil {
+			return err
+		}
+		for _, p := range large {
+			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to be looked at"})
+		}
+		look := scan{kinds: kinds()}
+		for _, f := range files {
+			if f.Status == gates.Added && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
+				l.Find(gates.Finding{
+					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
+					Fix: "leave it out, and have git ignore it",
+				})
+			}
+			if skipped(f.Path) {
+				continue
+			}
+			for _, line := range f.AddedLines() {
+				for _, h := range look.line(f.Path, line.Text) {
+					l.Find(h.finding(s, f.Path, line))
+				}
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+}
+
+// kind is a sort of secret.
+type kind struct {
+	rule  string
+	hints []string // one of them is in each match
+	re    *regexp.Regexp
+	group int  // of the secret itself
+	guess bool // it may be something else
+}
+
+func kinds() []kind {
+	re := regexp.MustCompile
+	return []kind{
+		{"aws-key", []string{"AKIA", "ASIA"}, re(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
+		{"github-token", []string{"gh", "github_pat_"}, re(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
+		{"gitlab-token", []string{"glpat-"}, re(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
+		{"slack-token", []string{"xox", "hooks.slack.com"}, re(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
+		{"google-key", []string{"AIza", "GOCSPX-", "private_key_id"}, re(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
+		{"stripe-key", []string{"k_live_", "k_test_", "whsec_"}, re(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
+		{"openai-key", []string{"sk-"}, re(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
+		{"npm-token", []string{"npm_", "pypi-"}, re(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
+		{"private-key", []string{"PRIVATE KEY"}, re(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
+		{"jwt", []string{"eyJ"}, re(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
+		{"url-password", []string{"://"}, re(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
+	}
+}
+
+// assignment is a name that speaks of a secret, and a quoted or bare value.
+var (
+	assignment = regexp.MustCompile(`(?i)([\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?secret|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?\s{0,5}(?:=>|:=|=|:)\s{0,5}(?:["']([^"'\s]{8,500})["']|([A-Za-z0-9+/_=.~!@#$%^&*-]{12,500})\s*(?:$|[#;,]))`)
+	ignoreMark = regexp.MustCompile(`\brunplan:ignore\s+secrets(?:/[\w-]+)?\b[\s:—–-]*(.*)$`)
+)
+
+var (
+	elsewhere    = regexp.MustCompile(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
+	publicNames  = regexp.MustCompile(`(?i)public|_id$|_name$|_url$|_uri$|_path$|_file$|_type$|_length$|_field$|_header$|_expir|_ttl|_count|_limit|max_?tokens|tokeniz|pad_token|eos_token|bos_token|unk_token|csrf_?token_?name|secret_?name|token_?endpoint|password_?hint|_regex$|_pattern$|checksum|integrity|digest|hash`)
+	exampleHost  = regexp.MustCompile(`(?i)(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|local)$|^127\.|^host(?:name)?$|^db$|^postgres$|^redis$|^mysql$|^mongo$|^rabbitmq$`)
+	speakingName = regexp.MustCompile(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*\S`)
+	zeros        = regexp.MustCompile(`^[0-]+$`)
+	aVersion     = regexp.MustCompile(`(?i)version|semver`)
+	envSample    = regexp.MustCompile(`(?i)example|sample|template|dist|test|defaults`)
+)
+
+// hit is a secret in a line.
+type hit struct {
+	rule     string
+	value    string
+	guess    bool
+	severity gates.Severity
+	reason   string // of a comment that takes it back
+	marked   bool   // there is such a comment
+	message  string
+}
+
+type scan struct{ kinds []kind }
+
+// maxLine is how much of a line is read; minified code has lines of megabytes, which are read in parts.
+const maxLine = 4 << 10
+
+// line looks for secrets in one line.
+func (s scan) line(file, text string) []hit {
+	var out []hit
+	for len(text) > maxLine {
+		cut := maxLine
+		if i := strings.LastIndexAny(text[:maxLine], " ,;\t"); i > maxLine/2 {
+			cut = i
+		}
+		out = append(out, s.part(file, text[:cut])...)
+		text = text[cut:]
+	}
+	return append(out, s.part(file, text)...)
+}
+
+func (s scan) part(file, text string) []hit {
+	var out []hit
+	sample := fixture(file)
+	for _, k := range s.kinds {
+		if !hinted(text, k.hints) {
+			continue
+		}
+		for _, m := range k.re.FindAllStringSubmatch(text, 20) {
+			value := m[k.group]
+			if placeholder(value) || k.rule == "url-password" && (placeholderHost(m[2]) || weak(value)) ||
+				k.rule == "openai-key" && (entropy(value) < 3.3 || !strings.ContainsAny(value, "0123456789")) {
+				continue
+			}
+			h := hit{rule: k.rule, value: value, guess: k.guess, severity: gates.Error}
+			if sample || k.rule == "stripe-key" && strings.Contains(value, "_test_") {
+				h.severity = gates.Warning
+			}
+			out = append(out, h)
+		}
+	}
+	if len(out) == 0 && !sample {
+		out = assigned(file, text)
+	}
+	if h, ok := infrastructure(file, text); ok {
+		out = append(out, h)
+	}
+	if m := ignoreMark.FindStringSubmatch(text); m != nil {
+		reason := strings.TrimSpace(strings.TrimRight(m[1], "*/ ->"))
+		for i := range out {
+			out[i].marked, out[i].reason = true, reason
+		}
+	}
+	return out
+}
+
+func hinted(text string, hints []string) bool {
+	for _, h := range hints {
+		if strings.Contains(text, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// assigned looks for values that look random behind names that speak of secrets.
+func assigned(file, text string) []hit {
+	var out []hit
+	for _, m := range assignment.FindAllStringSubmatch(text, 20) {
+		value := m[2]
+		bare := value == ""
+		if bare {
+			if value = m[3]; !plainText(file) { // in code, what has no quotes is an expression
+				continue
+			}
+		}
+		if placeholder(value) || weak(value) || reference(value) || publicName(m[1]) {
+			continue
+		}
+		out = append(out, hit{rule: "assignment", value: value, guess: true, severity: gates.Error})
+	}
+	return out
+}
+
+// plainText are files whose values need no quotes.
+func plainText(file string) bool {
+	base := path.Base(file)
+	switch path.Ext(base) {
+	case ".env", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".toml", ".tfvars":
+		return true
+	}
+	return strings.HasPrefix(base, ".env") || base == "credentials" || base == ".npmrc" || base == ".netrc"
+}
+
+// weak reports whether a value is too plain for a secret: words, paths, few kinds of characters.
+func weak(v string) bool {
+	digits, upper, lower, other := 0, 0, 0, 0
+	for _, r := range v {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case r >= 'A' && r <= 'Z':
+			upper++
+		case r >= 'a' && r <= 'z':
+			lower++
+		default:
+			other++
+		}
+	}
+	sorts := 0
+	for _, n := range []int{digits, upper, lower, other} {
+		if n > 0 {
+			sorts++
+		}
+	}
+	switch {
+	case len(v) < 8 || sorts < 2:
+		return true
+	case digits == 0 && upper == 0 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz._-/:") == "":
+		return true // words
+	case digits == 0 && other == 0 && lower > 0 && upper > 0 && len(v) < 24:
+		return true // camelCase
+	case digits == 0 && lower == 0:
+		return true // CONSTANT_CASE
+	}
+	return entropy(v) < 3.0 && len(v) < 20 || entropy(v) < 2.5
+}
+
+// reference reports whether a value says where the secret is instead of being it.
+func reference(v string) bool {
+	return elsewhere.MatchString(v)
+}
+
+// publicName are names of what is no secret though it sounds like one.
+func publicName(name string) bool {
+	return publicNames.MatchString(name)
+}
+
+var fakeWords = regexp.MustCompile(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|_here|dummy|redacted|insert[_-]|replace[_-]?me|not[_-]?a[_-]?(?:real|secret)|fake|sample|xxxx|\*\*\*|\.\.\.|1234567890|abcdefghij|0123456789|deadbeef|todo|foobar|lorem|hunter2|correct[_-]?horse`)
+
+// placeholder reports whether a value is plainly none.
+func placeholder(v string) bool {
+	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.HasPrefix(v, "$") {
+		return true
+	}
+	if strings.Contains(v, "PRIVATE KEY") {
+		return false
+	}
+	// What follows the prefix is one character over and over, or counts up.
+	tail := v[strings.LastIndexAny(v, "_-")+1:]
+	return len(tail) >= 8 && (entropy(tail) < 1.6 || zeros.MatchString(tail))
+}
+
+func placeholderHost(host string) bool {
+	return exampleHost.MatchString(host)
+}
+
+// entropy is Shannon's, in bits for a character.
+func entropy(s string) float64 {
+	if s == "" {
+		return 0
+	}
+	var n [256]int
+	for i := range len(s) {
+		n[s[i]]++
+	}
+	e := 0.0
+	for _, c := range n {
+		if c > 0 {
+			p := float64(c) / float64(len(s))
+			e -= p * math.Log2(p)
+		}
+	}
+	return e
+}
+
+var (
+	privateHost = regexp.MustCompile(`\b(10\.\d{1,3}\.\d{1,3}\.\d{1,3}|192\.168\.\d{1,3}\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])\.\d{1,3}\.\d{1,3}|169\.254\.169\.254)\b|(?:https?|wss?|grpc|postgres\w*|mysql|redis|amqp|mongodb)://[\w.-]*?\.(?:internal|corp|lan|intranet|svc\.cluster\.local|consul)\b|\b[\w-]+\.(?:svc\.cluster\.local|compute\.internal|ec2\.internal)\b`)
+	clientPath  = regexp.MustCompile(`(?i)(?:^|/)(?:client|frontend|web|www|public|static|assets|ui|components|pages|views|mobile|ios|android)/`)
+	serverPath  = regexp.MustCompile(`(?i)(?:^|/)(?:server|backend|api|scripts?|tools?|infra|deploy|terraform|ansible|docs?|k8s|test|tests|__tests__|e2e)/|\.(?:config|test|spec|stories)\.\w+$`)
+)
+
+// infrastructure looks for private addresses in code that is sent to clients.
+func infrastructure(file, text string) (hit, bool) {
+	sure := false
+	switch path.Ext(file) {
+	case ".html", ".htm", ".vue", ".svelte", ".jsx", ".tsx", ".css", ".scss", ".swift", ".dart":
+		sure = true
+	case ".js", ".ts", ".mjs", ".mts", ".kt", ".json":
+		sure = clientPath.MatchString(file)
+		if path.Ext(file) == ".json" && !sure {
+			return hit{}, false
+		}
+	default:
+		return hit{}, false
+	}
+	if fixture(file) || serverPath.MatchString(file) && !clientPath.MatchString(file) {
+		return hit{}, false
+	}
+	m := privateHost.FindString(text)
+	if m == "" || aVersion.MatchString(text) && !strings.Contains(m, "//") {
+		return hit{}, false
+	}
+	sev := gates.Warning
+	if sure {
+		sev = gates.Error
+	}
+	return hit{rule: "private-host", value: m, guess: true, severity: sev, message: "a private address or host name, which clients will see"}, true
+}
+
+// secretFile reports whether a name is that of a file that holds secrets.
+func secretFile(p string) bool {
+	base := path.Base(p)
+	if fixture(p) {
+		return false
+	}
+	if strings.HasPrefix(base, ".env") {
+		return !envSample.MatchString(base)
+	}
+	switch base {
+	case "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".netrc", ".pgpass", ".htpasswd":
+		return true
+	}
+	switch path.Ext(base) {
+	case ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx":
+		return true
+	}
+	return false
+}
+
+// harmlessEnv is a file of settings in which nothing sounds like a secret.
+func harmlessEnv(f gates.File) bool {
+	if !strings.HasPrefix(path.Base(f.Path), ".env") {
+		return false
+	}
+	return !speakingName.MatchString(f.After)
+}
+
+// fixture reports whether a file is made for tests.
+func fixture(p string) bool {
+	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures}/**"}, p)
+}
+
+// skipped are files that programs write, full of hashes.
+func skipped(p string) bool {
+	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Cargo.lock", "*.min.js.map"}, p)
+}
+
+// finding makes the finding of a hit. The value itself stays out of it.
+func (h hit) finding(s gates.Subject, file string, line gates.Line) gates.Finding {
+	f := gates.Finding{Rule: "secrets/" + h.rule, Severity: h.severity, Path: file, Line: line.Number}
+	what := h.message
+	if what == "" {
+		what = fmt.Sprintf("what looks like a secret (%s: %s) would be committed", strings.ReplaceAll(h.rule, "-", " "), veil(h))
+	}
+	f.Message = what
+	f.Fix = "take it from the environment; a key that was written to disk is to be changed"
+	if h.rule == "private-host" {
+		f.Fix = "take it from the configuration of the deployment"
+	}
+	if !h.marked {
+		return f
+	}
+	switch {
+	case len(h.reason) < 3:
+		f.Message += "; the comment that takes it back gives no reason"
+	case h.guess || s.Batch.Key == "" || spelledOut(s, line.Text):
+		f.Rule, f.Severity, f.Fix = "secrets/suppressed", gates.Warning, ""
+		f.Message = what + "; a comment takes it back: " + h.reason
+	default:
+		f.Message += "; a key of a known shape is not taken back by a comment that the same change brings"
+	}
+	return f
+}
+
+func spelledOut(s gates.Subject, line string) bool {
+	for _, b := range s.Batch.Blocks {
+		if strings.Contains(b.Text, strings.TrimSpace(line)) {
+			return true
+		}
+	}
+	return false
+}
+
+// veil shows of a value what helps to find it.
+func veil(h hit) string {
+	if h.rule == "private-key" {
+		return "its first line"
+	}
+	shown := h.value[:min(4, len(h.value)/4)]
+	return fmt.Sprintf("%s… of %d characters", strings.ToValidUTF8(shown, ""), len(h.value))
+}

@@ -1,0 +1,32 @@
+// Package suite puts the gates together that look at a tree: those that package gates finds and the configuration
+// names, and those of the packages below it.
+package suite
+
+import (
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/acceptance"
+	"github.com/runplan/runplan/gates/hygiene"
+	"github.com/runplan/runplan/gates/secrets"
+	"github.com/runplan/runplan/gates/tamper"
+	"github.com/runplan/runplan/gates/types"
+)
+
+// All makes the gates for the tree in dir. Make them anew for each tree.
+func All(dir string, s gates.Settings) []gates.Gate {
+	more := []gates.Gate{
+		tamper.Protected(s.Protected), tamper.New(), secrets.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),
+	}
+	if s.MaxFileLines > 0 {
+		more = append(more, hygiene.Size(s.MaxFileLines))
+	}
+	if s.MinMemoryMB > 0 {
+		more = append(more, hygiene.Memory(s.MinMemoryMB, s.Memory))
+	}
+	if s.Detect {
+		more = append(more, types.All(dir, s.StrictTypes)...)
+	}
+	if s.Acceptance != "" {
+		more = append(more, acceptance.New(s.Acceptance, s.Engine))
+	}
+	return gates.Builtin(dir, s, more...)
+}

@@ -1,0 +1,365 @@
+package tamper
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/runplan/runplan/gates"
+)
+
+var (
+	strictOption = regexp.MustCompile(`^(?:strict\w*|no(?:Implicit|Unused|Unchecked|Property|Fallthrough|Emit)\w*|exact\w*|alwaysStrict|useUnknown\w*|checkJs|forceConsistent\w*|isolatedDeclarations)$`)
+	looseOption  = regexp.MustCompile(`^(?:skip(?:Default)?LibCheck|allowUn\w+|suppress\w+|noCheck|allowJs)$`)
+	iniChecks    = regexp.MustCompile(`^(?:flake8|pycodestyle|pylint|pydocstyle|mypy|pytest|tool:pytest|coverage|isort|testenv|tox|aliases|bandit)`)
+	firstWord    = regexp.MustCompile(`^[A-Za-z]+`)
+)
+
+// section is a part of a shared file that decides what is checked.
+type section struct {
+	name, value string
+	line        int
+}
+
+// reader returns what reads the sections of a shared file; nil for all other files. A file that cannot be read at all
+// is one section: any change of it counts.
+func reader(p string) func(text string) []section {
+	switch base := path.Base(p); {
+	case base == "pyproject.toml":
+		return tomlSections(
+			"tool.ruff", "tool.pytest", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.coverage", "tool.flake8", "tool.pylint", "tool.black",
+			"tool.isort", "tool.tox", "tool.nox", "tool.bandit", "tool.ty", "tool.hatch.envs", "tool.poe", "tool.taskipy")
+	case base == "Cargo.toml":
+		return tomlSections("lints", "workspace.lints", "test", "package.autotests")
+	case base == "setup.cfg" || base == "tox.ini":
+		return iniSections
+	case base == "package.json":
+		return packageSections
+	case base == "deno.json" || base == "deno.jsonc":
+		return jsonSections("tasks", "lint", "test", "fmt", "compilerOptions")
+	case base == "tsconfig.json" || strings.HasPrefix(base, "tsconfig.") && strings.HasSuffix(base, ".json"):
+		return jsonSections("compilerOptions", "include", "exclude", "files", "extends", "references")
+	case base == "Makefile" || base == "makefile" || base == "GNUmakefile" || strings.HasSuffix(base, ".mk"):
+		return makeSections
+	case base == "justfile" || base == "Justfile" || base == ".justfile":
+		return makeSections
+	}
+	return nil
+}
+
+// config finds changed sections of shared files.
+func (j judge) config(f gates.File) {
+	read := reader(f.Path)
+	if read == nil || f.Status == gates.Added {
+		return
+	}
+	old, now := byName(read(f.Before)), byName(read(f.After))
+	named := j.s.Names(f.Path)
+	names := make([]string, 0, len(old)+len(now))
+	for n := range old {
+		names = append(names, n)
+	}
+	for n := range now {
+		if _, ok := old[n]; !ok {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		o, was := old[n]
+		a, is := now[n]
+		if was && is && o.value == a.value {
+			continue
+		}
+		if was && harmlessScript(o.value) || strings.HasPrefix(n, "compilerOptions.") && !lowered(n, o, was, a, is) {
+			continue
+		}
+		sev, verb := j.unless(named, gates.Warning), "was changed"
+		switch {
+		case !is:
+			verb = "was removed"
+		case !was:
+			verb = "is new"
+			if !strings.HasPrefix(n, "compilerOptions.") {
+				sev = gates.Warning
+			}
+		}
+		line := a.line
+		if f.Status == gates.Deleted {
+			line = 0
+		}
+		j.find("tamper/config", sev, f.Path, line, "take the change back, or have the plan name the file",
+			"%s decides what is checked, and %s%s", n, verb, fromTo(o, was, a, is))
+	}
+}
+
+// harmlessScript is what npm init writes where there are no tests yet.
+func harmlessScript(v string) bool { return strings.Contains(v, "no test specified") }
+
+// lowered reports whether a compiler option makes the checker see less. Options that have nothing to do with that do not
+// count.
+func lowered(name string, o section, was bool, a section, is bool) bool {
+	key := strings.TrimPrefix(name, "compilerOptions.")
+	switch {
+	case looseOption.MatchString(key) || key == "noCheck":
+		return is && a.value == "true" && !(was && o.value == "true")
+	case strictOption.MatchString(key):
+		return was && o.value == "true" && !(is && a.value == "true") || is && a.value == "false" && !(was && o.value == "false")
+	}
+	return false
+}
+
+func fromTo(o section, was bool, a section, is bool) string {
+	short := func(s string) string {
+		s = strings.Join(strings.Fields(s), " ")
+		if len(s) > 60 {
+			return ""
+		}
+		return s
+	}
+	from, to := short(o.value), short(a.value)
+	switch {
+	case was && is && from != "" && to != "":
+		return fmt.Sprintf(": from %s to %s", from, to)
+	case !is && from != "":
+		return ": " + from
+	case !was && to != "":
+		return ": " + to
+	}
+	return ""
+}
+
+func byName(list []section) map[string]section {
+	out := map[string]section{}
+	for _, s := range list {
+		if have, ok := out[s.name]; ok {
+			s.value = have.value + "\n" + s.value
+			s.line = have.line
+		}
+		out[s.name] = s
+	}
+	return out
+}
+
+// whole is the one section of a file that cannot be read.
+func whole(text string) []section {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return []section{{"the file, which cannot be read,", text, 1}}
+}
+
+func tomlSections(keys ...string) func(string) []section {
+	return func(text string) []section {
+		var doc map[string]any
+		if toml.Unmarshal([]byte(text), &doc) != nil {
+			return whole(text)
+		}
+		var out []section
+		for _, k := range keys {
+			v, ok := lookup(doc, strings.Split(k, "."))
+			if !ok {
+				continue
+			}
+			line := 1 + strings.Count(text[:max(0, strings.Index(text, "["+k))], "\n")
+			if m, ok := v.(map[string]any); ok && len(m) > 0 {
+				for key, sub := range m {
+					at := line
+					if i := strings.Index(text, "\n"+key); i >= 0 {
+						at = lineAt(text, i+1)
+					}
+					out = append(out, section{k + "." + key, encode(sub), at})
+				}
+				continue
+			}
+			out = append(out, section{k, encode(v), line})
+		}
+		return out
+	}
+}
+
+func lookup(doc map[string]any, keys []string) (any, bool) {
+	v, ok := doc[keys[0]]
+	if !ok || len(keys) == 1 {
+		return v, ok
+	}
+	sub, isMap := v.(map[string]any)
+	if !isMap {
+		return nil, false
+	}
+	return lookup(sub, keys[1:])
+}
+
+func encode(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // dates
+	}
+	return string(data)
+}
+
+var iniHead = regexp.MustCompile(`^\[([^\]]+)\]\s*$`)
+
+func iniSections(text string) []section {
+	var out []section
+	name := ""
+	n := 0
+	for l := range strings.Lines(text) {
+		n++
+		l = strings.TrimRight(l, "\r\n")
+		if m := iniHead.FindStringSubmatch(l); m != nil {
+			if name = ""; iniChecks.MatchString(m[1]) {
+				name = "[" + m[1] + "]"
+				out = append(out, section{name, "", n})
+			}
+			continue
+		}
+		t := strings.TrimSpace(l)
+		if name != "" && t != "" && t[0] != '#' && t[0] != ';' {
+			out[len(out)-1].value += t + "\n"
+		}
+	}
+	return out
+}
+
+func packageSections(text string) []section {
+	var doc map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &doc) != nil {
+		return whole(text)
+	}
+	var out []section
+	for _, k := range []string{"jest", "eslintConfig", "eslintIgnore", "prettier", "nyc", "c8", "mocha", "vitest", "ava", "tap", "lint-staged", "husky", "xo", "standard", "biome"} {
+		if v, ok := doc[k]; ok {
+			out = append(out, section{k, compact(v), keyLine(text, k)})
+		}
+	}
+	var scripts map[string]string
+	if json.Unmarshal(doc["scripts"], &scripts) == nil {
+		for k, v := range scripts {
+			if checks(k) {
+				out = append(out, section{"scripts." + k, v, keyLine(text, k)})
+			}
+		}
+	}
+	return out
+}
+
+// checks reports whether a script or target of that name is a check.
+func checks(name string) bool {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
+	first := firstWord.FindString(name)
+	switch first {
+	case "test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage", "cover", "ci", "verify", "validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push":
+		return true
+	}
+	return false
+}
+
+func jsonSections(keys ...string) func(string) []section {
+	return func(text string) []section {
+		var doc map[string]json.RawMessage
+		if json.Unmarshal([]byte(plainJSON(text)), &doc) != nil {
+			return whole(text)
+		}
+		var out []section
+		for _, k := range keys {
+			v, ok := doc[k]
+			if !ok {
+				continue
+			}
+			var sub map[string]json.RawMessage
+			if json.Unmarshal(v, &sub) == nil && len(sub) > 0 {
+				for key, val := range sub {
+					out = append(out, section{k + "." + key, compact(val), keyLine(text, key)})
+				}
+				continue
+			}
+			out = append(out, section{k, compact(v), keyLine(text, k)})
+		}
+		return out
+	}
+}
+
+// plainJSON takes comments and trailing commas out of the JSON that TypeScript reads.
+func plainJSON(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		switch {
+		case text[i] == '"':
+			end := closing(text, i, '"')
+			end = min(end+1, len(text))
+			b.WriteString(text[i:end])
+			i = end
+		case strings.HasPrefix(text[i:], "//"):
+			i = until(text, i, "\n")
+		case strings.HasPrefix(text[i:], "/*"):
+			i = min(until(text, i, "*/")+2, len(text))
+		case text[i] == ',':
+			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
+			if rest == "" || rest[0] != '}' && rest[0] != ']' {
+				b.WriteByte(',')
+			}
+			i++
+		default:
+			b.WriteByte(text[i])
+			i++
+		}
+	}
+	return b.String()
+}
+
+func compact(v json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+func keyLine(text, key string) int {
+	if i := strings.Index(text, `"`+key+`"`); i >= 0 {
+		return lineAt(text, i)
+	}
+	return 1
+}
+
+var makeHead = regexp.MustCompile(`^([\w./-]+(?:[ \t]+[\w./-]+)*)[ \t]*::?(?:[ \t]|$)(.*)$`)
+
+// makeSections reads the rules of those targets that are checks.
+func makeSections(text string) []section {
+	var out []section
+	in := false
+	n := 0
+	for l := range strings.Lines(text) {
+		n++
+		l = strings.TrimRight(l, "\r\n")
+		if strings.HasPrefix(l, "\t") || strings.HasPrefix(l, "    ") && in {
+			if in && strings.TrimSpace(l) != "" {
+				out[len(out)-1].value += strings.TrimSpace(l) + "\n"
+			}
+			continue
+		}
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		in = false
+		m := makeHead.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		for _, target := range strings.Fields(m[1]) {
+			if checks(target) && !in {
+				in = true
+				deps, _, _ := strings.Cut(m[2], "##") // a help text
+				out = append(out, section{"the target " + target, strings.TrimSpace(deps) + "\n", n})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package tamper
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Protected makes the gate that asks who wanted a change of a file that decides what is checked. The globs come on
+// top of what is protected anyway. Without a batch nobody could have named anything, and all of it warns.
+func Protected(globs []string) gates.Gate {
+	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
+			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || isTest(c.Path) && c.Status == gates.Modified
+		})
+		if err != nil || !ok {
+			return err
+		}
+		changes, err := l.Subject().Diff.Changes(ctx)
+		if err != nil {
+			return err
+		}
+		p := protection{judge{l, l.Subject()}, changes}
+		for _, c := range changes { // what is too large to be read is protected all the same
+			kind := kindOf(c.Path)
+			switch {
+			case gates.Match(globs, c.Path):
+				p.changed("protected/listed", "is listed as protected in the configuration", c, gates.Error)
+			case kind == kindRunplan:
+				p.changed("protected/runplan", "belongs to runplan's own configuration", c, gates.Error)
+			case kind == kindCI:
+				p.changed("protected/ci", "decides what runs in CI", c, gates.Error)
+			case kind == kindGates:
+				sev := gates.Error
+				if c.Status == gates.Added && !p.hadConfig(c.Path) {
+					sev = gates.Warning
+				}
+				p.changed("protected/gates", "decides what is checked", c, sev)
+			}
+		}
+		for _, f := range files {
+			if isTest(f.Path) && f.Status == gates.Modified && !gates.Match(globs, f.Path) && touched(f) {
+				p.changed("protected/test", "is a test that was there before", f.Change, gates.Warning)
+			}
+		}
+		return nil
+	})
+}
+
+type protection struct {
+	judge
+	changes []gates.Change
+}
+
+func (p protection) changed(rule, what string, c gates.Change, sev gates.Severity) {
+	named := p.s.Names(c.Path)
+	if c.Status == gates.Deleted {
+		named = p.s.NamesForDeletion(c.Path)
+	}
+	fix := "take the change back"
+	switch {
+	case named:
+		sev, fix = gates.Note, ""
+	case p.s.Batch.Key == "":
+		fix = ""
+		if sev == gates.Error {
+			sev = gates.Warning
+		}
+	}
+	text := "the batch does not name it"
+	if named {
+		text = "the batch names it"
+	} else if p.s.Batch.Key == "" {
+		text = "have a look"
+	}
+	p.find(rule, sev, c.Path, 0, fix, "%s was %s, and %s; %s", path.Base(c.Path), c.Status, what, text)
+}
+
+// hadConfig reports whether the tool that reads the new file p had settings of its own before, which p now takes the
+// place of: another file of its family, or a section of a shared one, here or above.
+func (p protection) hadConfig(file string) bool {
+	fam := family(file)
+	isNew := map[string]bool{}
+	for _, c := range p.changes {
+		if c.Status == gates.Added {
+			isNew[c.Path] = true
+		}
+		if c.Status == gates.Deleted && family(c.Path) == fam {
+			return true
+		}
+	}
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		entries, _ := os.ReadDir(filepath.Join(p.s.Dir, filepath.FromSlash(dir)))
+		for _, e := range entries {
+			full := path.Join(dir, e.Name())
+			if full == file || isNew[full] || !e.Type().IsRegular() {
+				continue
+			}
+			if family(full) == fam || mixed(full) && mentions(filepath.Join(p.s.Dir, filepath.FromSlash(full)), fam) {
+				return true
+			}
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// mentions reports whether a shared file speaks of a tool at all, which is close enough to a section of it.
+func mentions(file, tool string) bool {
+	if fi, err := os.Lstat(file); err != nil || fi.Size() > 1<<20 {
+		return false
+	}
+	data, err := os.ReadFile(file)
+	return err == nil && strings.Contains(string(data), tool)
+}
+
+// touched reports whether a test file has tests that are not as they were; new ones do not count.
+func touched(f gates.File) bool {
+	old, now := read(f.Path, f.Before), read(f.Path, f.After)
+	if len(old.units) == 0 {
+		return f.Before != f.After
+	}
+	for _, u := range old.units {
+		n, ok := now.find(u.name)
+		if !ok || strings.Join(u.lines, "\n") != strings.Join(n.lines, "\n") {
+			return true
+		}
+	}
+	return false
+}

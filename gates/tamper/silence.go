@@ -1,0 +1,149 @@
+package tamper
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// silencer is a comment that makes a tool look away.
+type silencer struct {
+	name  string
+	types bool // of a type checker (GATE-11)
+	re    *regexp.Regexp
+	// reasoned matches where the comment names a rule and gives a reason; nil for those that cannot.
+	reasoned *regexp.Regexp
+	exts     string // extensions with a space around each; "" for any text
+}
+
+const (
+	jsExts = " .js .jsx .ts .tsx .mjs .cjs .mts .cts .vue .svelte "
+	cExts  = " .c .h .cc .cpp .hpp .m .cs "
+)
+
+func silencers() []silencer {
+	re := regexp.MustCompile
+	return []silencer{
+		{"type: ignore", true, re(`#\s*type:\s*ignore\b`), nil, " .py .pyi "},
+		{"pyright: ignore", true, re(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil, " .py .pyi "},
+		{"mypy: ignore", true, re(`#\s*mypy:\s*(?:ignore|disable|allow|no-)`), nil, " .py .pyi "},
+		{"@no_type_check", true, re(`@(?:typing\.)?no_type_check\b`), nil, " .py .pyi "},
+		{"@ts-ignore", true, re(`@ts-ignore\b`), nil, jsExts},
+		{"@ts-expect-error", true, re(`@ts-expect-error\b`), nil, jsExts},
+		{"@ts-nocheck", true, re(`@ts-nocheck\b`), nil, jsExts},
+		{"nolint", false, re(`//\s*nolint\b`), re(`//\s*nolint:[\w,-]+\s*//\s*\w+`), " .go "},
+		{"lint:ignore", false, re(`//\s*lint:(?:file-)?ignore\b`), re(`//\s*lint:ignore\s+\S+\s+\w+`), " .go "},
+		{"#nosec", false, re(`#\s*nosec\b`), re(`#\s*nosec\s+[GB]\d+\s+\S+\s+\w+`), " .go .py "},
+		{"noqa", false, re(`(?i)#\s*(?:ruff:\s*|flake8:\s*)?noqa\b`), re(`(?i)#\s*noqa:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*\s*(?:#|--|-|:|\()\s*\w+`), " .py .pyi "},
+		{"pylint: disable", false, re(`#\s*pylint:\s*(?:disable|skip-file)\b`), re(`#\s*pylint:\s*disable=[\w,-]+\s*#\s*\w+`), " .py .pyi "},
+		{"fmt: off", false, re(`#\s*fmt:\s*(?:off|skip)\b`), nil, " .py .pyi "},
+		{"pragma: no cover", false, re(`#\s*pragma:\s*no\s*cover\b`), nil, " .py .pyi "},
+		{"istanbul ignore", false, re(`\b(?:istanbul|c8|v8)\s+ignore\b`), nil, jsExts},
+		{"eslint-disable", false, re(`\beslint-disable(?:-next-line|-line)?\b|\beslint\s+[\w/@-]+:\s*(?:0|"?off)`), re(`\beslint-disable(?:-next-line|-line)\s+[\w@/, -]+?\s--\s+\w+`), jsExts + ".html "},
+		{"biome-ignore", false, re(`\bbiome-ignore\b`), re(`\bbiome-ignore\s+[\w/]+:\s*\w+`), jsExts + ".json .css "},
+		{"tslint:disable", false, re(`\btslint:disable\b`), nil, jsExts},
+		{"prettier-ignore", false, re(`\bprettier-ignore\b`), nil, ""},
+		{"shellcheck disable", false, re(`#\s*shellcheck\s+disable=`), re(`#\s*shellcheck\s+disable=[\w,]+\s*#\s*\w+`), " .sh .bash .bats .ksh "},
+		{"ast-grep-ignore", false, re(`\bast-grep-ignore\b`), nil, ""},
+		{"#pragma", false, re(`#\s*pragma\s+(?:warning\s+disable|(?:GCC|clang)\s+diagnostic\s+ignored)`), nil, cExts},
+		{"NOLINT", false, re(`//\s*NOLINT(?:NEXTLINE|BEGIN)?\b`), nil, cExts},
+		{"#[allow]", false, re(`#!?\[\s*(?:allow|expect)\s*\(`), re(`#\[\s*(?:allow|expect)\s*\([^)]*reason\s*=`), " .rs "},
+		{"@SuppressWarnings", false, re(`@(?:SuppressWarnings|Suppress)\b`), nil, " .java .kt "},
+		{"nosemgrep", false, re(`\bnosemgrep\b`), nil, ""},
+		{"gitleaks:allow", false, re(`\bgitleaks:allow\b|\bpragma:\s*allowlist\s+secret\b`), nil, ""},
+		{"runplan:ignore", false, re(`\brunplan:ignore\b`), re(`\brunplan:ignore\s+[\w/:.-]+\s+\S*\w{3,}`), ""},
+	}
+}
+
+// silenced finds comments that make tools look away, where a file has more of a sort than it had (GATE-11). A new file
+// had none.
+func (j judge) silenced(f gates.File, kinds []silencer) {
+	ext := path.Ext(f.Path)
+	if prose(ext) || strings.Contains("/"+f.Path, "/node_modules/") || strings.Contains("/"+f.Path, "/vendor/") {
+		return
+	}
+	if ext == "" && strings.HasPrefix(f.After, "#!") && strings.Contains(strings.SplitN(f.After, "\n", 2)[0], "sh") {
+		ext = ".sh"
+	}
+	added := f.AddedLines()
+	for _, s := range kinds {
+		if s.exts != "" && !strings.Contains(s.exts, " "+ext+" ") {
+			continue
+		}
+		now := len(s.re.FindAllStringIndex(f.After, -1))
+		if now == 0 {
+			continue
+		}
+		was := len(s.re.FindAllStringIndex(f.Before, -1))
+		if now <= was {
+			continue
+		}
+		more := now - was
+		for _, l := range added {
+			if more == 0 {
+				break
+			}
+			if !s.re.MatchString(l.Text) {
+				continue
+			}
+			more--
+			rule, sev := "tamper/silenced", gates.Error
+			if s.types {
+				rule = "tamper/type-ignore"
+			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
+				sev = gates.Warning
+			}
+			j.find(rule, sev, f.Path, l.Number, "make the code right instead of silencing the tool",
+				"%s: the file has %d of these, it had %d", s.name, now, was)
+		}
+	}
+}
+
+// prose are files in which such comments are only spoken about.
+func prose(ext string) bool {
+	switch ext {
+	case ".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum":
+		return true
+	}
+	return false
+}
+
+// snapshot finds recorded answers that were rewritten. New ones are none of its business.
+func (j judge) snapshot(f gates.File) {
+	if !isSnapshot(f.Path) || f.Status == gates.Added {
+		return
+	}
+	lost := gates.File{Before: f.After, After: f.Before}.AddedLines() // lines that are no more
+	if len(lost) == 0 && f.Status != gates.Deleted {
+		return
+	}
+	named := j.s.Names(f.Path)
+	if owner := snapshotOwner(f.Path); !named && owner != "" {
+		named = j.s.Names(owner)
+	}
+	if f.Status == gates.Deleted {
+		if owner := snapshotOwner(f.Path); owner != "" && j.s.NamesForDeletion(owner) {
+			named = true
+		}
+	}
+	line := 0
+	if len(lost) > 0 && f.Status != gates.Deleted {
+		line = min(lost[0].Number, max(1, strings.Count(f.After, "\n")))
+	}
+	j.find("tamper/snapshot", j.unless(named, gates.Note), f.Path, line, "bring the recorded answer back, and make the code give it",
+		"a recorded answer was rewritten: %d of its lines are gone", len(lost))
+}
+
+// snapshotOwner is the test file that a jest or vitest snapshot belongs to, "" for others.
+func snapshotOwner(p string) string {
+	dir, base := path.Split(p)
+	if stem, ok := strings.CutSuffix(base, ".snap"); ok && path.Base(dir) == "__snapshots__" {
+		return path.Join(path.Dir(path.Clean(dir)), stem)
+	}
+	if stem, ok := strings.CutSuffix(base, ".ambr"); ok && path.Base(dir) == "__snapshots__" {
+		return path.Join(path.Dir(path.Clean(dir)), stem+".py")
+	}
+	return ""
+}

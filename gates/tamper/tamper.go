@@ -1,0 +1,326 @@
+// Package tamper finds out whether a change took the easy way: whether it made tests, linters and their
+// configuration look the other way instead of making the code right.
+//
+// It has two gates. [New] compares test for test and file for file what stood there with what stands there now.
+// [Protected] looks at who asked for changes to files that decide what is checked. Both read the two trees from git
+// and run nothing. What the batch names in its Files section, or spells out in a literal block, is the user's wish;
+// in the table that is the column "named". Where the whole plan was carried out to the letter, an error warns.
+//
+//	rule                       found in                                              not named  named
+//	tamper/test-file-deleted   a test file is gone, and its tests are nowhere else   error      info, if under Delete
+//	tamper/test-file-emptied   it is there and has no tests left                     error      error
+//	tamper/test-removed        a test is gone, by name, and not merely renamed       error      warning
+//	tamper/test-renamed        another test has its body                             info       info
+//	tamper/test-emptied        a test is there and checks nothing                    error      error
+//	tamper/fewer-assertions    a test has fewer assertions (a loop instead: warning) error      warning
+//	tamper/test-skipped        a test that ran is skipped, or expected to fail       error      error
+//	tamper/new-test-skipped    a new test is skipped                                 warning    warning
+//	tamper/only-added          .only and its like, which turns off all other tests   error      error
+//	tamper/always-true         an assertion that cannot fail took the place of one   error      error
+//	tamper/new-always-true     a new assertion that cannot fail                      warning    warning
+//	tamper/test-disabled       build tags, module-wide skips, hooks into the runner  error      error
+//	tamper/snapshot            lines of a recorded answer were rewritten             error      info
+//	tamper/type-ignore         more comments against the type checker (GATE-11)      error      error
+//	tamper/silenced            more comments against linters                         error      error
+//	                           … each of which names a rule and a reason             warning    warning
+//	tamper/config              a section of a shared file that decides what is       error      warning
+//	                           checked, or how strictly (new sections: warning)
+//	tamper/too-large           such a file grew too large to be looked at            error      error
+//	protected/ci               what runs in CI                                       error      info
+//	protected/runplan          .runplan/: configuration, lessons, patterns, prompts  error      info
+//	protected/gates            the configuration of linters and test runners         error      info
+//	                           … that is new, where the tool had none                warning    info
+//	protected/listed           what the configuration lists under gates.protected    error      info
+//	protected/test             a test that was there before                          warning    info
+//
+// Not found: tests that are made weaker without losing an assertion (a looser bound, another input), answers that
+// are hard-wired into the code, and anything that only happens while the tests run.
+package tamper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// New makes the gate that compares tests, silencing comments and shared configuration with the base.
+func New() gates.Gate {
+	info := gates.Info{Name: "tamper", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, nil)
+		if err != nil || !ok {
+			return err
+		}
+		j := judge{l, l.Subject()}
+		kinds := silencers()
+		j.tooLarge(ctx, files)
+		j.tests(files)
+		for _, f := range files {
+			if f.Link || f.Status == gates.Deleted {
+				continue
+			}
+			j.snapshot(f)
+			j.silenced(f, kinds)
+			j.config(f)
+		}
+		for _, f := range files {
+			if f.Status == gates.Deleted {
+				j.snapshot(f)
+				j.config(f)
+			}
+		}
+		return nil
+	})
+}
+
+// judge turns what was seen into findings.
+type judge struct {
+	l *gates.Look
+	s gates.Subject
+}
+
+// find adds a finding. What the user's own text asks for warns.
+func (j judge) find(rule string, sev gates.Severity, path string, line int, fix, format string, args ...any) {
+	if j.s.Literal && sev == gates.Error {
+		sev = gates.Warning
+	}
+	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// unless is error for what nobody asked for.
+func (j judge) unless(named bool, then gates.Severity) gates.Severity {
+	if named {
+		return then
+	}
+	return gates.Error
+}
+
+// tooLarge finds files that matter and can no longer be looked at.
+func (j judge) tooLarge(ctx context.Context, read []gates.File) {
+	changes, err := j.s.Diff.Changes(ctx)
+	if err != nil {
+		return // Changed has already reported it
+	}
+	have := map[string]bool{}
+	for _, f := range read {
+		have[f.Path] = true
+	}
+	for _, c := range changes {
+		if !have[c.Path] && (isTest(c.Path) || kindOf(c.Path) != "" || mixed(c.Path)) {
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was", "the file is too large to be compared with what it was")
+		}
+	}
+}
+
+// place is a test in a file.
+type place struct {
+	file string
+	unit unit
+}
+
+// tests compares the tests of all files with each other: one that moved is not gone.
+func (j judge) tests(files []gates.File) {
+	arrived := map[string][]place{} // tests that were not in that file before, by language and name
+	type pair struct {
+		file     gates.File
+		old, now sheet
+	}
+	var pairs []pair
+	for _, f := range files {
+		if !isTest(f.Path) {
+			continue
+		}
+		p := pair{f, read(f.Path, f.Before), read(f.Path, f.After)}
+		if f.Link {
+			p.now = sheet{} // a link to a test is not run from here, and nobody knows what it will lead to
+		}
+		for _, u := range p.now.units {
+			if _, ok := p.old.find(u.name); !ok {
+				key := language(f.Path) + " " + u.bare()
+				arrived[key] = append(arrived[key], place{f.Path, u})
+			}
+		}
+		pairs = append(pairs, p)
+	}
+	for _, p := range pairs {
+		path := p.file.Path
+		moved := func(u unit) (place, bool) {
+			for _, a := range arrived[language(path)+" "+u.bare()] {
+				if a.file != path {
+					return a, true
+				}
+			}
+			return place{}, false
+		}
+		j.disabled(p.file, p.old, p.now)
+		left := 0
+		for _, u := range p.old.units {
+			if _, ok := moved(u); !ok {
+				left++
+			}
+		}
+		switch {
+		case p.file.Status == gates.Deleted && left == 0 && len(p.old.units) > 0:
+			j.comparison(p.file, p.old, p.now, moved)
+			continue
+		case p.file.Status == gates.Deleted && len(p.old.units) == 0:
+			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
+				sev := gates.Warning
+				if p.old.opaque {
+					sev = gates.Error
+				}
+				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted")
+			}
+			continue
+		case p.file.Status == gates.Deleted:
+			sev := gates.Error
+			if j.s.NamesForDeletion(path) {
+				sev = gates.Note
+			}
+			j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back, and make its tests pass",
+				"the test file was deleted, with %s", count(left, "test"))
+			continue
+		case p.file.Status != gates.Added && len(p.old.units) > 0 && len(p.now.units) == 0 && left > 0:
+			j.find("tamper/test-file-emptied", gates.Error, path, 1, "bring the tests back",
+				"the test file has no tests left; it had %d", len(p.old.units))
+			continue
+		}
+		j.comparison(p.file, p.old, p.now, moved)
+	}
+}
+
+// comparison compares the tests of one file.
+func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place, bool)) {
+	named := j.s.Names(f.Path)
+	taken := map[string]bool{}
+	for _, u := range old.units {
+		if n, ok := now.find(u.name); ok {
+			taken[n.name] = true
+			j.weaker(f.Path, u, n, named)
+			continue
+		}
+		if at, ok := moved(u); ok {
+			j.weaker(at.file, u, at.unit, named)
+			continue
+		}
+	}
+	for _, u := range old.units {
+		if _, ok := now.find(u.name); ok {
+			continue
+		}
+		if _, ok := moved(u); ok {
+			continue
+		}
+		if i := slices.IndexFunc(now.units, func(n unit) bool {
+			_, was := old.find(n.name)
+			return !was && !taken[n.name] && similar(u, n)
+		}); i >= 0 {
+			n := now.units[i]
+			taken[n.name] = true
+			j.find("tamper/test-renamed", gates.Note, f.Path, n.line, "", "%s is now called %s", u.name, n.name)
+			j.weaker(f.Path, u, n, named)
+			continue
+		}
+		j.find("tamper/test-removed", j.unless(named, gates.Warning), f.Path, 0, "bring it back, and make it pass",
+			"the test %s was removed", u.name)
+	}
+	for _, n := range now.units {
+		if _, was := old.find(n.name); was || taken[n.name] {
+			continue
+		}
+		if n.only > 0 {
+			j.find("tamper/only-added", gates.Error, f.Path, n.line, "remove .only", "%s turns off all other tests", n.name)
+		}
+		if n.skips > 0 {
+			j.find("tamper/new-test-skipped", gates.Warning, f.Path, n.line, "", "the new test %s is skipped", n.name)
+		}
+		if n.trivial > 0 && n.asserts == 0 {
+			j.find("tamper/new-always-true", gates.Warning, f.Path, n.line, "assert something that can fail",
+				"the new test %s asserts only what cannot fail", n.name)
+		}
+	}
+}
+
+// weaker compares a test with what it was.
+func (j judge) weaker(path string, u, n unit, named bool) {
+	find := func(rule string, sev gates.Severity, fix, format string, args ...any) {
+		j.find(rule, sev, path, n.line, fix, format, args...)
+	}
+	if n.only > u.only {
+		find("tamper/only-added", gates.Error, "remove .only", "%s turns off all other tests", n.name)
+	}
+	if n.skips > u.skips {
+		find("tamper/test-skipped", gates.Error, "let it run, and make it pass", "the test %s was there before and is now skipped", n.name)
+	}
+	switch {
+	case n.opaque || u.opaque:
+	case n.empty && !u.empty:
+		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing", n.name)
+	case n.trivial > u.trivial && n.asserts < u.asserts:
+		find("tamper/always-true", gates.Error, "assert what it asserted before",
+			"the test %s now asserts what cannot fail (%d real assertions, %d before)", n.name, n.asserts, u.asserts)
+	case n.asserts < u.asserts:
+		sev := j.unless(named, gates.Warning)
+		if n.asserts > 0 && n.loops > u.loops {
+			sev = gates.Warning // a table took the place of repetition
+		}
+		if n.asserts == 0 && sev == gates.Warning && n.loops <= u.loops {
+			sev = gates.Error
+		}
+		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before",
+			n.name, count(n.asserts, "assertion"), u.asserts)
+	case n.trivial > u.trivial:
+		find("tamper/new-always-true", gates.Warning, "assert something that can fail", "the test %s has a new assertion that cannot fail", n.name)
+	}
+}
+
+// disabled finds what turns off whole files, or the runner.
+func (j judge) disabled(f gates.File, old, now sheet) {
+	keys := make([]string, 0, len(now.disabled))
+	for k := range now.disabled {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		if _, was := old.disabled[k]; !was && f.Status != gates.Deleted {
+			sev := gates.Error
+			if f.Status == gates.Added && !strings.Contains(k, "runner") {
+				sev = gates.Warning // a new file takes nothing away, unless it reaches into the runner
+			}
+			j.find("tamper/test-disabled", sev, f.Path, now.disabled[k], "remove it", "%s", k)
+		}
+	}
+}
+
+// similar reports whether n looks like u under another name.
+func similar(u, n unit) bool {
+	if u.opaque || n.opaque || len(u.lines) == 0 || len(n.lines) == 0 {
+		return false
+	}
+	have := map[string]int{}
+	for _, l := range u.lines {
+		have[l]++
+	}
+	same := 0
+	for _, l := range n.lines {
+		if have[l] > 0 {
+			have[l]--
+			same++
+		}
+	}
+	return same*2 > len(u.lines)
+}
+
+func count(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what + "s"
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,53 @@
+package tamper
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	rustTest   = regexp.MustCompile(`#\[(?:\w+::)?test\b[^\]]*\]((?:\s*#\[[^\]]*\])*)\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)[^{;]*\{`)
+	rustAssert = regexp.MustCompile(`\b(?:assert\w*|panic|unreachable|prop_assert\w*)!\s*\(|\.(?:unwrap|expect|unwrap_err)\(|\?;`)
+	rustTrue   = regexp.MustCompile(`\bassert!\s*\(\s*true\s*[,)]|\bassert_eq!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]`)
+	javaTest   = regexp.MustCompile(`((?:@\w+(?:\([^)]*\))?\s+)*)@(?:Test|ParameterizedTest|RepeatedTest)\b(?:\([^)]*\))?\s*((?:@\w+(?:\([^)]*\))?\s+)*)(?:(?:public|private|protected|static|final|suspend)\s+)*(?:fun|[\w<>\[\]]+)\s+([\w\x60 ]+?)\s*\([^)]*\)[^{;]*\{`)
+	javaAssert = regexp.MustCompile(`\b(?:assert|verify|expect|fail|check)\w*\s*\(|\.should\w*\b`)
+	javaTrue   = regexp.MustCompile(`\bassertTrue\s*\(\s*true\s*[,)]|\bassertFalse\s*\(\s*false\s*[,)]|\bassertEquals\s*\(\s*1\s*,\s*1\s*\)|\bassertThat\s*\(\s*true\s*\)`)
+	braceLoop  = regexp.MustCompile(`\bfor\b|\.forEach\b`)
+)
+
+func readRust(text string) sheet {
+	var s sheet
+	code := mask(text, true)
+	for _, m := range rustTest.FindAllStringSubmatchIndex(code, maxUnits) {
+		u := braceUnit(code[m[1]:matching(code, m[1]-1)], rustAssert, rustTrue)
+		u.name, u.line = code[m[4]:m[5]], lineAt(code, m[0])
+		if strings.Contains(code[m[2]:m[3]], "ignore") {
+			u.skips++
+		}
+		s.add(u)
+	}
+	return s
+}
+
+func readJava(text string) sheet {
+	var s sheet
+	code := mask(text, true)
+	for _, m := range javaTest.FindAllStringSubmatchIndex(code, maxUnits) {
+		u := braceUnit(code[m[1]:matching(code, m[1]-1)], javaAssert, javaTrue)
+		u.name, u.line = strings.Trim(code[m[6]:m[7]], "` "), lineAt(code, m[0])
+		marks := code[m[2]:m[3]] + code[m[4]:m[5]]
+		if strings.Contains(marks, "@Disabled") || strings.Contains(marks, "@Ignore") {
+			u.skips++
+		}
+		s.add(u)
+	}
+	return s
+}
+
+func braceUnit(body string, assert, trivial *regexp.Regexp) unit {
+	u := unit{lines: squeeze(body), loops: len(braceLoop.FindAllString(body, -1))}
+	u.empty = len(u.lines) == 0
+	u.trivial = len(trivial.FindAllString(body, -1))
+	u.asserts = max(0, len(assert.FindAllString(body, -1))-u.trivial)
+	return u
+}

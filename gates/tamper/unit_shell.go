@@ -1,0 +1,127 @@
+package tamper
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+var (
+	batsTest  = regexp.MustCompile(`^\s*@test\s+(.+?)\s*\{\s*(.*)$`)
+	shTest    = regexp.MustCompile(`^(?:function\s+)?(test_?\w*)\s*\(\)\s*\{?`)
+	shAssert  = regexp.MustCompile(`\b(?:assert|refute|expect|check|verify)\w*\b|\bfail(?:ed|ure)?\b|\bdie\b|(?:^|[\s;!(])\[\[?\s|(?:^|[\s;!(])test\s|\b(?:diff|cmp|grep)\b|\b(?:exit|return)\s+(?:[1-9]|"?\$)`)
+	shTrivial = regexp.MustCompile(`\|\|\s*(?:true|:)\s*(?:$|[;#)])|^\s*(?:true|:|\[\[?\s+(?:1|true)\s+\]\]?|\[\s+1\s+(?:=|-eq)\s+1\s+\])\s*$|\bassert_?\w*\s+true\s*$|\bset\s+\+e\b`)
+	shSkip    = regexp.MustCompile(`^\s*(?:skip|startSkipping)\b|;\s*skip\b|&&\s*skip\b`)
+	shOver    = regexp.MustCompile(`^(?:exit|return)(?:\s+0)?\s*(?:#.*)?$`)
+	shLoop    = regexp.MustCompile(`^\s*(?:for|while)\s`)
+	shNothing = regexp.MustCompile(`^\s*(?:#.*|:|true|return(?:\s+0)?|\}|\{|echo\b[^|&;>]*)?\s*$`)
+	txCheck   = regexp.MustCompile(`^(?:\[[^\]]*\]\s*)*!?\s*(?:stdout|stderr|cmp\w*|grep|exists|exits|unchanged|notrace|noprocs|clean|jsonlines|waitfor|issorted|golden)\b|^(?:\[[^\]]*\]\s*)*!\s`)
+	txSkip    = regexp.MustCompile(`^(?:\[[^\]]*\]\s*)*(?:skip|stop)\b`)
+	txFile    = regexp.MustCompile(`^-- .+ --$`)
+)
+
+func readBats(text string) sheet {
+	var s sheet
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines) && len(s.units) < maxUnits; i++ {
+		m := batsTest.FindStringSubmatch(lines[i])
+		if m == nil {
+			continue
+		}
+		var body []string
+		at := i
+		if rest := strings.TrimSuffix(strings.TrimSpace(m[2]), "}"); rest != "" {
+			body = append(body, rest)
+		}
+		if !strings.HasSuffix(strings.TrimSpace(lines[i]), "}") {
+			for i++; i < len(lines) && !strings.HasPrefix(lines[i], "}") && batsTest.FindString(lines[i]) == ""; i++ {
+				body = append(body, lines[i])
+			}
+		}
+		u := shellUnit(body, true)
+		u.name, u.line = strings.Trim(m[1], `"'`), at+1
+		s.add(u)
+	}
+	return s
+}
+
+// readShell reads a script as one test, and its test_… functions as tests of their own.
+func readShell(file, text string) sheet {
+	var s sheet
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if m := shTest.FindStringSubmatch(l); m != nil && len(s.units) < maxUnits {
+			var body []string
+			for _, b := range lines[i+1:] {
+				if strings.HasPrefix(b, "}") {
+					break
+				}
+				body = append(body, b)
+			}
+			u := shellUnit(body, false)
+			u.name, u.line = m[1], i+1
+			s.add(u)
+		}
+	}
+	u := shellUnit(lines, false)
+	u.name, u.line = path.Base(file), 1
+	s.add(u)
+	return s
+}
+
+// shellUnit judges lines of shell. Of a bats test each command is an assertion.
+func shellUnit(lines []string, strict bool) unit {
+	u := unit{empty: true}
+	for _, l := range lines {
+		if shOver.MatchString(l) {
+			break // what follows is never reached
+		}
+		if strings.HasPrefix(strings.TrimSpace(l), "#") || strings.TrimSpace(l) == "" {
+			continue
+		}
+		u.lines = append(u.lines, strings.Join(strings.Fields(l), " "))
+		if !shNothing.MatchString(l) {
+			u.empty = false
+		}
+		if shSkip.MatchString(l) {
+			u.skips++
+		}
+		if shLoop.MatchString(l) {
+			u.loops++
+		}
+		switch {
+		case shTrivial.MatchString(l):
+			u.trivial++
+		case shAssert.MatchString(l):
+			u.asserts++
+		case strict && !shNothing.MatchString(l) && strings.HasPrefix(strings.TrimSpace(l), "run "):
+			u.asserts++
+		}
+	}
+	return u
+}
+
+// readScript reads a testscript as one test.
+func readScript(file, text string) sheet {
+	u := unit{name: path.Base(file), line: 1, empty: true}
+	for l := range strings.Lines(text) {
+		l = strings.TrimRight(l, "\n")
+		if txFile.MatchString(l) {
+			break
+		}
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "#") {
+			continue
+		}
+		u.empty = false
+		u.lines = append(u.lines, strings.Join(strings.Fields(l), " "))
+		switch {
+		case txSkip.MatchString(l):
+			u.skips++
+		case txCheck.MatchString(l):
+			u.asserts++
+		}
+	}
+	var s sheet
+	s.add(u)
+	return s
+}

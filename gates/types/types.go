@@ -1,0 +1,276 @@
+// Package types runs the type checkers that a project has set up (GATE-10): mypy or pyright, and tsc. Go's types are
+// checked by go vet.
+//
+// An error in a unit that is listed as strict blocks; elsewhere it warns. A checker that is set up and not installed is a
+// visible skip; one that gives up is an error of the gate, never a pass.
+//
+//	rule         found in                        severity
+//	types/CODE   what the checker reports        error in strict units, else warning
+package types
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// All makes a gate for each type checker that is set up in the tree.
+func All(dir string, strict []string) []gates.Gate {
+	var out []gates.Gate
+	for _, p := range gates.Detect(dir) {
+		switch p.Language {
+		case gates.LangPython:
+			if pyrightConfigured(dir, p.Root) {
+				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright))
+			}
+			if mypyConfigured(dir, p.Root) {
+				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy))
+			}
+		case gates.LangNode:
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
+				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc))
+			}
+		}
+	}
+	return out
+}
+
+// checker runs a type checker in root and hands over what it reports.
+type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
+
+type problem struct {
+	path, code, message string
+	line, col           int
+	note                bool
+}
+
+func gate(name, command, root string, strict []string, check checker) gates.Gate {
+	if root != "." {
+		name += ":" + root
+		command = "cd " + root + " && " + command
+	}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Command: command}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		lax := 0
+		err := check(ctx, l, root, func(p problem) {
+			if p.note {
+				return
+			}
+			f := gates.Finding{Rule: "types/" + p.code, Severity: gates.Warning, Path: l.Rel(root, p.path), Line: p.line, Col: p.col, Message: p.message}
+			if p.code == "" {
+				f.Rule = "types/error"
+			}
+			switch {
+			case gates.Match(strict, f.Path):
+				f.Severity = gates.Error
+			default:
+				lax++
+			}
+			if f.Path == "" {
+				f.Line, f.Col = 0, 0
+			}
+			l.Find(f)
+		})
+		if errors.Is(err, gates.ErrNoProgram) {
+			l.Skip("%s is set up here and not installed", strings.Fields(strings.TrimPrefix(command, "cd "+root+" && "))[0])
+			return nil
+		}
+		if lax > 0 {
+			l.Note("%d type errors only warn: their files are not listed as strict", lax)
+		}
+		return err
+	})
+}
+
+func mypyConfigured(dir, root string) bool {
+	return has(dir, root, "mypy.ini") || has(dir, root, ".mypy.ini") || strings.Contains(read(dir, root, "setup.cfg"), "[mypy") || tool(dir, root, "mypy")
+}
+
+func pyrightConfigured(dir, root string) bool {
+	return has(dir, root, "pyrightconfig.json") || tool(dir, root, "pyright") || tool(dir, root, "basedpyright")
+}
+
+func tool(dir, root, name string) bool {
+	var p struct {
+		Tool map[string]any `toml:"tool"`
+	}
+	if toml.Unmarshal([]byte(read(dir, root, "pyproject.toml")), &p) != nil {
+		return false
+	}
+	_, ok := p.Tool[name]
+	return ok
+}
+
+func has(dir, root, name string) bool {
+	fi, err := os.Stat(filepath.Join(dir, filepath.FromSlash(root), name))
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// maxConfig is how much of a configuration file is read.
+const maxConfig = 1 << 20
+
+func read(dir, root, name string) string {
+	if !has(dir, root, name) {
+		return ""
+	}
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(root), name))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+var (
+	mypyLine = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?(?::\d+:\d+)?: (error|note|warning): (.*?)(?:\s+\[([\w-]+)\])?$`)
+	tscLine  = regexp.MustCompile(`^(.+?)\((\d+),(\d+)\): (error|warning|message) (TS\d+): (.*)$`)
+	tscBare  = regexp.MustCompile(`^error (TS\d+): (.*)$`)
+)
+
+func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+	args := []string{
+		l.Tool(root, ".venv/bin/mypy", "mypy"), "--no-error-summary", "--no-color-output", "--hide-error-context", "--show-column-numbers",
+		"--show-error-codes", "--no-pretty", "--cache-dir=" + os.DevNull,
+	}
+	if !strings.Contains(read(dirOf(l), root, "mypy.ini")+read(dirOf(l), root, "setup.cfg")+read(dirOf(l), root, "pyproject.toml"), "files") {
+		args = append(args, ".")
+	}
+	out, err := l.Run(ctx, gates.Program{Args: args, Dir: root})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(out.Text) {
+		if p, ok := parseMypy(strings.TrimRight(line, "\r\n")); ok {
+			n++
+			found(p)
+		}
+	}
+	if !out.OK() && (n == 0 || out.Exit != 1) {
+		return fmt.Errorf("mypy gave up, %s: %s", out.How, last(out.Text))
+	}
+	return nil
+}
+
+func dirOf(l *gates.Look) string { return l.Subject().Dir }
+
+func parseMypy(line string) (problem, bool) {
+	m := mypyLine.FindStringSubmatch(line)
+	if m == nil {
+		return problem{}, false
+	}
+	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] == "note", message: m[5], code: m[6]}, true
+}
+
+func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+	program := l.Tool(root, ".venv/bin/pyright", l.Tool(root, "node_modules/.bin/pyright", "pyright"))
+	out, err := l.Run(ctx, gates.Program{Args: []string{program, "--outputjson"}, Dir: root, Stdout: true})
+	if err != nil {
+		return err
+	}
+	list, err := parsePyright(out.Stdout)
+	if err != nil || out.Exit > 1 {
+		return fmt.Errorf("pyright gave up, %s: %w", out.How, errors.Join(err, errors.New(last(out.Text))))
+	}
+	var shown strings.Builder
+	for _, p := range list {
+		found(p)
+		fmt.Fprintf(&shown, "%s:%d:%d: %s\n", p.path, p.line, p.col, p.message)
+	}
+	l.Show(shown.String())
+	return nil
+}
+
+func parsePyright(data []byte) ([]problem, error) {
+	var rep struct {
+		Diagnostics *[]struct {
+			File, Severity, Message, Rule string
+			Range                         struct{ Start struct{ Line, Character int } }
+		} `json:"generalDiagnostics"`
+	}
+	if err := json.Unmarshal(data, &rep); err != nil {
+		return nil, fmt.Errorf("read its report: %w", err)
+	}
+	if rep.Diagnostics == nil {
+		return nil, errors.New("its report has no diagnostics")
+	}
+	var out []problem
+	for _, d := range *rep.Diagnostics {
+		out = append(out, problem{
+			path: d.File, line: max(0, d.Range.Start.Line) + 1, col: max(0, d.Range.Start.Character) + 1,
+			message: d.Message, code: d.Rule, note: d.Severity != "error",
+		})
+	}
+	return out, nil
+}
+
+func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+	program := l.Tool(root, "node_modules/.bin/tsc", "")
+	if program == "" {
+		return fmt.Errorf("typescript is not in node_modules: %w", gates.ErrNoProgram)
+	}
+	temp, err := os.MkdirTemp("", "runplan-tsc-")
+	if err != nil {
+		return fmt.Errorf("make room for tsc: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	// Projects that build in parts write down what they know; not into the tree.
+	out, err := l.Run(ctx, gates.Program{
+		Args: []string{program, "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", filepath.Join(temp, "info"), "-p", "."}, Dir: root,
+	})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(out.Text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := tscBare.FindStringSubmatch(line); m != nil {
+			return fmt.Errorf("tsc cannot check the project: %s %s; correct %s", m[1], m[2], path.Join(root, "tsconfig.json"))
+		}
+		if p, ok := parseTSC(line); ok {
+			n++
+			found(p)
+		}
+	}
+	if !out.OK() && n == 0 {
+		return fmt.Errorf("tsc gave up, %s: %s", out.How, last(out.Text))
+	}
+	return nil
+}
+
+func parseTSC(line string) (problem, bool) {
+	m := tscLine.FindStringSubmatch(line)
+	if m == nil {
+		return problem{}, false
+	}
+	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] != "error", code: m[5], message: m[6]}, true
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func last(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

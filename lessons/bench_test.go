@@ -1,0 +1,37 @@
+package lessons
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// BenchmarkTree scans Go's own source, as the lessons are meant and with each lesson on each file.
+//
+//nolint:staticcheck // GOROOT of the machine that the benchmark runs on is what is wanted
+func BenchmarkTree(b *testing.B) {
+	src := filepath.Join(runtime.GOROOT(), "src")
+	lib := builtInLibrary(b)
+	for name, o := range map[string]Options{"languages": {}, "any": {AnyLanguage: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := scanner(b, lib.Lessons, o)
+			var bytes int64
+			for b.Loop() {
+				r, err := s.ScanTree(b.Context(), src)
+				if err != nil {
+					b.Fatal(err)
+				}
+				bytes += r.Bytes
+			}
+			b.ReportMetric(float64(bytes)/1e6/b.Elapsed().Seconds(), "MB/s")
+		})
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		if _, err := Load(BuiltIn()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

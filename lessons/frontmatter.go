@@ -1,0 +1,345 @@
+package lessons
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// maxFile is the size up to which a lesson file is read; a lesson is a page.
+const maxFile = 1 << 20
+
+// Parse reads one lesson file. An error is a [FileErrors] with everything that is wrong, each with its line.
+func Parse(name string, src []byte) (*Lesson, error) {
+	p := fileParser{path: name}
+	l := p.parse(src)
+	if len(p.errs) > 0 {
+		return nil, p.errs
+	}
+	return l, nil
+}
+
+type fileParser struct {
+	path  string
+	lines map[string]int
+	errs  FileErrors
+}
+
+func (p *fileParser) errorf(line int, format string, args ...any) {
+	p.errs = append(p.errs, &FileError{p.path, line, fmt.Sprintf(format, args...)})
+}
+
+// at reports an error about a key, at its line or at the line of what it is missing from.
+func (p *fileParser) at(key, format string, args ...any) {
+	for k := key; ; {
+		if line, ok := p.lines[k]; ok {
+			p.errorf(line, format, args...)
+			return
+		}
+		i := strings.LastIndexByte(k, '.')
+		if i < 0 {
+			break
+		}
+		k = k[:i]
+	}
+	p.errorf(1, format, args...)
+}
+
+func (p *fileParser) parse(src []byte) *Lesson {
+	front, body, ok := p.split(src)
+	if !ok {
+		return nil
+	}
+	node, ok := p.tree(front)
+	if !ok {
+		return nil
+	}
+	p.lines = map[string]int{}
+	keyLines(p.lines, "", node)
+	l := &Lesson{Body: body, Path: p.path, lines: p.lines}
+	if err := decode(node, l); err != nil {
+		p.yamlError(err)
+		return nil
+	}
+	p.checkID(l, node)
+	p.check(l)
+	return l
+}
+
+// split takes the front matter and the text below it apart.
+func (p *fileParser) split(src []byte) (front, body string, ok bool) {
+	if len(src) > maxFile {
+		p.errorf(0, "the file has %d KiB; a lesson has at most %d", len(src)>>10, maxFile>>10)
+		return "", "", false
+	}
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	if i := invalidUTF8(src); i >= 0 {
+		p.errorf(1+bytes.Count(src[:i], []byte("\n")), "not UTF-8 text")
+		return "", "", false
+	}
+	text := strings.ReplaceAll(string(src), "\r\n", "\n")
+	first, rest, _ := strings.Cut(text, "\n")
+	if strings.TrimRight(first, " \t") != "---" {
+		p.errorf(1, "a lesson begins with front matter: a line ---, then id, title and so on, then a line ---")
+		return "", "", false
+	}
+	for at := 0; at <= len(rest); {
+		line, _, more := strings.Cut(rest[at:], "\n")
+		if strings.TrimRight(line, " \t") == "---" {
+			if more {
+				body = rest[at+len(line)+1:]
+			}
+			return rest[:at], strings.TrimSpace(body) + "\n", true
+		}
+		if !more {
+			break
+		}
+		at += len(line) + 1
+	}
+	p.errorf(1, "the front matter has no end: close it with a line ---")
+	return "", "", false
+}
+
+func invalidUTF8(src []byte) int {
+	for i := 0; i < len(src); {
+		r, n := utf8.DecodeRune(src[i:])
+		if r == utf8.RuneError && n == 1 || r == 0 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// tree parses the front matter, which has to be one mapping.
+func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
+	file, err := parseYAML(front)
+	if err != nil {
+		p.yamlError(err)
+		return nil, false
+	}
+	for _, doc := range file.Docs {
+		switch n := doc.Body.(type) {
+		case *ast.MappingNode:
+			if len(file.Docs) > 1 {
+				p.errorf(1, "the front matter holds %d YAML documents; it has to be one", len(file.Docs))
+				return nil, false
+			}
+			return n, true
+		case nil, *ast.CommentGroupNode:
+		default:
+			p.errorf(2, "the front matter is not a list of keys such as id: \"0001\"")
+			return nil, false
+		}
+	}
+	p.errorf(1, "the front matter is empty; see runplan lessons new for what belongs there")
+	return nil, false
+}
+
+// parseYAML keeps a parser that gives up in its own way from taking the program with it.
+func parseYAML(text string) (file *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("cannot be read as YAML: %v", r)
+		}
+	}()
+	return parser.ParseBytes([]byte(text), 0)
+}
+
+func decode(node ast.Node, to any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("cannot be read as YAML: %v", r)
+		}
+	}()
+	return yaml.NodeToValue(node, to, yaml.Strict())
+}
+
+func (p *fileParser) yamlError(err error) {
+	var at yaml.Error
+	if !errors.As(err, &at) || at.GetToken() == nil {
+		p.errorf(1, "%s", firstLine(err.Error()))
+		return
+	}
+	line := at.GetToken().Position.Line + 1 // the line --- is not part of what was parsed
+	message := at.GetMessage()
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) {
+		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, description), fix, example (bad, good)"
+	}
+	if strings.Contains(message, "unknown escape") {
+		message += "; put regular expressions in single quotes"
+	}
+	p.errorf(line, "%s", message)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// keyLines writes down at which line of the file each key stands.
+func keyLines(lines map[string]int, prefix string, n ast.Node) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		return
+	}
+	for _, v := range m.Values {
+		key := prefix + v.Key.GetToken().Value
+		lines[key] = v.Key.GetToken().Position.Line + 1
+		keyLines(lines, key+".", v.Value)
+	}
+}
+
+// checkID sees to ids that are text: without quotes YAML takes 0043 for the number 35.
+func (p *fileParser) checkID(l *Lesson, node *ast.MappingNode) {
+	for _, v := range node.Values {
+		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
+			continue
+		}
+		if t := v.Value.GetToken(); t.Type != token.DoubleQuoteType && t.Type != token.SingleQuoteType {
+			p.at("id", "id: %s has no quotes, so YAML may read it as another number; write id: \"%s\"", t.Value, t.Value)
+			return
+		}
+	}
+	if !isID(l.ID) {
+		p.at("id", "id is %q; it is four digits in quotes, such as \"0050\"", l.ID)
+		return
+	}
+	if base := path.Base(p.path); !strings.HasPrefix(base, l.ID+"-") {
+		p.at("id", "id is %s, but the file is called %s; its name begins with the id: %s-short-title.md", l.ID, base, l.ID)
+	}
+}
+
+func isID(s string) bool {
+	return len(s) == 4 && strings.Trim(s, "0123456789") == ""
+}
+
+// check judges the fields. Those that name an enum say what it can be.
+func (p *fileParser) check(l *Lesson) {
+	for _, f := range []struct{ key, value string }{{"title", l.Title}, {"pattern.description", l.Pattern.Description}, {"fix", l.Fix}} {
+		if strings.TrimSpace(f.value) == "" {
+			p.at(f.key, "%s is missing", f.key)
+		}
+	}
+	if strings.Contains(l.Title, "\n") {
+		p.at("title", "title has more than one line")
+	}
+	if !slices.Contains(Severities(), l.Severity) {
+		p.at("severity", "severity is %q; it is one of %s", l.Severity, list(Severities()))
+	}
+	if !slices.Contains(Categories(), l.Category) {
+		p.at("category", "category is %q; it is one of %s", l.Category, list(Categories()))
+	}
+	if len(l.Languages) == 0 {
+		p.at("languages", "languages is missing; [all] is for every text file")
+	}
+	for _, name := range l.Languages {
+		if name != All && !slices.Contains(Languages(), name) {
+			p.at("languages", "language %q is not known; they are all, %s", name, strings.Join(Languages(), ", "))
+		}
+	}
+	for _, glob := range l.Exclude {
+		if !doublestar.ValidatePattern(glob) {
+			p.at("exclude", "exclude: %q is not a glob", glob)
+		}
+	}
+	p.checkPattern(l)
+}
+
+func (p *fileParser) checkPattern(l *Lesson) {
+	switch l.Pattern.Type {
+	case Syntactic:
+		if l.Pattern.Regex == "" {
+			p.at("pattern.regex", "pattern.regex is missing; a syntactic lesson has one")
+			return
+		}
+		p.checkRegex(l.Pattern.Regex)
+	case Semantic:
+		if l.Pattern.Regex != "" {
+			p.at("pattern.regex", "a semantic lesson has no regex; with one it is syntactic")
+		}
+	default:
+		p.at("pattern.type", "pattern.type is %q; it is %s or %s", l.Pattern.Type, Syntactic, Semantic)
+	}
+}
+
+func (p *fileParser) checkRegex(expr string) {
+	re, err := regexp.Compile(expr)
+	var bad *syntax.Error
+	switch {
+	case errors.As(err, &bad):
+		hint := ""
+		if bad.Code == syntax.ErrInvalidPerlOp {
+			hint = "; RE2 has no look-around and no back-references"
+		}
+		p.at("pattern.regex", "pattern.regex: %s: `%s` at character %d%s", bad.Code, bad.Expr, position(expr, bad), hint)
+	case err != nil:
+		p.at("pattern.regex", "pattern.regex: %v", err)
+	case re.MatchString(""):
+		p.at("pattern.regex", "pattern.regex matches the empty text, so it would match every line")
+	}
+}
+
+// position is where in an expression an error is, counted in characters from 1. The parser names the part
+// that it did not like; for what is not closed that is where it begins.
+func position(expr string, e *syntax.Error) int {
+	i := strings.Index(expr, e.Expr)
+	if e.Code == syntax.ErrMissingParen || e.Code == syntax.ErrUnexpectedParen {
+		i = paren(expr)
+	}
+	return 1 + utf8.RuneCountInString(expr[:max(i, 0)])
+}
+
+// paren finds the parenthesis without a partner.
+func paren(expr string) int {
+	var open []int
+	class := false
+	for i := 0; i < len(expr); i++ {
+		switch c := expr[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+			if strings.HasPrefix(expr[i+1:], "^") {
+				i++
+			}
+			if strings.HasPrefix(expr[i+1:], "]") {
+				i++
+			}
+		case c == '(':
+			open = append(open, i)
+		case c == ')':
+			if len(open) == 0 {
+				return i
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return open[len(open)-1]
+	}
+	return 0
+}
+
+func list[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}

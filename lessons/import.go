@@ -1,0 +1,316 @@
+package lessons
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// ImportOptions say how to take over somebody's lessons.
+type ImportOptions struct {
+	// KeepIDs keeps the ids, so that a lesson takes the place of the one with the same id in an earlier layer.
+	// Without it a lesson whose id is taken gets the next free one.
+	KeepIDs    bool
+	Categories map[string]string // names of their categories, with ours
+}
+
+// Imported is a lesson that was taken over.
+type Imported struct {
+	From  string   `json:"from"`
+	To    string   `json:"to"`
+	ID    string   `json:"id"`
+	Notes []string `json:"notes,omitempty"` // what had to be changed or left out
+}
+
+// ImportReport says what became of each file.
+type ImportReport struct {
+	Imported []Imported   `json:"imported"`
+	Rejected []*FileError `json:"rejected"`
+	Known    []string     `json:"known"` // left out, because there is such a lesson already
+}
+
+// Import reads lessons in front matter of the same kind, such as other tools keep, and writes those that can
+// be used into a folder. It is lenient about what does not change the meaning: fields that are not known here,
+// ids without quotes, names of languages, and backslashes that YAML does not take. The library is what is in
+// use now, the folder's own lessons included.
+func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportReport, error) {
+	report := ImportReport{Imported: []Imported{}, Rejected: []*FileError{}, Known: []string{}}
+	entries, err := fs.ReadDir(from.FS, ".")
+	if err != nil {
+		return report, fmt.Errorf("read the lessons in %s: %w", from.Dir, err)
+	}
+	all := &Library{Lessons: append([]*Lesson(nil), lib.Lessons...)}
+	theirs := map[string]string{} // ids of their files
+	for _, e := range entries {
+		if e.IsDir() || !isLessonFile(e.Name()) {
+			continue
+		}
+		name := path.Join(from.Dir, e.Name())
+		src, err := fs.ReadFile(from.FS, e.Name())
+		if err != nil {
+			return report, fmt.Errorf("read the lessons: %w", err)
+		}
+		p := &foreignParser{fileParser: fileParser{path: name}, categories: o.Categories}
+		l := p.lesson(src)
+		if l != nil && theirs[l.ID] != "" {
+			p.at("id", "lesson %s is in %s already; give one of the two another id", l.ID, theirs[l.ID])
+		}
+		if len(p.errs) > 0 {
+			report.Rejected = append(report.Rejected, p.errs...)
+			continue
+		}
+		theirs[l.ID] = e.Name()
+		if same := alike(all, l); same != nil && !o.KeepIDs {
+			report.Known = append(report.Known, fmt.Sprintf("%s: %s lesson %s says the same", name, same.Layer, same.ID))
+			continue
+		}
+		if old, taken := all.Get(l.ID); taken && !o.KeepIDs {
+			next, err := NextID(all)
+			if err != nil {
+				return report, err
+			}
+			p.note("id %s is taken by %q, so it got %s", l.ID, old.Title, next)
+			l.ID = next
+		}
+		to, err := Write(into, l)
+		if err != nil {
+			report.Rejected = append(report.Rejected, &FileError{name, 1, err.Error()})
+			continue
+		}
+		l.Layer = "imported"
+		all.insert(l)
+		report.Imported = append(report.Imported, Imported{name, to, l.ID, p.notes})
+	}
+	return report, nil
+}
+
+// insert keeps the lessons sorted by id.
+func (lib *Library) insert(l *Lesson) {
+	i := 0
+	for i < len(lib.Lessons) && lib.Lessons[i].ID < l.ID {
+		i++
+	}
+	lib.Lessons = append(lib.Lessons[:i], append([]*Lesson{l}, lib.Lessons[i:]...)...)
+}
+
+// alike finds a lesson with the same title.
+func alike(lib *Library, l *Lesson) *Lesson {
+	for _, x := range lib.Lessons {
+		if strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// foreignParser reads the files of others.
+type foreignParser struct {
+	fileParser
+
+	categories map[string]string
+	notes      []string
+}
+
+func (p *foreignParser) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// foreignLesson takes lists that are just one word, too.
+type foreignLesson struct {
+	Title     string   `yaml:"title"`
+	Severity  Severity `yaml:"severity"`
+	Languages any      `yaml:"languages"`
+	Language  any      `yaml:"language"`
+	Category  string   `yaml:"category"`
+	Scope     any      `yaml:"scope"`
+	Exclude   any      `yaml:"exclude"`
+	Pattern   Pattern  `yaml:"pattern"`
+	Fix       string   `yaml:"fix"`
+	Example   Example  `yaml:"example"`
+}
+
+// lesson reads one file; what is wrong with it is in errs.
+func (p *foreignParser) lesson(src []byte) *Lesson {
+	front, body, ok := p.split(src)
+	if !ok {
+		return nil
+	}
+	node, ok := p.tree(p.mend(front))
+	if !ok {
+		return nil
+	}
+	p.lines = map[string]int{}
+	keyLines(p.lines, "", node)
+	var f foreignLesson
+	if err := decodeLoosely(node, &f); err != nil {
+		p.yamlError(err)
+		return nil
+	}
+	l := &Lesson{
+		ID: p.id(node), Title: strings.TrimSpace(f.Title), Severity: f.Severity, Category: Category(f.Category),
+		Scope: words(f.Scope), Exclude: words(f.Exclude), Pattern: f.Pattern, Fix: f.Fix, Example: f.Example,
+		Body: body, Path: p.path, lines: p.lines,
+	}
+	if ours, ok := p.categories[f.Category]; ok {
+		p.note("category %s became %s", f.Category, ours)
+		l.Category = Category(ours)
+	}
+	for _, name := range append(words(f.Languages), words(f.Language)...) {
+		l.Languages = append(l.Languages, languageName(name))
+	}
+	p.unknown(node, "", "id title severity languages language category scope exclude pattern fix example")
+	p.check(l)
+	if len(p.errs) > 0 {
+		return l
+	}
+	p.try(l)
+	return l
+}
+
+// try looks whether the lesson finds its own example. That it does not is worth knowing, and no fault of form.
+func (p *foreignParser) try(l *Lesson) {
+	if l.Pattern.Type != Syntactic || l.Example.Bad == "" {
+		return
+	}
+	s, err := NewScanner([]*Lesson{l}, Options{AnyLanguage: true})
+	if err != nil {
+		p.at("pattern.regex", "%v", err)
+		return
+	}
+	if l.Severity.Level() != None && len(s.Source("example", []byte(l.Example.Bad)).Hits) == 0 {
+		p.note("its regex does not find its own bad example")
+	}
+}
+
+// id takes the digits as they stand in the file: as a number 0043 would be 35.
+func (p *foreignParser) id(node *ast.MappingNode) string {
+	for _, v := range node.Values {
+		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
+			continue
+		}
+		text := strings.TrimSpace(v.Value.GetToken().Value)
+		if n := len(text); n == 0 || n > 4 || strings.Trim(text, "0123456789") != "" {
+			p.at("id", "id is %q; it is a number of at most four digits", text)
+			return ""
+		}
+		return strings.Repeat("0", 4-len(text)) + text
+	}
+	p.at("id", "id is missing")
+	return ""
+}
+
+// unknown notes the fields that are left out.
+func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
+	for _, v := range node.Values {
+		key := v.Key.GetToken().Value
+		if !containsWord(known, key) {
+			p.note("field %s%s is left out", prefix, key)
+		}
+		sub, ok := v.Value.(*ast.MappingNode)
+		switch {
+		case ok && prefix == "" && key == "pattern":
+			p.unknown(sub, "pattern.", "type regex description")
+		case ok && prefix == "" && key == "example":
+			p.unknown(sub, "example.", "bad good")
+		}
+	}
+}
+
+func containsWord(words, w string) bool {
+	return strings.Contains(" "+words+" ", " "+w+" ")
+}
+
+// mend turns values in double quotes that have the backslashes of a regular expression into single quotes.
+// YAML refuses \. and \s there, and takes \b for a backspace.
+func (p *foreignParser) mend(front string) string {
+	quoted := regexp.MustCompile(`^(\s*(?:- +)?[\w-]+: +)"((?:[^"\\]|\\.)*)"\s*$`)
+	lines := strings.Split(front, "\n")
+	for i, line := range lines {
+		m := quoted.FindStringSubmatch(line)
+		if m == nil || !regexEscapes(m[2]) {
+			continue
+		}
+		raw := strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(m[2])
+		lines[i] = m[1] + "'" + strings.ReplaceAll(raw, "'", "''") + "'"
+		p.note("line %d: read as a regular expression, because YAML has no such escapes", i+2)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// regexEscapes reports whether a text has an escape that YAML has not, or has with another meaning.
+func regexEscapes(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] != '\\' {
+			continue
+		}
+		i++
+		if !strings.ContainsRune(`\"/nrtxuU `, rune(s[i])) {
+			return true
+		}
+	}
+	return false
+}
+
+func decodeLoosely(node ast.Node, to any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("cannot be read as YAML")
+		}
+	}()
+	return yaml.NodeToValue(node, to)
+}
+
+// words takes a list, or one word or several with commas, for a list.
+func words(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		for w := range strings.SplitSeq(v, ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				out = append(out, w)
+			}
+		}
+	case []any:
+		for _, w := range v {
+			if w != nil {
+				out = append(out, strings.TrimSpace(fmt.Sprint(w)))
+			}
+		}
+	}
+	return out
+}
+
+// languageName knows what else languages are called.
+func languageName(name string) string {
+	switch name = strings.ToLower(name); name {
+	case "bash", "sh", "zsh":
+		return "shell"
+	case "js", "jsx", "node":
+		return "javascript"
+	case "ts", "tsx":
+		return "typescript"
+	case "py", "python3":
+		return "python"
+	case "golang":
+		return "go"
+	case "c++":
+		return "cpp"
+	case "c#", "cs":
+		return "csharp"
+	case "yml":
+		return "yaml"
+	case "docker":
+		return "dockerfile"
+	case "makefile":
+		return "make"
+	case "*", "any", "universal":
+		return All
+	}
+	return name
+}

@@ -1,0 +1,114 @@
+package lessons
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A folder of broken files and some good ones: each broken one is rejected with its line, the good ones stay.
+func TestImportRejects(t *testing.T) {
+	files, want := map[string]string{}, map[string]string{}
+	n := 100
+	for name, c := range broken() {
+		if strings.HasSuffix(name, "*") {
+			continue
+		}
+		n++
+		id := fmt.Sprintf("%04d", n)
+		files[id+".md"] = strings.Replace(c[0], `"0001"`, `"`+id+`"`, 1)
+		want[id+".md"] = "theirs/" + id + ".md:" + c[1] + ": "
+	}
+	if len(want) < 20 {
+		t.Fatalf("only %d broken files", len(want))
+	}
+	files["0300.md"], files["0301.md"] = page("0300"), page("0301", "Sleeping", "Napping")
+	into := t.TempDir()
+	r, err := Import(layer("theirs", files), into, builtInLibrary(t), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Imported) != 2 || len(r.Rejected) != len(want) {
+		t.Errorf("imported %d, rejected %d of %d", len(r.Imported), len(r.Rejected), len(want))
+	}
+	for _, e := range r.Rejected {
+		name := filepath.Base(e.Path)
+		if !strings.HasPrefix(e.Error(), want[name]) {
+			t.Errorf("%v, want %s", e, want[name])
+		}
+		delete(want, name)
+	}
+	for name := range want {
+		t.Errorf("%s was not rejected", name)
+	}
+	if lib, err := Load(DirLayer("project", into)); err != nil || len(lib.Lessons) != 2 {
+		t.Errorf("%v, %v", lib, err)
+	}
+}
+
+// Libraries as people have them: what does not change the meaning is mended, and said.
+func TestImportMends(t *testing.T) {
+	files := map[string]string{
+		"0022-a.md": page("0022", "|-\n    ^\\s*time\\.sleep\\(", `"\btime\\.sleep\("`, "[python]", "[py, bash, js]"),
+		"0038-b.md": page("0038", `"0038"`, "0038", "Sleeping", "Napping", "fix:", "positive_alternative: Wait.\nfix:"),
+		"0043-c.md": page("0043", `"0043"`, "0043", "Sleeping", "Resting", "[python]", "python, all", "test-anti-patterns", "planning"),
+		"0051-d.md": page("0051", "Sleeping", "Dozing", "python", "go", "time.sleep(3)", "time.Sleep(3)"),
+	}
+	into := t.TempDir()
+	lib := builtInLibrary(t)
+	r, err := Import(layer("theirs", files), into, lib, ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, i := range r.Imported {
+		got = append(got, i.From+" → "+filepath.Base(i.To))
+		got = append(got, i.Notes...)
+	}
+	for _, e := range r.Rejected {
+		t.Error(e)
+	}
+	want := []string{
+		"theirs/0022-a.md → 0050-sleeping-instead-of-waiting.md",
+		"line 9: read as a regular expression, because YAML has no such escapes",
+		`id 0022 is taken by "Build tool JSX factory shadowed by arrow params", so it got 0050`,
+		"theirs/0038-b.md → 0051-napping-instead-of-waiting.md",
+		"field positive_alternative is left out",
+		`id 0038 is taken by "Subscribe without stored ref = cannot unsubscribe", so it got 0051`,
+		"theirs/0043-c.md → 0052-resting-instead-of-waiting.md",
+		"category planning became integration-boundaries",
+		`id 0043 is taken by "Exact count assertions on extensible collections break on addition", so it got 0052`,
+		"theirs/0051-d.md → 0053-dozing-instead-of-waiting.md",
+		"its regex does not find its own bad example",
+		`id 0051 is taken by "Napping instead of waiting", so it got 0053`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	all, err := Load(BuiltIn(), DirLayer("project", into))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := all.Get("0050"); l.Pattern.Regex != `\btime\.sleep\(` || strings.Join(l.Languages, " ") != "python shell javascript" {
+		t.Errorf("%+v", l)
+	}
+	// once more: nothing is taken over twice
+	r, err = Import(layer("theirs", files), into, all, ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
+	if err != nil || len(r.Imported) != 0 || len(r.Known) != 4 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestImportKeepsIDs(t *testing.T) {
+	into := t.TempDir()
+	r, err := Import(layer("theirs", map[string]string{"0022-a.md": page("0022")}), into, builtInLibrary(t), ImportOptions{KeepIDs: true})
+	if err != nil || len(r.Imported) != 1 || r.Imported[0].ID != "0022" {
+		t.Fatalf("%+v %v", r, err)
+	}
+	// two of their files with one id
+	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}), into, builtInLibrary(t), ImportOptions{})
+	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 || r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md already; give one of the two another id" {
+		t.Errorf("%+v %v", r, err)
+	}
+}

@@ -1,0 +1,115 @@
+package lessons
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// All is the language of lessons that are about every text file.
+const All = "all"
+
+// language says by what a file is known to be in a language.
+type language struct {
+	extensions string   // separated by spaces, without the dot
+	names      string   // whole file names
+	shebangs   []string // programs of a first line #!
+}
+
+// languages is the table of those that lessons can name.
+func languages() map[string]language {
+	return map[string]language{
+		"python":     {"py pyi pyw", "SConstruct SConscript", []string{"python", "pypy"}},
+		"javascript": {"js jsx mjs cjs", "", []string{"node", "nodejs", "bun", "deno"}},
+		"typescript": {"ts tsx mts cts", "", []string{"ts-node", "tsx"}},
+		"shell":      {"sh bash zsh ksh bats", ".bashrc .bash_profile .profile .zshrc", []string{"sh", "bash", "zsh", "dash", "ksh", "bats"}},
+		"go":         {"go", "", nil},
+		"rust":       {"rs", "", nil},
+		"java":       {"java", "", nil},
+		"kotlin":     {"kt kts", "", nil},
+		"swift":      {"swift", "", nil},
+		"csharp":     {"cs", "", nil},
+		"ruby":       {"rb rake gemspec", "Rakefile Gemfile", []string{"ruby"}},
+		"php":        {"php", "", []string{"php"}},
+		"perl":       {"pl pm", "", []string{"perl"}},
+		"lua":        {"lua", "", []string{"lua"}},
+		"c":          {"c h", "", nil},
+		"cpp":        {"cpp cc cxx hpp hh hxx", "", nil},
+		"sql":        {"sql", "", nil},
+		"html":       {"html htm vue svelte", "", nil},
+		"css":        {"css scss less", "", nil},
+		"json":       {"json jsonc json5", "", nil},
+		"yaml":       {"yaml yml", "", nil},
+		"toml":       {"toml", "", nil},
+		"terraform":  {"tf tfvars hcl", "", nil},
+		"markdown":   {"md markdown", "", nil},
+		"dockerfile": {"dockerfile", "Dockerfile Containerfile", nil},
+		"make":       {"mk", "Makefile makefile GNUmakefile", []string{"make"}},
+		"systemd":    {"service socket timer path mount target", "", nil},
+		"env":        {"env", ".env .envrc", nil},
+	}
+}
+
+// Languages lists the names that lessons can use, besides [All].
+func Languages() []string { return slices.Sorted(maps.Keys(languages())) }
+
+// detector tells the language of a file.
+type detector struct{ extension, name, shebang map[string]string }
+
+func newDetector() *detector {
+	d := &detector{map[string]string{}, map[string]string{}, map[string]string{}}
+	for lang, by := range languages() {
+		for _, e := range strings.Fields(by.extensions) {
+			d.extension[e] = lang
+		}
+		for _, n := range strings.Fields(by.names) {
+			d.name[n] = lang
+		}
+		for _, s := range by.shebangs {
+			d.shebang[s] = lang
+		}
+	}
+	return d
+}
+
+// byName tells the language from a path; "" when that does not say.
+func (d *detector) byName(file string) string {
+	base := path.Base(file)
+	if lang, ok := d.name[base]; ok {
+		return lang
+	}
+	switch {
+	case strings.HasPrefix(base, ".env."):
+		return "env"
+	case strings.HasPrefix(base, "Dockerfile."):
+		return "dockerfile"
+	}
+	if i := strings.LastIndexByte(base, '.'); i >= 0 {
+		if lang, ok := d.extension[base[i+1:]]; ok {
+			return lang
+		}
+		return d.extension[strings.ToLower(base[i+1:])]
+	}
+	return ""
+}
+
+// byShebang tells it from a first line such as #!/usr/bin/env -S bash -eu.
+func (d *detector) byShebang(src []byte) string {
+	if !bytes.HasPrefix(src, []byte("#!")) {
+		return ""
+	}
+	line, _, _ := bytes.Cut(src[2:min(len(src), 256)], []byte("\n"))
+	for i, word := range strings.Fields(string(line)) {
+		program := path.Base(word)
+		if program == "env" || i > 0 && (strings.HasPrefix(word, "-") || strings.Contains(word, "=")) {
+			continue
+		}
+		if lang, ok := d.shebang[program]; ok {
+			return lang
+		}
+		return d.shebang[strings.TrimRight(program, "0123456789.")]
+	}
+	return ""
+}

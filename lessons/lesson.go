@@ -1,0 +1,149 @@
+// Package lessons keeps what earlier work taught, one markdown file a lesson, and finds the mistakes again.
+//
+// A [Lesson] is an anti-pattern that any code base can have. A syntactic lesson carries a regular expression
+// and is looked for by a [Scanner]; a semantic one is described for people and models to judge. A [Library]
+// is made of layers: the built-in lessons, the user's own and the project's. A later layer takes the place of
+// an earlier one by id, and the library says so.
+//
+//	lib, err := lessons.Load(lessons.BuiltIn(), lessons.DirLayer("project", ".runplan/lessons"))
+//	s, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+//	result, err := s.Scan(ctx, dir, changed)
+//
+// A [Hit] is a place in the code and not an error. What was not looked at is in [Result.Skipped] with its
+// reason. Patterns are RE2 and see one line at a time, unless they contain \n: then a match may go on over
+// the following lines, at most [MaxSpan] bytes.
+package lessons
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Lesson is one anti-pattern: how it looks, why it happens and what to do instead.
+type Lesson struct {
+	ID        string   `yaml:"id" json:"id"` // four digits
+	Title     string   `yaml:"title" json:"title"`
+	Severity  Severity `yaml:"severity" json:"severity"`
+	Languages []string `yaml:"languages" json:"languages"` // names of [Languages], or "all"
+	Category  Category `yaml:"category" json:"category"`
+	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects it is for; none: for all
+	Exclude   []string `yaml:"exclude" json:"exclude,omitempty"` // globs of paths that are not looked at
+	Pattern   Pattern  `yaml:"pattern" json:"pattern"`
+	Fix       string   `yaml:"fix" json:"fix"`
+	Example   Example  `yaml:"example" json:"example"`
+
+	Body     string `yaml:"-" json:"body,omitempty"`     // markdown
+	Path     string `yaml:"-" json:"path"`               // of the file, for messages
+	Layer    string `yaml:"-" json:"layer"`              // where it comes from: built-in, user, project
+	Replaces string `yaml:"-" json:"replaces,omitempty"` // the layer whose lesson of this id it took the place of
+
+	lines map[string]int // line of each key in the file, such as pattern.regex
+}
+
+// Pattern is how a lesson is recognised.
+type Pattern struct {
+	Type        PatternType `yaml:"type" json:"type"`
+	Regex       string      `yaml:"regex" json:"regex,omitempty"`
+	Description string      `yaml:"description" json:"description"`
+}
+
+// Example is code that has the mistake, and the same code without it.
+type Example struct {
+	Bad  string `yaml:"bad" json:"bad,omitempty"`
+	Good string `yaml:"good" json:"good,omitempty"`
+}
+
+// PatternType says who can recognise a lesson.
+type PatternType string
+
+// The types: a regular expression finds it, or somebody who understands the code.
+const (
+	Syntactic PatternType = "syntactic"
+	Semantic  PatternType = "semantic"
+)
+
+// Severity says how much a lesson matters.
+type Severity string
+
+// The severities.
+const (
+	Blocker       Severity = "blocker"
+	ShouldFix     Severity = "should-fix"
+	NiceToHave    Severity = "nice-to-have"
+	LessonLearned Severity = "lesson-learned"
+)
+
+// Severities lists them, the worst first.
+func Severities() []Severity { return []Severity{Blocker, ShouldFix, NiceToHave, LessonLearned} }
+
+// Level is what a hit counts as.
+type Level string
+
+// The levels. None is advice for plans and reviews, and never a finding.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+	None    Level = "none"
+)
+
+// Level maps a severity to what a hit counts as.
+func (s Severity) Level() Level {
+	switch s {
+	case Blocker:
+		return Error
+	case ShouldFix, NiceToHave:
+		return Warning
+	}
+	return None
+}
+
+// Category groups lessons by the kind of trouble.
+type Category string
+
+// Categories lists the six there are.
+func Categories() []Category {
+	return []Category{"silent-failures", "integration-boundaries", "resource-lifecycle", "async-traps", "test-anti-patterns", "performance"}
+}
+
+// AppliesTo reports whether the lesson is about files in a language. Language "" is text of no known kind.
+func (l *Lesson) AppliesTo(language string) bool {
+	return slices.Contains(l.Languages, All) || language != "" && slices.Contains(l.Languages, language)
+}
+
+// InScope reports whether the lesson is for a project with these tags. A lesson without a scope, or with
+// "universal", is for all; so is every lesson where the tags of the project are not known (nil).
+func (l *Lesson) InScope(tags []string) bool {
+	if tags == nil || len(l.Scope) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(l.Scope, func(t string) bool {
+		// What language a file is in is known file by file.
+		return t == "universal" || strings.HasPrefix(t, "language:") || slices.Contains(tags, t)
+	})
+}
+
+// FileError is something wrong with a lesson file.
+type FileError struct {
+	Path    string
+	Line    int // 0 when it is about the whole file
+	Message string
+}
+
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.Path, e.Message)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message)
+}
+
+// FileErrors are all that is wrong with one or more lesson files.
+type FileErrors []*FileError
+
+func (e FileErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, x := range e {
+		lines[i] = x.Error()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,145 @@
+package lessons
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed library/*.md
+var builtIn embed.FS
+
+// SummaryFile is the overview that lies beside the lessons.
+const SummaryFile = "SUMMARY.md"
+
+// Layer is a folder of lessons.
+type Layer struct {
+	Name string // built-in, user, project
+	Dir  string // how messages name the folder
+	FS   fs.FS
+}
+
+// BuiltIn is the layer that comes with the program.
+func BuiltIn() Layer {
+	sub, err := fs.Sub(builtIn, "library")
+	if err != nil {
+		panic(err) // the folder is in this package
+	}
+	return Layer{"built-in", "lessons/library", sub}
+}
+
+// DirLayer is a folder on disk. It need not be there.
+func DirLayer(name, dir string) Layer {
+	return Layer{name, dir, os.DirFS(dir)}
+}
+
+// Library is the lessons of all layers, by id.
+type Library struct {
+	Lessons []*Lesson
+	Notes   []string // which lessons took the place of others
+}
+
+// Load reads layers. A lesson of a later one takes the place of an earlier one with the same id; two with the
+// same id in one layer are an error. The error is a [FileErrors] with everything that is wrong in any file.
+func Load(layers ...Layer) (*Library, error) {
+	lib := &Library{}
+	byID := map[string]*Lesson{}
+	var errs FileErrors
+	for _, layer := range layers {
+		found, wrong, err := layer.read()
+		if err != nil {
+			return nil, err
+		}
+		errs = append(errs, wrong...)
+		for _, l := range found {
+			if old := byID[l.ID]; old != nil {
+				l.Replaces = old.Layer
+				lib.Notes = append(lib.Notes, fmt.Sprintf("%s: lesson %s of the %s library takes the place of the %s one (%s)", l.Path, l.ID, l.Layer, old.Layer, old.Title))
+			}
+			byID[l.ID] = l
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	for _, l := range byID {
+		lib.Lessons = append(lib.Lessons, l)
+	}
+	slices.SortFunc(lib.Lessons, func(a, b *Lesson) int { return cmp.Compare(a.ID, b.ID) })
+	return lib, nil
+}
+
+// read parses the files of a layer. The error says why the folder could not be looked at.
+func (y Layer) read() ([]*Lesson, FileErrors, error) {
+	entries, err := fs.ReadDir(y.FS, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the %s lessons in %s: %w", y.Name, y.Dir, err)
+	}
+	var found []*Lesson
+	var errs FileErrors
+	byID := map[string]*Lesson{}
+	for _, e := range entries {
+		if !isLessonFile(e.Name()) || e.IsDir() {
+			continue
+		}
+		src, err := fs.ReadFile(y.FS, e.Name())
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the %s lessons: %w", y.Name, err)
+		}
+		l, err := Parse(path.Join(y.Dir, e.Name()), src)
+		var wrong FileErrors
+		if errors.As(err, &wrong) {
+			errs = append(errs, wrong...)
+			continue
+		}
+		if first := byID[l.ID]; first != nil {
+			errs = append(errs, &FileError{l.Path, l.lines["id"], fmt.Sprintf("lesson %s is in %s already; ids are unique: runplan lessons new finds a free one", l.ID, path.Base(first.Path))})
+			continue
+		}
+		l.Layer = y.Name
+		byID[l.ID] = l
+		found = append(found, l)
+	}
+	return found, errs, nil
+}
+
+// isLessonFile leaves out what people keep beside their lessons.
+func isLessonFile(name string) bool {
+	switch strings.ToUpper(name) {
+	case "SUMMARY.MD", "README.MD", "TEMPLATE.MD", "INDEX.MD":
+		return false
+	}
+	return strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, ".")
+}
+
+// Get finds a lesson by its id, with or without leading zeros.
+func (lib *Library) Get(id string) (*Lesson, bool) {
+	if len(id) < 4 {
+		id = strings.Repeat("0", 4-len(id)) + id
+	}
+	i, ok := slices.BinarySearchFunc(lib.Lessons, id, func(l *Lesson, id string) int { return cmp.Compare(l.ID, id) })
+	if !ok {
+		return nil, false
+	}
+	return lib.Lessons[i], true
+}
+
+// Category returns the ids of a category's lessons.
+func (lib *Library) category(c Category) []string {
+	var ids []string
+	for _, l := range lib.Lessons {
+		if l.Category == c {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,253 @@
+package lessons
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/lessons/literal"
+)
+
+// Options say how a [Scanner] looks.
+type Options struct {
+	Scopes      []string // tags of the project; nil: not known, every lesson applies
+	Workers     int      // files at a time; 0: one for each processor
+	MaxSize     int64    // larger files are skipped; 0: 16 MiB
+	AnyLanguage bool     // try each lesson on every file, whatever language it is for
+	Foreign     bool     // look into folders of other people's code as well, where a list of files names them
+}
+
+// Scanner looks for syntactic lessons. It is for any number of goroutines.
+type Scanner struct {
+	options  Options
+	detector *detector
+	sets     map[string]*ruleSet // by language; "" for text of no known kind
+	redactor *redact.Redactor
+	secrets  *regexp.Regexp  // values with a telling name, whatever their shape
+	known    map[string]bool // ids of all lessons
+}
+
+// NewScanner prepares the lessons that a regular expression can find and whose hits count for something.
+func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxSize <= 0 {
+		o.MaxSize = 16 << 20
+	}
+	s := &Scanner{
+		options: o, detector: newDetector(), sets: map[string]*ruleSet{}, redactor: redact.New(nil), known: map[string]bool{},
+		secrets: regexp.MustCompile(`(?i)((?:key|secret|token|passwd|password)\w*["']?\s*(?::=|[:=])\s*["'])[^"']{6,}`),
+	}
+	var rules []*rule
+	for _, l := range lessons {
+		s.known[l.ID] = true
+		if l.Pattern.Type != Syntactic || l.Severity.Level() == None || !l.InScope(o.Scopes) {
+			continue
+		}
+		r, err := compile(l)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	for _, lang := range append(Languages(), "") {
+		var its []*rule
+		for _, r := range rules {
+			if o.AnyLanguage || r.lesson.AppliesTo(lang) {
+				its = append(its, r)
+			}
+		}
+		s.sets[lang] = newRuleSet(its)
+	}
+	return s, nil
+}
+
+// Source looks at one text as if it were the file at path.
+func (s *Scanner) Source(path string, src []byte) Result {
+	buf := make([]byte, len(src), len(src)+literal.Pad)
+	copy(buf, src)
+	var w worker
+	w.scanner = s
+	w.look(path, buf)
+	w.result.sort()
+	return w.result
+}
+
+// Scan looks at files of dir; their paths are relative to it, with slashes. The error says which file could
+// not be looked at; then nothing is known. A file that is not there any more is skipped.
+func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result, error) {
+	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
+		folders := map[string]int{}
+		for _, f := range files {
+			if folder, why := foreign(f); why != "" && !s.options.Foreign {
+				folders[folder+"\x00"+why]++
+				continue
+			}
+			if !yield(f) {
+				break
+			}
+		}
+		var skipped []Skip
+		for key, n := range folders {
+			folder, why, _ := strings.Cut(key, "\x00")
+			skipped = append(skipped, Skip{folder, fmt.Sprintf("%s, %d file(s)", why, n)})
+		}
+		return skipped, nil
+	})
+}
+
+// run hands the files of a source to workers and puts together what they saw.
+func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(string) bool) ([]Skip, error)) (Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	const chunk = 16 // files at a time keep the channel out of the way
+	files := make(chan []string, 4*s.options.Workers)
+	var sum Result
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range s.options.Workers {
+		group.Go(func() {
+			w := worker{scanner: s}
+			for some := range files {
+				for _, f := range some {
+					if ctx.Err() != nil {
+						break
+					}
+					if err := w.file(dir, f); err != nil {
+						cancel(err)
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Add(w.result)
+		})
+	}
+	var some []string
+	send := func() bool {
+		select {
+		case files <- some:
+			some = nil
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	skipped, err := source(func(f string) bool {
+		some = append(some, f)
+		return len(some) < chunk || send()
+	})
+	if len(some) > 0 {
+		send()
+	}
+	close(files)
+	group.Wait()
+	if err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	sum.Skipped = append(sum.Skipped, skipped...)
+	sum.sort()
+	return sum, nil
+}
+
+// worker looks at one file after the other and uses its memory again.
+type worker struct {
+	scanner *Scanner
+	buf     []byte
+	search  search
+	result  Result
+}
+
+func (w *worker) skip(path, reason string) {
+	w.result.Skipped = append(w.result.Skipped, Skip{path, reason})
+}
+
+func (w *worker) file(dir, path string) error {
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		w.skip(path, "is not there")
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", path, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		w.skip(path, "symbolic link")
+		return nil
+	case !info.Mode().IsRegular():
+		w.skip(path, "not a regular file")
+		return nil
+	case info.Size() > w.scanner.options.MaxSize:
+		w.skip(path, fmt.Sprintf("%d MiB, more than the %d that are looked at", info.Size()>>20, w.scanner.options.MaxSize>>20))
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	defer f.Close()
+	text, err := w.read(f, int(info.Size()))
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	w.look(path, text)
+	return nil
+}
+
+// read reads a file into the worker's buffer and leaves room behind it.
+func (w *worker) read(f *os.File, size int) ([]byte, error) {
+	w.buf = slices.Grow(w.buf[:0], size+1+literal.Pad)
+	for {
+		n, err := f.Read(w.buf[len(w.buf) : cap(w.buf)-literal.Pad])
+		w.buf = w.buf[:len(w.buf)+n]
+		if errors.Is(err, io.EOF) {
+			return w.buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(w.buf) >= cap(w.buf)-literal.Pad {
+			w.buf = slices.Grow(w.buf, len(w.buf)+literal.Pad)
+		}
+	}
+}
+
+// look searches a text, which has [literal.Pad] bytes of capacity behind its end.
+func (w *worker) look(path string, text []byte) {
+	if why := notText(text); why != "" {
+		w.skip(path, why)
+		return
+	}
+	lang := w.scanner.detector.byName(path)
+	if lang == "" {
+		lang = w.scanner.detector.byShebang(text)
+	}
+	set := w.scanner.sets[lang]
+	text = dropCR(bytes.TrimPrefix(text, []byte("\ufeff")))
+	clear(text[len(text) : len(text)+literal.Pad])
+	w.search.run(set, text)
+	if len(w.search.places)+len(w.search.marks) > 0 {
+		if generated(text) {
+			w.skip(path, fmt.Sprintf("generated, with %d place(s) that were not judged", len(w.search.places)))
+			return
+		}
+		w.report(path, text, set)
+	}
+	w.result.Files++
+	w.result.Bytes += int64(len(text))
+}

@@ -1,0 +1,130 @@
+package lessons
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ScanTree looks at all files below dir, or below the given paths in it, but not at other people's code:
+// version control, dependencies and caches are in [Result.Skipped].
+func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Result, error) {
+	if len(below) == 0 {
+		below = []string{"."}
+	}
+	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
+		var skipped []Skip
+		for _, root := range below {
+			err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)), func(name string, e fs.DirEntry, err error) error {
+				if err != nil {
+					return fmt.Errorf("look at %s: %w", name, err)
+				}
+				rel := relative(dir, name)
+				if e.IsDir() {
+					if why := foreignDir(e.Name(), name); why != "" && rel != root && rel != "." {
+						skipped = append(skipped, Skip{rel, why})
+						return fs.SkipDir
+					}
+					return nil
+				}
+				if !yield(rel) {
+					return fs.SkipAll
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return skipped, nil
+	})
+}
+
+// relative makes a path below dir relative to it. [filepath.Rel] does more than is needed for each file.
+func relative(dir, name string) string {
+	if rest, ok := strings.CutPrefix(name, filepath.Clean(dir)+string(filepath.Separator)); ok {
+		return filepath.ToSlash(rest)
+	}
+	rel, err := filepath.Rel(dir, name)
+	if err != nil {
+		return filepath.ToSlash(name)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// foreignName says why a folder of this name holds nobody's work; "" if it may.
+func foreignName(name string) string {
+	switch name {
+	case ".git", ".hg", ".svn", ".jj":
+		return "version control"
+	case "node_modules", "bower_components", "vendor", "third_party", ".venv", "site-packages":
+		return "dependencies"
+	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".terraform", ".cache":
+		return "cache"
+	}
+	return ""
+}
+
+// foreignDir also looks into the folder: caches and virtual environments mark themselves.
+func foreignDir(base, name string) string {
+	if why := foreignName(base); why != "" {
+		return why
+	}
+	switch base {
+	case "venv", "env":
+		if _, err := os.Stat(filepath.Join(name, "pyvenv.cfg")); err == nil {
+			return "dependencies"
+		}
+	case "target", "build", "dist", "out":
+		if _, err := os.Stat(filepath.Join(name, "CACHEDIR.TAG")); err == nil {
+			return "cache"
+		}
+	case "worktrees", "tmp", "logs", "sessions", "reports":
+		if filepath.Base(filepath.Dir(name)) == ".runplan" {
+			return "runs of runplan"
+		}
+	}
+	return ""
+}
+
+// foreign returns the outermost folder of a path that holds nobody's work.
+func foreign(file string) (folder, why string) {
+	for at := 0; ; {
+		i := strings.IndexByte(file[at:], '/')
+		if i < 0 {
+			return "", ""
+		}
+		if why := foreignName(path.Base(file[:at+i])); why != "" {
+			return file[:at+i], why
+		}
+		at += i + 1
+	}
+}
+
+// notText says why the content of a file is not looked at.
+func notText(text []byte) string {
+	switch {
+	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
+		return "UTF-16 text, which is not read"
+	case bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0:
+		return "binary"
+	}
+	return ""
+}
+
+// generated reports whether a file says of itself, in its first lines, that a program wrote it.
+func generated(text []byte) bool {
+	head := text[:min(len(text), 2<<10)]
+	for line := range bytes.Lines(head) {
+		if bytes.Contains(line, []byte("@generated")) ||
+			bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,204 @@
+package patterns
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed facts/*.yml
+var factFiles embed.FS
+
+// What [Discover] looks at, for each language. A larger code base is sampled, always the same files.
+const (
+	sampleFiles = 600
+	sampleBytes = 6 << 20
+	styleText   = 2000 // bytes of [Style.Text]
+	mostCounts  = 6    // of a list
+)
+
+// Style tells how a code base is written, so that what is added looks like what is there.
+type Style struct {
+	Languages []LanguageStyle `json:"languages"`
+	Note      string          `json:"note,omitempty"` // what was not looked at, and why
+	Skipped   []Skip          `json:"skipped,omitempty"`
+}
+
+// LanguageStyle is the style of the files in one language.
+type LanguageStyle struct {
+	Language  string  `json:"language"`
+	Files     int     `json:"files"`
+	Looked    int     `json:"looked"` // fewer than Files where they were sampled
+	Errors    []Count `json:"errors"`
+	Tests     []Count `json:"tests"`
+	Functions Sizes   `json:"functions"`
+	Imports   []Count `json:"imports"`
+}
+
+// Count is how often something is done.
+type Count struct {
+	What string `json:"what"`
+	N    int    `json:"n"`
+}
+
+// Sizes is how the lengths of functions are distributed, in lines.
+type Sizes struct {
+	Count  int `json:"count"`
+	Median int `json:"median"`
+	P90    int `json:"p90"`
+	Max    int `json:"max"`
+}
+
+// Discover looks at the code in dir: how errors are handled, how tests are written, how long functions are
+// and how imports are made, in Go, Python, TypeScript and JavaScript. Go is read without ast-grep; if p is
+// the zero Program, the other languages are left out and the Note says so. The same tree gives the same
+// answer.
+func Discover(ctx context.Context, p Program, dir string, env []string) (Style, error) {
+	files, skipped, err := Files(ctx, env, dir)
+	if err != nil {
+		return Style{}, err
+	}
+	by := map[string][]string{}
+	for _, f := range files {
+		l := languageOf(f)
+		if l == "tsx" {
+			l = "typescript"
+		}
+		by[l] = append(by[l], f)
+	}
+	s := Style{Languages: []LanguageStyle{}, Skipped: skipped}
+	for _, lang := range []string{"go", "python", "typescript", "javascript"} {
+		all := by[lang]
+		if len(all) == 0 {
+			continue
+		}
+		if lang != "go" && !p.Found() {
+			s.Note = MissingNote
+			continue
+		}
+		c := newCounter()
+		look := sample(dir, all)
+		if lang == "go" {
+			err = c.golang(ctx, dir, look)
+		} else {
+			err = c.facts(ctx, p, dir, lang, look, &s.Skipped)
+		}
+		if err != nil {
+			return Style{}, fmt.Errorf("look at the style of the %s files: %w", lang, err)
+		}
+		if c.files > 0 {
+			s.Languages = append(s.Languages, c.style(lang, len(all)))
+		}
+	}
+	slices.SortFunc(s.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+	s.Skipped = slices.Compact(s.Skipped)
+	return s, nil
+}
+
+// sample takes files at equal distances, so that each part of the tree is heard.
+func sample(dir string, all []string) []string {
+	var fit []string
+	size := int64(0)
+	for _, f := range all {
+		fi, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(f)))
+		if err == nil && fi.Mode().IsRegular() && fi.Size() <= sampleBytes/20 {
+			fit = append(fit, f)
+			size += fi.Size()
+		}
+	}
+	n := min(len(fit), sampleFiles)
+	if size > sampleBytes {
+		n = min(n, int(int64(len(fit))*sampleBytes/size))
+	}
+	out := make([]string, n)
+	for i := range n {
+		out[i] = fit[i*len(fit)/n]
+	}
+	return out
+}
+
+// counter counts what is seen in one language.
+type counter struct {
+	files                  int
+	errors, tests, imports map[string]int
+	lengths                []int
+}
+
+func newCounter() *counter {
+	return &counter{errors: map[string]int{}, tests: map[string]int{}, imports: map[string]int{}}
+}
+
+func (c *counter) style(language string, files int) LanguageStyle {
+	s := LanguageStyle{
+		Language: language, Files: files, Looked: c.files,
+		Errors: most(c.errors), Tests: most(c.tests), Imports: most(c.imports),
+	}
+	if n := len(c.lengths); n > 0 {
+		slices.Sort(c.lengths)
+		s.Functions = Sizes{Count: n, Median: c.lengths[n/2], P90: c.lengths[min(n-1, int(math.Ceil(0.9*float64(n)))-1)], Max: c.lengths[n-1]}
+	}
+	return s
+}
+
+// most lists what is done most often.
+func most(counts map[string]int) []Count {
+	all := []Count{}
+	for what, n := range counts {
+		all = append(all, Count{what, n})
+	}
+	slices.SortFunc(all, func(a, b Count) int {
+		if a.N != b.N {
+			return b.N - a.N
+		}
+		return strings.Compare(a.What, b.What)
+	})
+	return all[:min(len(all), mostCounts)]
+}
+
+// Text is the style for a brief, "" if there is nothing to say.
+func (s Style) Text() string {
+	if len(s.Languages) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Codebase style: ")
+	for i, l := range s.Languages {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		files := fmt.Sprintf("%d files", l.Files)
+		if l.Files == 1 {
+			files = "1 file"
+		}
+		if l.Looked < l.Files {
+			files += fmt.Sprintf(", %d looked at", l.Looked)
+		}
+		fmt.Fprintf(&b, "%s (%s).", l.Language, files)
+		part := func(name string, counts []Count) {
+			if len(counts) == 0 {
+				return
+			}
+			var words []string
+			for _, c := range counts {
+				words = append(words, fmt.Sprintf("%s (%d)", c.What, c.N))
+			}
+			fmt.Fprintf(&b, " %s: %s.", name, strings.Join(words, ", "))
+		}
+		part("Errors", l.Errors)
+		part("Tests", l.Tests)
+		if f := l.Functions; f.Count > 0 {
+			fmt.Fprintf(&b, " Functions: %d, in lines the median is %d, nine in ten have at most %d, the longest %d.", f.Count, f.Median, f.P90, f.Max)
+		}
+		part("Imports", l.Imports)
+	}
+	text := b.String()
+	if len(text) > styleText {
+		text = strings.ToValidUTF8(text[:styleText-len("…")], "") + "…"
+	}
+	return text
+}

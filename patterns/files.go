@@ -1,0 +1,155 @@
+package patterns
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What is not given to the program: it would leave the file out without a word, or answer with gigabytes,
+// since each of its records repeats the whole line.
+const (
+	maxFile = 3_000_000
+	maxLine = 16 << 10
+)
+
+// source is a file that the program can look at.
+type source struct {
+	path     string // slashes, relative
+	language string // "" when only the program knows
+	byName   string // name to be taken for language, for scripts without a file name extension
+	comments []suppression
+	neutral  []byte // text without ignoreToken, nil when it has none
+}
+
+// sources sorts the files of a request: those to look at, those that nobody can look at, with the reason, and
+// those in languages that are not wanted. The paths may be absolute if they lie in dir.
+func sources(dir string, files []string, wanted func(language string) bool) (look []source, skipped []Skip, other []string, err error) {
+	seen := map[string]bool{}
+	names := map[string]string{} // base name of a script → its language
+	for _, f := range files {
+		rel, err := relative(dir, f)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if seen[rel] {
+			continue // the program would report twice
+		}
+		seen[rel] = true
+		if l := languageOf(rel); l != "" && !wanted(l) {
+			other = append(other, rel)
+			continue
+		}
+		s, why := open(dir, rel)
+		if why == "" && s.byName != "" && !wanted(s.language) {
+			other = append(other, rel)
+			continue
+		}
+		if why == "" && s.byName != "" {
+			if other, ok := names[s.byName]; ok && other != s.language {
+				why = fmt.Sprintf("another script of the name %s is in %s; the program goes by the name alone", s.byName, other)
+			}
+			names[s.byName] = s.language
+		}
+		if why != "" {
+			skipped = append(skipped, Skip{rel, why})
+			continue
+		}
+		look = append(look, s)
+	}
+	slices.SortFunc(look, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	return look, skipped, other, nil
+}
+
+// relative is a path below dir, with slashes.
+func relative(dir, file string) (string, error) {
+	rel := file
+	if filepath.IsAbs(file) {
+		var err error
+		if rel, err = filepath.Rel(dir, file); err != nil {
+			return "", fmt.Errorf("scan %s: it does not lie in %s", file, dir)
+		}
+	}
+	rel = path.Clean(filepath.ToSlash(rel))
+	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("scan %s: it is not a file in %s; scan it from the folder that holds it", file, dir)
+	}
+	return rel, nil
+}
+
+// open looks whether the program will look at a file, and how.
+func open(dir, rel string) (source, string) {
+	s := source{path: rel, language: languageOf(rel)}
+	if strings.ContainsFunc(rel, unicode.IsControl) || !utf8.ValidString(rel) {
+		return s, "its name has control characters"
+	}
+	full := filepath.Join(dir, filepath.FromSlash(rel))
+	fi, err := os.Lstat(full)
+	switch {
+	case err != nil:
+		return s, reasonOf(err)
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return s, "a symbolic link; what it points to is scanned under its own name"
+	case fi.IsDir():
+		return s, "a folder, not a file"
+	case !fi.Mode().IsRegular():
+		return s, "not a regular file"
+	case s.language == "" && (path.Ext(rel) != "" || fi.Size() > maxFile):
+		return s, "" // in no language that we know; should the program know it, Scan says so
+	case fi.Size() > maxFile:
+		return s, fmt.Sprintf("too large: %d bytes, at most %d are read", fi.Size(), maxFile)
+	}
+	text, err := os.ReadFile(full)
+	if err != nil {
+		return s, reasonOf(err)
+	}
+	if s.language == "" {
+		if s.language = interpreter(text); s.language == "" {
+			return s, ""
+		}
+		if s.byName = path.Base(rel); !regexp.MustCompile(`^[\w.+-]+$`).MatchString(s.byName) {
+			return s, "a script without a file name extension, and a name that cannot be made known to the program"
+		}
+	}
+	switch {
+	case !utf8.Valid(text):
+		return s, "not UTF-8"
+	case bytes.IndexByte(text, 0) >= 0:
+		return s, "binary"
+	case longest(text) > maxLine:
+		return s, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest(text), maxLine)
+	}
+	if bytes.Contains(text, []byte(ignoreMark)) || bytes.Contains(text, []byte(ignoreToken)) {
+		s.comments = findSuppressions(text)
+	}
+	if bytes.Contains(text, []byte(ignoreToken)) {
+		s.neutral = bytes.ReplaceAll(text, []byte(ignoreToken), []byte(neutralToken))
+	}
+	return s, ""
+}
+
+func reasonOf(err error) string {
+	switch {
+	case os.IsNotExist(err):
+		return "no such file"
+	case os.IsPermission(err):
+		return "no permission to read it"
+	}
+	return err.Error()
+}
+
+func longest(text []byte) int {
+	most := 0
+	for line := range bytes.Lines(text) {
+		most = max(most, len(line))
+	}
+	return most
+}

@@ -1,0 +1,102 @@
+package patterns
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// languageOf is ast-grep's language of a file name, "" if it is none of its languages.
+func languageOf(name string) string {
+	switch strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".") {
+	case "py", "pyi", "py3", "bzl":
+		return "python"
+	case "ts", "mts", "cts":
+		return "typescript"
+	case "tsx":
+		return "tsx"
+	case "js", "mjs", "cjs", "jsx":
+		return "javascript"
+	case "go":
+		return "go"
+	case "sh", "bash", "bats", "ksh", "zsh", "cgi", "command", "env", "fcgi", "tmux", "tool":
+		return "bash"
+	case "java":
+		return "java"
+	case "c", "h":
+		return "c"
+	case "cc", "hpp", "cpp", "c++", "hh", "cxx", "cu", "ino":
+		return "cpp"
+	case "cs":
+		return "csharp"
+	case "css", "scss":
+		return "css"
+	case "dart":
+		return "dart"
+	case "ex", "exs":
+		return "elixir"
+	case "hs":
+		return "haskell"
+	case "hcl", "tf", "tfvars":
+		return "hcl"
+	case "html", "htm", "xhtml":
+		return "html"
+	case "json":
+		return "json"
+	case "kt", "ktm", "kts":
+		return "kotlin"
+	case "lua":
+		return "lua"
+	case "md", "markdown":
+		return "markdown"
+	case "nix":
+		return "nix"
+	case "php":
+		return "php"
+	case "rb", "rbw", "gemspec":
+		return "ruby"
+	case "rs":
+		return "rust"
+	case "scala", "sc", "sbt":
+		return "scala"
+	case "sol":
+		return "solidity"
+	case "swift":
+		return "swift"
+	case "yml", "yaml":
+		return "yaml"
+	}
+	return ""
+}
+
+// canonical is the one name that is used here for a language of a rule.
+func canonical(language string) string {
+	l := strings.ToLower(language)
+	switch l {
+	case "c++", "cc":
+		return "cpp"
+	case "c#", "cs":
+		return "csharp"
+	}
+	if known := languageOf("x." + l); known != "" {
+		return known
+	}
+	return l
+}
+
+// interpreter is the language that the first line of a script names.
+func interpreter(text []byte) string {
+	line, _, _ := bytes.Cut(text[:min(len(text), 200)], []byte("\n"))
+	m := regexp.MustCompile(`^#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?/?(bash|sh|dash|ksh|zsh|python|node)[\d.]*(?:\s|$)`).FindSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	switch string(m[1]) {
+	case "python":
+		return "python"
+	case "node":
+		return "javascript"
+	}
+	return "bash"
+}

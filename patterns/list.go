@@ -1,0 +1,147 @@
+package patterns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Files lists the files of a tree, relative to dir: what git knows or would add, where dir is in a
+// repository, else all. With paths it lists what lies below those; a path that is not there is an error.
+// Other people's code, in folders such as node_modules, is left out and said so, unless a path names it.
+func Files(ctx context.Context, env []string, dir string, paths ...string) (files []string, skipped []Skip, err error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	for _, p := range paths {
+		root, err := below(dir, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		fi, err := os.Stat(filepath.Join(dir, filepath.FromSlash(root)))
+		if err != nil {
+			return nil, nil, fmt.Errorf("scan %s: %w", p, err)
+		}
+		if !fi.IsDir() {
+			files = append(files, root)
+			continue
+		}
+		all, ok := tracked(ctx, env, dir, root)
+		if !ok {
+			if all, err = walk(ctx, dir, root); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, f := range all {
+			if folder := foreign(root, f); folder != "" {
+				skipped = append(skipped, Skip{folder, "other people's code; name it to have it scanned"})
+				continue
+			}
+			files = append(files, f)
+		}
+	}
+	slices.Sort(files)
+	slices.SortFunc(skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Compact(files), slices.Compact(skipped), nil
+}
+
+// below is a folder or file in dir, relative to it.
+func below(dir, name string) (string, error) {
+	if !filepath.IsAbs(name) && path.Clean(filepath.ToSlash(name)) == "." {
+		return ".", nil
+	}
+	if filepath.Clean(name) == filepath.Clean(dir) {
+		return ".", nil
+	}
+	return relative(dir, name)
+}
+
+// tracked asks git. It answers false where there is no repository.
+func tracked(ctx context.Context, env []string, dir, root string) ([]string, bool) {
+	quiet := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
+	out, err := proc.Output(ctx, proc.Cmd{
+		Args: []string{"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(literal)" + root},
+		Dir:  dir, Env: append(quiet, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"),
+	})
+	if err != nil {
+		return nil, false
+	}
+	var files []string
+	for f := range strings.SplitSeq(string(out), "\x00") {
+		// What was deleted and not committed yet is nothing to look at; a submodule is a repository of its own.
+		if fi, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(f))); f != "" && err == nil && !fi.IsDir() {
+			files = append(files, f)
+		}
+	}
+	return files, true
+}
+
+func walk(ctx context.Context, dir, root string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)), func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("scan %s: %w", name, err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch {
+		case e.IsDir() && nothing(e.Name()):
+			return fs.SkipDir
+		case e.IsDir() && foreign(root, rel+"/x") != "":
+			files = append(files, rel+"/…") // one entry stands for all of it
+			return fs.SkipDir
+		case !e.IsDir():
+			files = append(files, rel)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it went while we looked
+	}
+	return files, err
+}
+
+// nothing tells of folders that no source is in. Git leaves them out too, or should.
+func nothing(name string) bool {
+	switch name {
+	case ".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+		".gradle", ".next", ".nuxt", ".terraform", ".cache":
+		return true
+	}
+	return false
+}
+
+// foreign is the outermost folder around a file, below root, that holds nobody's work here.
+func foreign(root, file string) string {
+	rest, at := file, 0
+	if root != "." {
+		at = len(root) + 1
+		rest = file[min(at, len(file)):]
+	}
+	for {
+		name, more, ok := strings.Cut(rest, "/")
+		if !ok {
+			return ""
+		}
+		switch name {
+		case "node_modules", "bower_components", "vendor", "third_party", ".venv", "venv", "site-packages":
+			return file[:at+len(name)]
+		}
+		at += len(name) + 1
+		rest = more
+	}
+}

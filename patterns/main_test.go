@@ -1,0 +1,73 @@
+package patterns
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the
+// repository. Without one a test fails and says how to get it; RUNPLAN_NO_AST_GREP=1 skips instead.
+func program(t testing.TB) Program {
+	t.Helper()
+	env := os.Environ()
+	tools, err := filepath.Abs(filepath.Join("..", "bin", "tools"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+tools)
+	p, err := Find(t.Context(), env, "")
+	switch {
+	case err == nil:
+		p.Env = env
+		return p
+	case os.Getenv("RUNPLAN_NO_AST_GREP") == "1":
+		t.Skip("NOT TESTED, RUNPLAN_NO_AST_GREP=1: ", err)
+	default:
+		t.Fatalf("%v\ninstall it into bin/tools: bash patterns/install-ast-grep.sh\n(or RUNPLAN_NO_AST_GREP=1 to leave these tests out)", err)
+	}
+	return p
+}
+
+// tree writes the files of a txtar archive into a folder and returns it with their names.
+func tree(t testing.TB, archive []byte) (dir string, files []string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, f := range txtar.Parse(archive).Files {
+		write(t, dir, f.Name, string(f.Data))
+		files = append(files, f.Name)
+	}
+	return dir, files
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func builtin(t testing.TB) []Rule {
+	t.Helper()
+	rules, err := Load(Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// places are the hits as lines of text.
+func places(hits []Hit) string {
+	var b strings.Builder
+	for _, h := range hits {
+		b.WriteString(h.String() + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,141 @@
+// Package patterns finds code by its structure, with ast-grep as the eye.
+//
+// A [Rule] is an ast-grep rule: built in, of the user, or of the project. [Scan] looks at named files and
+// answers with a [Result]: what was found, what was suppressed and why, and what was not looked at and why.
+// The program by itself says "clean" of files that it never opened; here each of those ways ends in a hit,
+// an error or an entry of [Result.Skipped]. [Discover] tells how a code base is written, [Generate] turns
+// lessons into rules.
+//
+// ast-grep is optional. Where it is missing [Find] says so with [ErrMissing]; callers skip and show it. A
+// rule that does not compile, or a program that crashes, is an error and never a skip.
+package patterns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// ErrMissing says that ast-grep is not installed. It is a reason to skip, not to fail.
+var ErrMissing = errors.New("ast-grep is not installed")
+
+// MissingNote is what is shown where structural analysis was skipped.
+const MissingNote = "install ast-grep for structural analysis"
+
+// EnvVar names the program, before PATH is searched.
+const EnvVar = "RUNPLAN_AST_GREP"
+
+// KnownGood is the line of versions that rules and parser are tested with.
+const KnownGood = "0.51."
+
+const (
+	programName  = "ast-grep" // never sg: on many systems that is another program
+	versionLimit = 20 * time.Second
+	runLimit     = 5 * time.Minute // for one chunk of files
+)
+
+// Program is an ast-grep that has answered.
+type Program struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Warning string `json:"warning,omitempty"` // the version is not one that was tested
+
+	// Env is the environment that it runs in, complete.
+	Env []string `json:"-"`
+	// Limit is how long it may look at one chunk of files; 0 is five minutes.
+	Limit time.Duration `json:"-"`
+	// Reaper, if not nil, ends the program should this one be killed.
+	Reaper *proc.Reaper `json:"-"`
+}
+
+// Found tells whether there is a program. The zero Program is none.
+func (p Program) Found() bool { return p.Path != "" }
+
+// Find looks for ast-grep: the configured path or name, else $RUNPLAN_AST_GREP, else ast-grep in the PATH of
+// env. [ErrMissing] means that nobody named one and there is none; a named one that does not work is an
+// error of its own.
+func Find(ctx context.Context, env []string, configured string) (Program, error) {
+	named, by := configured, "the configuration"
+	if named == "" {
+		named, by = lookupEnv(env, EnvVar), "$"+EnvVar
+	}
+	name := named
+	if name == "" {
+		name = programName
+	}
+	path := lookPath(name, env)
+	switch {
+	case path == "" && named == "":
+		return Program{}, fmt.Errorf("%w: no %s in PATH; %s", ErrMissing, programName, MissingNote)
+	case path == "":
+		return Program{}, fmt.Errorf("find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
+	}
+	p := Program{Path: path, Env: env}
+	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%s --version took more than %s", path, versionLimit))
+	defer cancel()
+	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})
+	if err != nil {
+		return Program{}, fmt.Errorf("ask ast-grep for its version: %w; install it anew", err)
+	}
+	version := regexp.MustCompile(`^ast-grep (\d+\.\d+\.\d+\S*)\s*$`).FindStringSubmatch(string(out))
+	if version == nil {
+		return Program{}, fmt.Errorf("%s is not ast-grep: --version answers %q; name the right one in $%s", path, firstLine(string(out)), EnvVar)
+	}
+	p.Version = version[1]
+	if !strings.HasPrefix(p.Version, KnownGood) {
+		p.Warning = fmt.Sprintf("ast-grep %s is not a version that was tested; %sx is known to be good", p.Version, KnownGood)
+	}
+	return p, nil
+}
+
+func lookupEnv(env []string, key string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// lookPath finds a program in the PATH of env, absolute folders only: a relative one would run what stands
+// in the scanned repository. A name with a slash stands for itself. "" means that there is none.
+func lookPath(name string, env []string) string {
+	names := []string{name}
+	if runtime.GOOS == "windows" && !strings.HasSuffix(strings.ToLower(name), ".exe") {
+		names = []string{name + ".exe"}
+	}
+	dirs := filepath.SplitList(lookupEnv(env, "PATH"))
+	if strings.ContainsAny(name, `/\`) {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return ""
+		}
+		dirs, names = []string{filepath.Dir(abs)}, []string{filepath.Base(abs), filepath.Base(abs) + ".exe"}
+	}
+	for _, dir := range dirs {
+		for _, n := range names {
+			path := filepath.Join(dir, n)
+			fi, err := os.Stat(path)
+			if err == nil && filepath.IsAbs(dir) && fi.Mode().IsRegular() && (runtime.GOOS == "windows" || fi.Mode()&0o111 != 0) {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if len(s) > 200 {
+		s = strings.ToValidUTF8(s[:200], "") + "…"
+	}
+	return s
+}

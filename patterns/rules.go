@@ -1,0 +1,251 @@
+package patterns
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed rules/*.yml
+var builtinFiles embed.FS
+
+// Rule is a pattern to look for, in one or more languages.
+type Rule struct {
+	ID        string   `json:"id"`
+	Languages []string `json:"languages"` // ast-grep's names, in small letters
+	Severity  Severity `json:"severity"`
+	Message   string   `json:"message"`
+	Note      string   `json:"note,omitempty"`
+	Lesson    string   `json:"lesson,omitempty"` // id of the lesson that it enforces
+	Layer     Layer    `json:"layer"`
+	File      string   `json:"file"`
+	Shadows   Layer    `json:"shadows,omitempty"` // it stands in for a rule of that layer
+
+	docs []string // one YAML document per language
+}
+
+// Severity ranks a hit, in ast-grep's words.
+type Severity string
+
+// The severities. Rules that go by clues rather than by proof are hints.
+const (
+	Hint    Severity = "hint"
+	Info    Severity = "info"
+	Warning Severity = "warning"
+	Error   Severity = "error"
+	off     Severity = "off" // in a file: the rule of that id does not apply here
+)
+
+// Layer is where a rule comes from. A later layer replaces rules of the same id.
+type Layer string
+
+// The layers, in their order.
+const (
+	BuiltIn Layer = "built-in"
+	User    Layer = "user"
+	Project Layer = "project"
+)
+
+// Source is a folder with rule files of one layer.
+type Source struct {
+	Layer Layer
+	FS    fs.FS
+	Name  string // of the folder, for people
+}
+
+// Builtin is the source of the rules that come with the program.
+func Builtin() Source {
+	sub, err := fs.Sub(builtinFiles, "rules")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return Source{BuiltIn, sub, "built-in"}
+}
+
+// Folder is the source of the rules in a folder on disk. It need not be there.
+func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir} }
+
+// Load reads the rules of all sources, the later over the earlier, sorted by id. It reads the outer form
+// only: whether a pattern is one is for the program to say, see [Check].
+func Load(sources ...Source) ([]Rule, error) {
+	all := map[string]Rule{}
+	var errs []error
+	for _, src := range sources {
+		rules, err := loadLayer(src)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, r := range rules {
+			if below, ok := all[r.ID]; ok {
+				r.Shadows = below.Layer
+			}
+			all[r.ID] = r
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	var out []Rule
+	for _, r := range all {
+		if r.Severity != off {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+func loadLayer(src Source) ([]Rule, error) {
+	entries, err := fs.ReadDir(src.FS, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the %s rules in %s: %w", src.Layer, src.Name, err)
+	}
+	var rules []Rule
+	var errs []error
+	for _, e := range entries {
+		if ext := path.Ext(e.Name()); e.IsDir() || ext != ".yml" && ext != ".yaml" {
+			continue
+		}
+		text, err := fs.ReadFile(src.FS, e.Name())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read rule file %s: %w", filepath.Join(src.Name, e.Name()), err))
+			continue
+		}
+		more, err := parseRules(filepath.Join(src.Name, e.Name()), text)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, r := range more {
+			r.Layer = src.Layer
+			if rules, err = add(rules, r); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return rules, errors.Join(errs...)
+}
+
+// add puts a rule to those of its layer. A rule may have a document for each language.
+func add(rules []Rule, r Rule) ([]Rule, error) {
+	i := slices.IndexFunc(rules, func(o Rule) bool { return o.ID == r.ID })
+	if i < 0 {
+		return append(rules, r), nil
+	}
+	for _, l := range r.Languages {
+		if slices.Contains(rules[i].Languages, l) || len(rules[i].docs) == 0 {
+			return rules, fmt.Errorf("%s: rule %s for %s is in %s already; give one of them another id", r.File, r.ID, l, rules[i].File)
+		}
+	}
+	rules[i].Languages = append(slices.Clip(rules[i].Languages), r.Languages...)
+	rules[i].docs = append(slices.Clip(rules[i].docs), r.docs...)
+	return rules, nil
+}
+
+// header is what is read of a rule; the rest is ast-grep's.
+type header struct {
+	ID       string   `yaml:"id"`
+	Language string   `yaml:"language"`
+	Severity Severity `yaml:"severity"`
+	Message  string   `yaml:"message"`
+	Note     string   `yaml:"note"`
+	Rule     any      `yaml:"rule"`
+	Metadata struct {
+		Lesson any      `yaml:"lesson"`
+		Also   []string `yaml:"also"` // further languages with the same syntax
+	} `yaml:"metadata"`
+}
+
+// parseRules reads the documents of a rule file.
+func parseRules(file string, text []byte) ([]Rule, error) {
+	var rules []Rule
+	line := 1
+	for _, doc := range regexp.MustCompile(`(?m)^---[ \t]*\r?$`).Split(string(text), -1) {
+		at := line
+		line += strings.Count(doc, "\n")
+		if strings.TrimSpace(regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(doc, "")) == "" {
+			continue
+		}
+		at += len(doc[:len(doc)-len(strings.TrimLeft(doc, "\r\n"))]) // the line that it begins with
+		r, err := parseRule(doc)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, at, err)
+		}
+		r.File = file
+		rules = append(rules, r)
+	}
+	if len(rules) == 0 {
+		return nil, fmt.Errorf("%s: there is no rule in it", file)
+	}
+	return rules, nil
+}
+
+func parseRule(doc string) (Rule, error) {
+	var h header
+	if err := yaml.Unmarshal([]byte(doc), &h); err != nil {
+		return Rule{}, fmt.Errorf("no YAML rule: %s", firstLine(yaml.FormatError(err, false, false)))
+	}
+	if !regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,79}$`).MatchString(h.ID) {
+		return Rule{}, fmt.Errorf("id %q: a rule needs an id of letters, digits, - and _", h.ID)
+	}
+	if strings.HasPrefix(h.ID, "runplan-") || strings.HasPrefix(h.ID, "suppression-") {
+		return Rule{}, fmt.Errorf("id %q: ids that begin with runplan- or suppression- are taken", h.ID)
+	}
+	r := Rule{ID: h.ID, Severity: h.Severity, Message: h.Message, Note: strings.TrimSpace(h.Note)}
+	if h.Metadata.Lesson != nil {
+		r.Lesson = fmt.Sprint(h.Metadata.Lesson)
+	}
+	if r.Severity == off {
+		return r, nil
+	}
+	switch {
+	case h.Language == "":
+		return r, fmt.Errorf("rule %s: it names no language", h.ID)
+	case h.Rule == nil:
+		return r, fmt.Errorf("rule %s: it has no rule", h.ID)
+	case h.Message == "":
+		return r, fmt.Errorf("rule %s: it has no message, so nobody would know what is wrong", h.ID)
+	}
+	if r.Severity == "" {
+		r.Severity = Hint
+	}
+	if !slices.Contains([]Severity{Hint, Info, Warning, Error}, r.Severity) {
+		return r, fmt.Errorf("rule %s: severity %q: it is hint, info, warning, error or off", h.ID, r.Severity)
+	}
+	key := regexp.MustCompile(`(?m)^language:.*$`)
+	if len(key.FindAllString(doc, -1)) != 1 {
+		return r, fmt.Errorf("rule %s: write language: NAME on a line of its own", h.ID)
+	}
+	for _, l := range append([]string{h.Language}, h.Metadata.Also...) {
+		if l = canonical(l); !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(l) {
+			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
+		}
+		r.Languages = append(r.Languages, l)
+		r.docs = append(r.docs, key.ReplaceAllString(doc, "language: "+l))
+	}
+	return r, nil
+}
+
+// text is what the program reads.
+func text(rules []Rule) string {
+	var b strings.Builder
+	for _, r := range rules {
+		for _, doc := range r.docs {
+			b.WriteString("---\n" + strings.Trim(doc, "\r\n") + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,250 @@
+package patterns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+const (
+	maxAnswer  = 64 << 20 // bytes of one chunk's answer; each record repeats its whole line
+	maxChunk   = 2000     // files
+	emptyFile  = "emptyFile"
+	noRule     = "noRule"
+	exitFound  = 1 // of the program: a hit at severity error
+	exitConfig = 8 // of the program: rule, pattern or configuration is not valid
+)
+
+// sight is what the program saw.
+type sight struct {
+	records []record
+	files   map[string]string // file → "" if rules were applied to it, else why not
+}
+
+func (s sight) looked(file string) bool { _, ok := s.files[file]; return ok }
+
+// run applies rules to files of dir, chunk by chunk. It never runs the program without a file: that would
+// scan the whole folder.
+func (p Program) run(ctx context.Context, dir string, files []source, rules string) (sight, error) {
+	all := sight{files: map[string]string{}}
+	if len(files) == 0 {
+		return all, nil
+	}
+	own, err := os.MkdirTemp("", "runplan-patterns-")
+	if err != nil {
+		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
+	}
+	defer os.RemoveAll(own)
+	job := job{Program: p, own: own, rules: filepath.Join(own, "rules.yml")}
+	if err := os.WriteFile(job.rules, []byte(rules), 0o600); err != nil {
+		return all, fmt.Errorf("write the rules for ast-grep: %w", err)
+	}
+	var plain, copies []source
+	for _, f := range files {
+		if f.neutral == nil {
+			plain = append(plain, f)
+			continue
+		}
+		copies = append(copies, f)
+		to := filepath.Join(own, "copies", filepath.FromSlash(f.path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return all, fmt.Errorf("copy %s for ast-grep: %w", f.path, err)
+		}
+		if err := os.WriteFile(to, f.neutral, 0o600); err != nil {
+			return all, fmt.Errorf("copy %s for ast-grep: %w", f.path, err)
+		}
+	}
+	for _, part := range []struct {
+		dir   string
+		files []source
+	}{{dir, plain}, {filepath.Join(own, "copies"), copies}} {
+		for _, c := range chunks(part.files, argvLimit()) {
+			if err := job.chunk(ctx, part.dir, c, &all); err != nil {
+				return all, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// argvLimit is how many bytes of paths go on one command line. Linux and macOS take far more, less what the
+// environment needs; Windows takes 32 KiB.
+func argvLimit() int {
+	if runtime.GOOS == "windows" {
+		return 16 << 10
+	}
+	return 128 << 10
+}
+
+// chunks cuts files so that the paths of each part fit.
+func chunks(files []source, limit int) [][]source {
+	var all [][]source
+	var size, first int
+	for i, f := range files {
+		n := len(f.path) + 3
+		if i > first && (size+n > limit || i-first == maxChunk) {
+			all, first, size = append(all, files[first:i]), i, 0
+		}
+		size += n
+	}
+	if first < len(files) {
+		all = append(all, files[first:])
+	}
+	return all
+}
+
+// job is one set of rules with the files that the program needs for them.
+type job struct {
+	Program
+	own, rules string
+}
+
+// chunk scans files in one process. If the answer is too long it halves them; a file that alone is too much
+// is skipped.
+func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) error {
+	config, err := j.config(files)
+	if err != nil {
+		return err
+	}
+	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity", "--color", "never", "--"}
+	for _, f := range files {
+		args = append(args, "./"+filepath.FromSlash(f.path)) // a name may begin with a dash
+	}
+	var notes, said []string
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: args, Dir: dir, Env: j.Env, Reaper: j.Reaper, KeepStdout: maxAnswer, Keep: 1 << 10,
+		Limits: proc.Limits{Total: j.limit()},
+		Line: func(l string) {
+			switch {
+			case strings.HasPrefix(l, "{"): // the answer itself, kept apart
+			case strings.HasPrefix(l, "sg: "):
+				notes = append(notes, l)
+			case len(said) < 50:
+				said = append(said, l)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("run ast-grep: %w", err)
+	}
+	if res.Truncated && len(files) > 1 {
+		if err := j.chunk(ctx, dir, files[:len(files)/2], all); err != nil {
+			return err
+		}
+		return j.chunk(ctx, dir, files[len(files)/2:], all)
+	}
+	if err := verdict(res, said); err != nil {
+		return err
+	}
+	if res.Truncated {
+		all.files[files[0].path] = fmt.Sprintf("the answer to it is longer than %d MiB", maxAnswer>>20)
+		return nil
+	}
+	records, err := parseStream(res.Stdout)
+	if err != nil {
+		return err
+	}
+	asked := map[string]bool{}
+	for _, f := range files {
+		asked[f.path] = true
+	}
+	loud := false
+	for _, r := range records {
+		r.File = path.Clean(filepath.ToSlash(r.File))
+		if !asked[r.File] {
+			return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", j.Version, r.File, KnownGood)
+		}
+		loud = loud || r.Severity == string(Error)
+		all.records = append(all.records, r)
+	}
+	if loud != (res.Exit == exitFound) {
+		return fmt.Errorf("ast-grep %s exited with %d, which is not what it printed; install version %sx", j.Version, res.Exit, KnownGood)
+	}
+	return all.read(notes, asked)
+}
+
+// verdict tells an answer from a failure.
+func verdict(res proc.Result, said []string) error {
+	text := stderrText(said)
+	switch {
+	case res.Ended == proc.Cancelled:
+		return fmt.Errorf("ast-grep was stopped: %w", res.Cause)
+	case res.Ended == proc.Total:
+		return fmt.Errorf("ast-grep was stopped after %s; scan fewer files, or remove rules", res.Duration.Round(1e8))
+	case res.Ended == proc.Signaled:
+		return fmt.Errorf("ast-grep crashed (%s): %s", res.Signal, text)
+	case res.Exit == exitConfig:
+		return fmt.Errorf("%w: %s", ErrRule, text)
+	case res.Exit != 0 && res.Exit != exitFound:
+		return fmt.Errorf("ast-grep exited with status %d: %s", res.Exit, text)
+	}
+	// The program goes on after such lines, and exits with 0.
+	for _, l := range said {
+		if strings.HasPrefix(strings.TrimSpace(l), "ERROR:") {
+			return fmt.Errorf("ast-grep could not look: %s", strings.TrimSpace(l))
+		}
+	}
+	return nil
+}
+
+// read takes the notes on files: "sg: entity|file|a.py: language=Python,appliedRuleCount=2" and
+// "sg: entity|file|b.py: skipped=invalidUtf8".
+func (s *sight) read(notes []string, asked map[string]bool) error {
+	for _, n := range notes {
+		rest, ok := strings.CutPrefix(n, "sg: entity|file|")
+		i := strings.LastIndex(rest, ": ")
+		if !ok || i < 0 {
+			continue
+		}
+		file, what := path.Clean(filepath.ToSlash(rest[:i])), rest[i+2:]
+		if !asked[file] {
+			continue
+		}
+		switch reason, skipped := strings.CutPrefix(what, "skipped="); {
+		case skipped && reason == emptyFile:
+			s.files[file] = emptyFile
+		case skipped:
+			s.files[file] = "ast-grep skipped it: " + reason
+		case strings.HasSuffix(what, "appliedRuleCount=0"):
+			s.files[file] = noRule
+		case strings.Contains(what, "appliedRuleCount="):
+			s.files[file] = ""
+		}
+	}
+	if len(notes) == 0 {
+		return errors.New("ast-grep did not say which files it looked at; install version " + KnownGood + "x")
+	}
+	return nil
+}
+
+// config writes the program's configuration: our own, so that one in the scanned repository is not used. It
+// makes scripts known that have no file name extension.
+func (j job) config(files []source) (string, error) {
+	globs := map[string][]string{}
+	for _, f := range files {
+		if f.byName != "" {
+			globs[f.language] = append(globs[f.language], f.byName)
+		}
+	}
+	config := map[string]any{"ruleDirs": []string{}}
+	if len(globs) > 0 {
+		config["languageGlobs"] = globs
+	}
+	data, err := json.Marshal(config) // JSON is YAML
+	if err != nil {
+		return "", fmt.Errorf("write a configuration for ast-grep: %w", err)
+	}
+	name := filepath.Join(j.own, "sgconfig.yml")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		return "", fmt.Errorf("write a configuration for ast-grep: %w", err)
+	}
+	return name, nil
+}

@@ -1,0 +1,233 @@
+package patterns
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Hit is one place that a rule found. Line and column count from 1, the column in characters.
+type Hit struct {
+	Rule     string   `json:"rule"`
+	Path     string   `json:"path"`
+	Line     int      `json:"line"`
+	Col      int      `json:"col"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+	Note     string   `json:"note,omitempty"`
+	Fix      string   `json:"fix,omitempty"` // text to put there instead, if the rule has one
+	Lesson   string   `json:"lesson,omitempty"`
+}
+
+// Skip is a file that nobody looked at.
+type Skip struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Result is what a scan saw, and what it did not see. It is the same for the same files and rules.
+type Result struct {
+	Hits       []Hit        `json:"hits"`
+	Suppressed []Suppressed `json:"suppressed,omitempty"`
+	Skipped    []Skip       `json:"skipped,omitempty"`
+	Partial    []string     `json:"partial,omitempty"` // looked at, but not all of it could be parsed
+	Scanned    int          `json:"scanned"`           // files that a rule was applied to
+	Other      []string     `json:"other,omitempty"`   // files in languages that no rule is written for
+	Version    string       `json:"version"`           // of ast-grep
+}
+
+// Scan looks for rules in the given files: paths relative to dir, or absolute ones inside of it. Nothing in
+// dir can switch a rule off unseen; see suppress.go for what a comment can do. Without files nothing is
+// looked at, and Scanned is 0. An error says that the scan is not to be trusted.
+func Scan(ctx context.Context, p Program, dir string, files []string, rules []Rule) (Result, error) {
+	res := Result{Hits: []Hit{}, Version: p.Version}
+	if !p.Found() {
+		return res, ErrMissing
+	}
+	lessons, languages := map[string]string{}, map[string]bool{}
+	for _, r := range rules {
+		lessons[r.ID] = r.Lesson
+		for _, l := range r.Languages {
+			languages[l] = true
+		}
+	}
+	look, skipped, other, err := sources(dir, files, func(l string) bool { return languages[l] })
+	if err != nil {
+		return res, err
+	}
+	res.Skipped, res.Other = skipped, other
+	if len(rules) == 0 {
+		for _, s := range look {
+			res.Other = append(res.Other, s.path)
+		}
+		res.sort()
+		return res, nil
+	}
+	saw, err := p.run(ctx, dir, look, text(rules)+ownRules(rules))
+	if err != nil {
+		return res, explain(ctx, p, rules, err)
+	}
+	hits, comments := map[string][]Hit{}, map[string][]record{}
+	for _, r := range saw.records {
+		if r.Rule == rulePartial {
+			if !slices.Contains(res.Partial, r.File) {
+				res.Partial = append(res.Partial, r.File)
+			}
+			continue
+		}
+		if r.Rule == ruleComment {
+			comments[r.File] = append(comments[r.File], r)
+			continue
+		}
+		h := Hit{
+			Rule: r.Rule, Path: r.File, Line: r.Range.Start.Line + 1, Col: r.Range.Start.Column + 1,
+			Severity: Severity(r.Severity), Message: r.Message, Lesson: lessons[r.Rule],
+		}
+		if r.Note != nil {
+			h.Note = strings.TrimSpace(*r.Note)
+		}
+		if r.Replacement != nil {
+			h.Fix = strings.ReplaceAll(*r.Replacement, neutralToken, ignoreToken)
+		}
+		hits[r.File] = append(hits[r.File], h)
+	}
+	known := func(rule string) bool { _, ok := lessons[rule]; return ok }
+	for _, s := range look {
+		switch why, looked := saw.files[s.path], saw.looked(s.path); {
+		case looked && why == "" && s.language == "":
+			res.Skipped = append(res.Skipped, Skip{s.path, "runplan does not know this file name extension, so comments in it could hide anything"})
+		case looked && why == "":
+			res.Scanned++
+			s.comments = s.real(comments[s.path])
+			loud, silent := suppress(s, hits[s.path], known)
+			res.Hits, res.Suppressed = append(res.Hits, loud...), append(res.Suppressed, silent...)
+		case why == emptyFile:
+			res.Scanned++
+		case why == noRule, why == "" && s.language == "":
+			res.Other = append(res.Other, s.path)
+		case why == "":
+			res.Skipped = append(res.Skipped, Skip{s.path, "ast-grep did not say that it looked"})
+		default:
+			res.Skipped = append(res.Skipped, Skip{s.path, why})
+		}
+	}
+	res.sort()
+	return res, nil
+}
+
+// sort brings all in one order: the program answers in another one each time.
+func (r *Result) sort() {
+	byPlace := func(a, b Hit) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		if a.Col != b.Col {
+			return a.Col - b.Col
+		}
+		if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Message, b.Message)
+	}
+	slices.SortFunc(r.Hits, byPlace)
+	r.Hits = slices.Compact(r.Hits)
+	slices.SortFunc(r.Suppressed, func(a, b Suppressed) int { return byPlace(a.Hit, b.Hit) })
+	slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(r.Partial)
+	slices.Sort(r.Other)
+}
+
+// rulePartial marks what the program could not parse. A rule may be blind there.
+const rulePartial = "runplan-partial"
+
+// ownRules are ours, for each language that rules is about.
+func ownRules(rules []Rule) string {
+	var languages []string
+	for _, r := range rules {
+		languages = append(languages, r.Languages...)
+	}
+	slices.Sort(languages)
+	languages = slices.Compact(languages)
+	var b strings.Builder
+	for _, l := range languages {
+		fmt.Fprintf(&b, "---\nid: %s\nlanguage: %s\nseverity: hint\nmessage: not parsed\nlabels: {}\n"+
+			"rule: {kind: ERROR, not: {inside: {kind: ERROR, stopBy: end}}}\n", rulePartial, l)
+	}
+	return b.String() + commentRules(languages)
+}
+
+// ErrRule says that a rule is none.
+var ErrRule = errors.New("not a rule that ast-grep accepts")
+
+// Check asks the program whether it accepts each rule by itself. The errors name the rule and its file.
+func Check(ctx context.Context, p Program, rules []Rule) error {
+	var errs []error
+	for _, r := range rules {
+		if err := p.try(ctx, text([]Rule{r})); err != nil {
+			errs = append(errs, fmt.Errorf("rule %s in %s: %w", r.ID, r.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// explain finds the rule that made the program refuse all of them.
+func explain(ctx context.Context, p Program, rules []Rule, err error) error {
+	if !errors.Is(err, ErrRule) {
+		return err
+	}
+	if culprit := Check(ctx, p, rules); culprit != nil {
+		return culprit
+	}
+	return err
+}
+
+// try runs rules over an empty folder's only file.
+func (p Program) try(ctx context.Context, rules string) error {
+	dir, err := os.MkdirTemp("", "runplan-patterns-")
+	if err != nil {
+		return fmt.Errorf("make a folder for ast-grep: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	name := "x.json" // in a language that is no obstacle
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600); err != nil {
+		return fmt.Errorf("make a file for ast-grep: %w", err)
+	}
+	_, err = p.run(ctx, dir, []source{{path: name}}, rules)
+	return err
+}
+
+// limit is the time for one chunk.
+func (p Program) limit() time.Duration {
+	if p.Limit > 0 {
+		return p.Limit
+	}
+	return runLimit
+}
+
+// stderrText is what the program said for people, without its notes for us.
+func stderrText(lines []string) string {
+	var b bytes.Buffer
+	for _, l := range lines {
+		if l = strings.TrimSpace(l); l != "" && b.Len() < 2000 {
+			if b.Len() > 0 {
+				b.WriteString(" ")
+			}
+			b.WriteString(l)
+		}
+	}
+	return b.String()
+}
+
+// String is the hit as compilers print theirs.
+func (h Hit) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", h.Path, h.Line, h.Col, h.Severity, h.Message, h.Rule)
+}

@@ -1,0 +1,475 @@
+package patterns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const badPython = "try:\n    work()\nexcept:\n    pass\n"
+
+// scan runs the built-in rules over files of dir.
+func scan(t *testing.T, dir string, files ...string) Result {
+	t.Helper()
+	res, err := Scan(t.Context(), program(t), dir, files, builtin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func reasons(skipped []Skip) map[string]string {
+	m := map[string]string{}
+	for _, s := range skipped {
+		m[s.Path] = s.Reason
+	}
+	return m
+}
+
+// Blind spot 1: of a path that is not there the program says nothing that its exit status would tell.
+func TestAMissingPathIsASkip(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	res := scan(t, dir, "a.py", "gone.py")
+	if len(res.Hits) != 1 || res.Scanned != 1 {
+		t.Errorf("hits %v of %d files", res.Hits, res.Scanned)
+	}
+	if diff := cmp.Diff([]Skip{{"gone.py", "no such file"}}, res.Skipped); diff != "" {
+		t.Error(diff)
+	}
+	// A file that goes while the program is starting is an error.
+	p := program(t)
+	_, err := p.run(t.Context(), dir, []source{{path: "gone.py"}}, text(builtin(t)))
+	if err == nil || !strings.Contains(err.Error(), "could not look") || !strings.Contains(err.Error(), "gone.py") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Blind spot 2: what the program does not open, or cannot read, it leaves out without a word.
+func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "latin.py", "# caf\xe9\n"+badPython)
+	write(t, dir, "huge.py", strings.Repeat("x = 1\n", maxFile/6)+badPython)
+	write(t, dir, "wide.py", "x = '"+strings.Repeat("y", maxLine)+"'\n"+badPython)
+	write(t, dir, "nul.py", "x = '\x00'\n"+badPython)
+	write(t, dir, "ok.py", badPython)
+	write(t, dir, "empty.py", "")
+	write(t, dir, "notes.md", "# notes\n")
+	write(t, dir, "data.unknown", "x\n")
+	write(t, dir, "sub/x.py", "x = 1\n")
+	files := []string{"latin.py", "huge.py", "wide.py", "nul.py", "ok.py", "empty.py", "notes.md", "data.unknown", "sub"}
+	if runtime.GOOS != "windows" {
+		if err := os.Symlink("ok.py", filepath.Join(dir, "link.py")); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "two\nlines.py", badPython)
+		files = append(files, "link.py", "two\nlines.py")
+	}
+	res := scan(t, dir, files...)
+	if len(res.Hits) != 1 || res.Hits[0].Path != "ok.py" || res.Scanned != 2 {
+		t.Errorf("%d scanned, hits:\n%s", res.Scanned, places(res.Hits))
+	}
+	got := reasons(res.Skipped)
+	for file, reason := range map[string]string{
+		"latin.py": "UTF-8", "huge.py": "too large", "wide.py": "a line of", "nul.py": "binary", "sub": "folder",
+		"link.py": "symbolic link", "two\nlines.py": "control characters",
+	} {
+		if slices.Contains(files, file) && !strings.Contains(got[file], reason) {
+			t.Errorf("%q is skipped because %q, which does not say %q", file, got[file], reason)
+		}
+		delete(got, file)
+	}
+	if len(got) > 0 {
+		t.Errorf("skipped too: %v", got)
+	}
+	if diff := cmp.Diff([]string{"data.unknown", "notes.md"}, res.Other); diff != "" {
+		t.Error(diff)
+	}
+	// What the program itself skips is seen too, should it know a reason that we do not.
+	p := program(t)
+	saw, err := p.run(t.Context(), dir, []source{{path: "latin.py"}}, text(builtin(t)))
+	if err != nil || !strings.Contains(saw.files["latin.py"], "invalidUtf8") {
+		t.Errorf("saw %v, error %v", saw.files, err)
+	}
+}
+
+// Scripts without a file name extension are looked at by their first line.
+func TestScriptsWithoutExtension(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "bin/deploy", "#!/usr/bin/env bash\nlocal x=1\n")
+	write(t, dir, "bin/tool", "#!/usr/bin/python3\n"+badPython)
+	write(t, dir, "other/tool", "#!/bin/sh\nlocal x=1\n")
+	write(t, dir, "LICENSE", "local x=1\n")
+	res := scan(t, dir, "bin/deploy", "bin/tool", "other/tool", "LICENSE")
+	want := "bin/deploy:2:1: error: local works in a function only [local-outside-function]\n" +
+		"bin/tool:4:1: error: this except catches everything, even the request to stop [bare-except]\n"
+	if diff := cmp.Diff(want, places(res.Hits)); diff != "" {
+		t.Error(diff)
+	}
+	if why := reasons(res.Skipped)["other/tool"]; !strings.Contains(why, "another script of the name tool") {
+		t.Errorf("other/tool: %q", why)
+	}
+	if diff := cmp.Diff([]string{"LICENSE"}, res.Other); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Blind spot 3: without a path the program scans whatever is around it.
+func TestNoFilesIsNoScan(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	if res := scan(t, dir); len(res.Hits) != 0 || res.Scanned != 0 {
+		t.Errorf("%+v", res)
+	}
+	if res := scan(t, dir, "gone.py"); len(res.Hits) != 0 || res.Scanned != 0 || len(res.Skipped) != 1 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// Blind spot 4: the scanned repository's own configuration can call Python JavaScript, or break the scan.
+func TestTheRepositorysConfigurationIsNotUsed(t *testing.T) {
+	for name, config := range map[string]string{
+		"blinding": "ruleDirs: []\nlanguageGlobs:\n  javascript: ['*.py']\n",
+		"broken":   "ruleDirs: {]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "sgconfig.yml", config)
+			write(t, dir, "a.py", badPython)
+			if res := scan(t, dir, "a.py"); len(res.Hits) != 1 {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+// Blind spot 5: a comment of the program's own switches nothing off; ours does, with a rule and a reason.
+func TestSuppression(t *testing.T) {
+	dir, files := tree(t, []byte(`
+-- all.py --
+# ast-grep-ignore
+
+try:
+    work()
+except:
+    pass
+-- line.py --
+try:
+    work()
+# ast-grep-ignore: bare-except
+except:
+    pass
+-- reason.py --
+try:
+    work()
+except:  # runplan:ignore bare-except the worker is restarted anyway
+    pass
+try:
+    work()
+# runplan:ignore bare-except,empty-catch: the same again
+except:
+    pass
+-- noreason.py --
+try:
+    work()
+except:  # runplan:ignore bare-except
+    pass
+-- unused.py --
+x = 1  # runplan:ignore bare-except not any more
+-- others.py --
+x = 1  # runplan:ignore 0029 a lesson
+# ast-grep-ignore: somebody-elses-rule
+x = 2
+# we do not use ast-grep-ignore here
+-- text.js --
+const s = "ast-grep-ignore"; /* runplan:ignore async-no-await kept for the callers */ async function f() { return s; }
+`))
+	res := scan(t, dir, files...)
+	want := `all.py:1:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]
+all.py:5:1: error: this except catches everything, even the request to stop [bare-except]
+line.py:3:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]
+line.py:4:1: error: this except catches everything, even the request to stop [bare-except]
+noreason.py:3:1: error: this except catches everything, even the request to stop [bare-except]
+noreason.py:3:1: warning: this comment suppresses nothing, because it gives no reason [suppression-without-reason]
+unused.py:1:1: hint: nothing to suppress: bare-except finds nothing in line 1 [suppression-without-use]
+`
+	if diff := cmp.Diff(want, places(res.Hits)); diff != "" {
+		t.Error(diff)
+	}
+	var silent []string
+	for _, s := range res.Suppressed {
+		silent = append(silent, fmt.Sprintf("%s:%d %s: %s", s.Path, s.Line, s.Rule, s.Reason))
+	}
+	if diff := cmp.Diff([]string{
+		"reason.py:3 bare-except: the worker is restarted anyway",
+		"reason.py:8 bare-except: the same again",
+		"text.js:1 async-no-await: kept for the callers",
+	}, silent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A string that looks like such a comment is none.
+func TestSuppressionInAString(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", "text = "+"\"\"\""+"\n# ast-grep-ignore\n# runplan:ignore bare-except\n"+"\"\"\""+"\n")
+	write(t, dir, "a.java", "class A {\n  // ast-grep-ignore\n  void a() { try { b(); } catch (E e) {} } // runplan:ignore empty-catch the b is optional\n}\n")
+	res := scan(t, dir, "a.py", "a.java")
+	if diff := cmp.Diff("a.java:2:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]\n", places(res.Hits)); diff != "" || len(res.Suppressed) != 1 {
+		t.Errorf("%s, suppressed %v", diff, res.Suppressed)
+	}
+}
+
+// A rule may say what to write instead, and one may be about a language that has no rule built in.
+func TestFixAndOtherLanguages(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.rs", "fn main() { x.unwrap(); }\n")
+	write(t, dir, "b.rs", "// runplan:ignore no-unwrap it was checked above\nfn main() { x.unwrap(); }\n")
+	write(t, dir, "c.py", badPython)
+	mine := rule(t, "id: no-unwrap\nlanguage: Rust\nmessage: no unwrap of $A\nrule: {pattern: $A.unwrap()}\nfix: $A?\n")
+	res, err := Scan(t.Context(), program(t), dir, []string{"a.rs", "b.rs", "c.py"}, mine)
+	if err != nil || len(res.Hits) != 1 || res.Hits[0].Fix != "x?" || res.Hits[0].Severity != Hint || len(res.Suppressed) != 1 || len(res.Other) != 1 {
+		t.Errorf("%+v, error %v", res, err)
+	}
+}
+
+// Blind spot 6: a path that is given twice is reported twice.
+func TestAPathCountsOnce(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	res := scan(t, dir, "a.py", "./a.py", "x/../a.py", filepath.Join(dir, "a.py"))
+	if len(res.Hits) != 1 || res.Scanned != 1 {
+		t.Errorf("%d scanned, hits:\n%s", res.Scanned, places(res.Hits))
+	}
+}
+
+// Seventh: where the program cannot parse, its rules see nothing.
+func TestWhatIsNotParsedIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", "def (:\n  x = = 1\n")
+	write(t, dir, "b.py", "x = 1\n")
+	if diff := cmp.Diff([]string{"a.py"}, scan(t, dir, "a.py", "b.py").Partial); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPathsOutsideAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{"../a.py", "/etc/passwd", "."} {
+		if _, err := Scan(t.Context(), Program{Path: "x"}, dir, []string{path}, nil); err == nil {
+			t.Errorf("%s is scanned", path)
+		}
+	}
+}
+
+func TestOddNames(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{"-rf.py", "sp ace.py", "ümlaut.py", "a: b.py", "--rule.py", "[x].py", "$(x).py", ".hidden/a.py"}
+	for _, n := range names {
+		write(t, dir, n, badPython)
+	}
+	write(t, dir, ".gitignore", "*.py\n")
+	res := scan(t, dir, names...)
+	if len(res.Hits) != len(names) || len(res.Skipped) != 0 {
+		t.Errorf("skipped %v, hits:\n%s", res.Skipped, places(res.Hits))
+	}
+}
+
+// Positions count characters from 1.
+func TestPositions(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.ts", "// line\n  const ü = 'äö'; try { work() } catch {}\n")
+	res := scan(t, dir, "a.ts")
+	if diff := cmp.Diff("a.ts:2:34: error: this catch drops the error without a trace [empty-catch]\n", places(res.Hits)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// More files than one command line takes, and the same answer each time.
+func TestManyFilesInChunks(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for i := range maxChunk + 500 {
+		name := fmt.Sprintf("%s/f%04d.py", strings.Repeat("d", 60), i)
+		write(t, dir, name, badPython)
+		files = append(files, name)
+	}
+	res := scan(t, dir, files...)
+	if len(res.Hits) != len(files) || res.Scanned != len(files) {
+		t.Errorf("%d hits in %d files, want %d", len(res.Hits), res.Scanned, len(files))
+	}
+	if !slices.IsSortedFunc(res.Hits, func(a, b Hit) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Error("not sorted")
+	}
+	var all []source
+	for _, f := range files {
+		all = append(all, source{path: f})
+	}
+	n := 0
+	for _, c := range chunks(all, argvLimit()) {
+		size := 0
+		for _, f := range c {
+			size += len(f.path) + 3
+		}
+		if n += len(c); size > argvLimit() || len(c) > maxChunk {
+			t.Errorf("a chunk of %d files and %d bytes", len(c), size)
+		}
+	}
+	if n != len(files) {
+		t.Errorf("%d of %d files are in chunks", n, len(files))
+	}
+}
+
+func rule(t *testing.T, text string) []Rule {
+	t.Helper()
+	rules, err := parseRules("mine.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// A rule that is none is an error that names it, also between good ones; it is never "no hits".
+func TestABrokenRuleIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	p := program(t)
+	for name, text := range map[string]string{
+		"kind":   "id: mine\nlanguage: python\nmessage: m\nrule: {kind: nope}\n",
+		"field":  "id: mine\nlanguage: python\nmessage: m\nrule: {patern: x}\n",
+		"lang":   "id: mine\nlanguage: klingon\nmessage: m\nrule: {kind: x}\n",
+		"regex":  "id: mine\nlanguage: python\nmessage: m\nrule: {kind: identifier, regex: '('}\n",
+		"unused": "id: mine\nlanguage: java\nmessage: m\nrule: {kind: nope}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Scan(t.Context(), p, dir, []string{"a.py"}, append(builtin(t), rule(t, text)...))
+			if err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "rule mine in mine.yml") {
+				t.Errorf("error %v", err)
+			}
+			if err := Check(t.Context(), p, rule(t, text)); !errors.Is(err, ErrRule) {
+				t.Errorf("Check: %v", err)
+			}
+		})
+	}
+	if err := Check(t.Context(), p, builtin(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// fake is a program that answers --version like ast-grep and does what the shell text says otherwise.
+func fake(t *testing.T, text string) Program {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the fake program is a shell script")
+	}
+	path := filepath.Join(t.TempDir(), "ast-grep")
+	script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo ast-grep 0.51.9; exit 0; fi\n" + text + "\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Find(t.Context(), os.Environ(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Whatever the program does but answer is an error, and never a clean scan.
+func TestAProgramThatFailsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	const looked = "echo 'sg: entity|file|a.py: language=Python,appliedRuleCount=2' >&2\n"
+	hit := func(severity string) string {
+		return looked + `echo '{"file":"a.py","ruleId":"x","severity":"` + severity + `","range":{"start":{"line":0,"column":0}},"newer":[1]}'` + "\n"
+	}
+	for name, tc := range map[string]struct{ script, want string }{
+		"crash":         {"kill -SEGV $$", "crashed"},
+		"status":        {"echo oh no >&2; exit 3", "status 3: oh no"},
+		"silence":       {"exit 0", "did not say which files"},
+		"half a record": {looked + `printf '{"file":"a.py","ruleId'`, "line 1"},
+		"text":          {looked + "echo hello", "no JSON object"},
+		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "nobody asked"},
+		"error line":    {looked + "echo 'ERROR: a.py: gone' >&2", "could not look"},
+		"wrong status":  {hit("error"), "exited with 0"},
+		"wrong status1": {hit("hint") + "exit 1", "exited with 1"},
+		"hangs":         {"sleep 30", "stopped after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fake(t, tc.script)
+			p.Limit = 300 * time.Millisecond
+			_, err := Scan(t.Context(), p, dir, []string{"a.py"}, builtin(t))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+	// Fields of a newer version are no harm.
+	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil || len(res.Hits) != 1 {
+		t.Errorf("%v, error %v", res.Hits, err)
+	}
+	// A file that it does not mention was not looked at.
+	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"}, builtin(t))
+	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not say") {
+		t.Errorf("%+v, error %v", res, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := Scan(ctx, program(t), dir, []string{"a.py"}, builtin(t)); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	empty := []string{"PATH=" + t.TempDir()}
+	if _, err := Find(t.Context(), empty, ""); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), MissingNote) {
+		t.Errorf("nothing there: %v", err)
+	}
+	if _, err := Scan(t.Context(), Program{}, t.TempDir(), nil, nil); !errors.Is(err, ErrMissing) {
+		t.Errorf("scan without a program: %v", err)
+	}
+	for _, tc := range []struct {
+		env        []string
+		configured string
+	}{{empty, "/nowhere/ast-grep"}, {append(empty, EnvVar+"=/nowhere/ast-grep"), ""}} {
+		if _, err := Find(t.Context(), tc.env, tc.configured); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "/nowhere/ast-grep") {
+			t.Errorf("a named one that is not there: %v", err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	script := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// sg is another program on many systems.
+	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))}, ""); !errors.Is(err, ErrMissing) {
+		t.Errorf("sg is taken: %v", err)
+	}
+	if _, err := Find(t.Context(), nil, script("ast-grep", "echo something else 1.0")); err == nil || !strings.Contains(err.Error(), "is not ast-grep") {
+		t.Errorf("another program: %v", err)
+	}
+	if _, err := Find(t.Context(), nil, script("ast-grep", "exit 3")); err == nil || errors.Is(err, ErrMissing) {
+		t.Errorf("broken program: %v", err)
+	}
+	old := script("ast-grep", "echo ast-grep 0.40.0")
+	p, err := Find(t.Context(), []string{EnvVar + "=" + old}, "")
+	if err != nil || p.Version != "0.40.0" || p.Path != old || !strings.Contains(p.Warning, "0.40.0") {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	if p := program(t); p.Warning != "" {
+		t.Error(p.Warning)
+	}
+}
