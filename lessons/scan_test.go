@@ -64,6 +64,9 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// marked writes a suppression without having one in this file.
+func marked(text string) string { return strings.ReplaceAll(text, "IGNORE", suppressionMark) }
+
 func TestSuppression(t *testing.T) {
 	s := one(t)
 	for name, c := range map[string]struct {
@@ -72,24 +75,24 @@ func TestSuppression(t *testing.T) {
 		problem          string
 	}{
 		"none":                    {"time.sleep(1)\n", 1, 0, ""},
-		"on the line":             {"time.sleep(1)  # runplan:ignore 0060 the device needs it\n", 0, 1, ""},
-		"above":                   {"# runplan:ignore 0060 the device needs it\ntime.sleep(1)\n", 0, 1, ""},
-		"two above":               {"# runplan:ignore 0060 no\n\ntime.sleep(1)\n", 1, 0, ""},
-		"behind code above":       {"x = 1  # runplan:ignore 0060 about x\ntime.sleep(1)\n", 1, 0, ""},
-		"below":                   {"time.sleep(1)\n# runplan:ignore 0060 late\n", 1, 0, ""},
-		"other lesson":            {"time.sleep(1)  # runplan:ignore 0061 for that\n", 1, 0, "names lesson 0061, which there is not"},
-		"several":                 {"time.sleep(1)  # runplan:ignore 0001, 0060: the device needs it\n", 0, 1, "names lesson 0001"},
-		"no reason":               {"time.sleep(1)  # runplan:ignore 0060\n", 1, 0, "has no reason"},
-		"no reason but dashes":    {"time.sleep(1)  # runplan:ignore 0060 --\n", 1, 0, "has no reason"},
-		"no lesson":               {"time.sleep(1)  # runplan:ignore\n", 1, 0, "names no lesson"},
-		"for another check":       {"time.sleep(1)  # runplan:ignore no-sleep it is slow\n", 1, 0, ""},
-		"in text":                 {"print('runplan:ignore 0060')\n", 0, 0, ""},
-		"in a comment in C":       {"time.sleep(1) /* runplan:ignore 0060 slow */\n", 0, 1, ""},
-		"no reason in such a one": {"time.sleep(1) /* runplan:ignore 0060 */\n", 1, 0, "has no reason"},
-		"line ends":               {"# runplan:ignore 0060 slow\r\ntime.sleep(1)\r\n", 0, 1, ""},
-		"a longer word":           {"time.sleep(1)  # runplan:ignored 0060 slow\n", 1, 0, ""},
+		"on the line":             {"time.sleep(1)  # IGNORE 0060 the device needs it\n", 0, 1, ""},
+		"above":                   {"# IGNORE 0060 the device needs it\ntime.sleep(1)\n", 0, 1, ""},
+		"two above":               {"# IGNORE 0060 no\n\ntime.sleep(1)\n", 1, 0, ""},
+		"behind code above":       {"x = 1  # IGNORE 0060 about x\ntime.sleep(1)\n", 1, 0, ""},
+		"below":                   {"time.sleep(1)\n# IGNORE 0060 late\n", 1, 0, ""},
+		"other lesson":            {"time.sleep(1)  # IGNORE 0061 for that\n", 1, 0, "names lesson 0061, which there is not"},
+		"several":                 {"time.sleep(1)  # IGNORE 0001, 0060: the device needs it\n", 0, 1, "names lesson 0001"},
+		"no reason":               {"time.sleep(1)  # IGNORE 0060\n", 1, 0, "has no reason"},
+		"no reason but dashes":    {"time.sleep(1)  # IGNORE 0060 --\n", 1, 0, "has no reason"},
+		"no lesson":               {"time.sleep(1)  # IGNORE\n", 1, 0, "names no lesson"},
+		"for another check":       {"time.sleep(1)  # IGNORE no-sleep it is slow\n", 1, 0, ""},
+		"in text":                 {"print('IGNORE 0060')\n", 0, 0, ""},
+		"in a comment in C":       {"time.sleep(1) /* IGNORE 0060 slow */\n", 0, 1, ""},
+		"no reason in such a one": {"time.sleep(1) /* IGNORE 0060 */\n", 1, 0, "has no reason"},
+		"line ends":               {"# IGNORE 0060 slow\r\ntime.sleep(1)\r\n", 0, 1, ""},
+		"a longer word":           {"time.sleep(1)  # IGNOREd 0060 slow\n", 1, 0, ""},
 	} {
-		r := s.Source("a.py", []byte(c.text))
+		r := s.Source("a.py", []byte(marked(c.text)))
 		said := ""
 		for _, p := range r.Problems {
 			said += p.Message
@@ -98,14 +101,14 @@ func TestSuppression(t *testing.T) {
 			t.Errorf("%s: %d hits, %d suppressed, problems %q", name, len(r.Hits), len(r.Suppressed), said)
 		}
 	}
-	if r := s.Source("a.py", []byte("time.sleep(1)  # runplan:ignore 0060 slow door")); r.Suppressed[0].Reason != "slow door" {
+	if r := s.Source("a.py", []byte(marked("time.sleep(1)  # IGNORE 0060 slow door"))); r.Suppressed[0].Reason != "slow door" {
 		t.Errorf("reason %q", r.Suppressed[0].Reason)
 	}
 }
 
 func FuzzSuppression(f *testing.F) {
-	f.Add("x # runplan:ignore 0029,0028: why")
-	f.Add("/* runplan:ignore 0029 */")
+	f.Add(marked("x # IGNORE 0029,0028: why"))
+	f.Add(marked("/* IGNORE 0029 */"))
 	f.Fuzz(func(t *testing.T, line string) {
 		s, ok := parseSuppression(line)
 		if !ok {
@@ -239,6 +242,7 @@ func TestLongLinesAndManyFiles(t *testing.T) {
 // A hit about a secret does not pass it on.
 func TestExcerptHidesSecrets(t *testing.T) {
 	s := scanner(t, builtInLibrary(t).Lessons, Options{})
+	// runplan:ignore 0029 made up for this test
 	for _, line := range []string{"db_password = \"correct-horse-7-battery\"", "api_key: 'abcdefgh1234567'"} {
 		r := s.Source("a.py", []byte(line))
 		if len(r.Hits) != 1 {

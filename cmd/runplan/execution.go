@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
@@ -70,7 +71,7 @@ func (x *execution) start(ctx context.Context) error {
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
-	engine := local.New(x.config(journal, agent, view))
+	engine := local.New(x.config(self, journal, agent, view))
 	engine.Reaper = reaper
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
@@ -82,9 +83,9 @@ func (x *execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *execution) config(journal *store.Journal, agent agents.Agent, v *view) local.Config {
+func (x *execution) config(self string, journal *store.Journal, agent agents.Agent, v *view) local.Config {
 	c := x.project.config.Config
-	settings := x.gateSettings()
+	settings := x.gateSettings(self)
 	return local.Config{
 		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
@@ -95,13 +96,20 @@ func (x *execution) config(journal *store.Journal, agent agents.Agent, v *view) 
 		GateConfig: settings, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
 		MaxTime: x.options.maxTime, Environ: x.app.Environ, Now: time.Now,
-		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+		StrictCheckout: c.Run.StrictCheckout,
+		Observe:        v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
 	}
 }
 
-func (x *execution) gateSettings() gates.Settings {
+// gateSettings are those of the configuration. self is this program, which has the testscript engine in it.
+func (x *execution) gateSettings(self string) gates.Settings {
 	c := x.project.config.Gates
-	s := gates.Settings{Detect: c.Detect, RequireTests: c.RequireTests || x.options.requireTests, Disable: c.Disable}
+	s := gates.Settings{
+		Detect: c.Detect, RequireTests: c.RequireTests || x.options.requireTests, Disable: c.Disable,
+		Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
+	}
 	for _, g := range c.Command {
 		s.Commands = append(s.Commands, gates.CommandGate{
 			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
@@ -238,6 +246,9 @@ func (x *execution) tickPlan() {
 		}
 	}
 	src, err := os.ReadFile(x.planFile)
+	if err == nil && !planparse.SameButTicks(x.text, src) {
+		err = errors.New("it was edited meanwhile, so its lines are not those that were run")
+	}
 	if err == nil {
 		ticked, n := planparse.Tick(src, lines)
 		if n > 0 {

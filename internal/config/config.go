@@ -36,13 +36,14 @@ type Config struct {
 
 // Run holds what concerns a run as a whole.
 type Run struct {
-	Agent        string   `toml:"agent" doc:"agent to use: script, or a name under [agents]; empty picks script for a literal plan"`
-	Land         string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
-	MaxAttempts  int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed"`
-	AgentTimeout Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
-	IdleTimeout  Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
-	Grace        Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
-	MinFreeMB    int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
+	Agent          string   `toml:"agent" doc:"agent to use: script, or a name under [agents]; empty picks script for a literal plan"`
+	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
+	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed"`
+	AgentTimeout   Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
+	IdleTimeout    Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
+	Grace          Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
+	StrictCheckout bool     `toml:"strict_checkout" doc:"a change of your checkout while an agent works fails its attempt, instead of a warning"`
+	MinFreeMB      int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
 }
 
 // Agent is a program that works on batches.
@@ -60,6 +61,17 @@ type Gates struct {
 	Disable      []string `toml:"disable" doc:"gates to leave out, by name"`
 	Timeout      Duration `toml:"timeout" doc:"time limit of one gate"`
 	Command      []Gate   `toml:"command" doc:"gates of your own"`
+
+	Protected    []string   `toml:"protected" doc:"files that only a batch that names them may change, besides CI, .runplan and the settings of linters and tests; globs"`
+	StrictTypes  []string   `toml:"strict_types" doc:"files in which a type error blocks instead of warning; globs"`
+	MaxFileLines int        `toml:"max_file_lines" doc:"length that a source file may have; 0 is any"`
+	MinMemoryMB  int        `toml:"min_memory_mb" doc:"warn when less memory is free, in MiB; 0 does not look"`
+	Acceptance   Acceptance `toml:"acceptance"`
+}
+
+// Acceptance says where a project has testscripts of its own.
+type Acceptance struct {
+	Dir string `toml:"dir" doc:"folder of testscripts to run after each batch; empty has none"`
 }
 
 // Gate is a command that has to exit with 0.

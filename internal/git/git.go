@@ -71,7 +71,7 @@ func quiet(env []string) []string {
 			out = append(out, kv)
 		}
 	}
-	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "LANGUAGE=", "GIT_PAGER=cat")
+	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat")
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {

@@ -25,6 +25,9 @@ type Workspace struct {
 	env    []string
 }
 
+// noHooks keeps post-checkout hooks, which are for people who switch branches, from running at each reset.
+const noHooks = "core.hooksPath=" + os.DevNull
+
 // ErrBroken says that a workspace lost its tie to the repository.
 var ErrBroken = errors.New("the workspace's .git was removed or changed")
 
@@ -40,7 +43,7 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 		}
 	}
 	// --no-track keeps git from writing to the configuration that all worktrees share, and so does the setting.
-	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, base); err != nil {
+	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, base); err != nil {
 		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
 	}
 	return r.OpenWorkspace(dir)
@@ -116,7 +119,7 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
-	if _, err := w.Run(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", branch, base); err != nil {
+	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {

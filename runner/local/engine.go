@@ -45,11 +45,15 @@ type Config struct {
 	MaxTime     time.Duration // of this session; 0 is no limit
 	Environ     []string      // the user's environment; agents and gates see a part of it
 	Reaper      *proc.Reaper
-	Now         func() time.Time
-	Observe     func(runner.Event)         // each event once it is in the journal, in order
-	Line        func(batch, text string)   // live output, not in the journal
-	Note        func(text string)          // what is worth knowing and not an event
-	Report      func(runner.Summary) error // writes the run's report; nil writes none
+
+	// StrictCheckout fails an attempt during which the user's checkout changed, instead of warning.
+	StrictCheckout bool
+
+	Now     func() time.Time
+	Observe func(runner.Event)         // each event once it is in the journal, in order
+	Line    func(batch, text string)   // live output, not in the journal
+	Note    func(text string)          // what is worth knowing and not an event
+	Report  func(runner.Summary) error // writes the run's report; nil writes none
 }
 
 // Engine runs one plan at a time. It implements [runner.Engine].

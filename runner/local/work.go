@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -33,6 +35,8 @@ type work struct {
 
 	factsOf func(batch string) facts
 	base    func(batch string) (string, bool)
+
+	sights sync.Map // batch → gates.Report of what its agent touched outside
 }
 
 // Execute lets the agent work in a fresh workspace and stages what it left.
@@ -59,6 +63,10 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
+	around, err := w.around(ctx)
+	if err != nil {
+		return e, err
+	}
 	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
 	tampered := w.lookAfter(ctx, space, before) // however it ended
 	if err != nil {
@@ -73,6 +81,9 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 		e.Reports = []gates.Report{agentReport(tampered, res, b)}
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
+	}
+	if done, err := w.watched(ctx, &e, c, space, around); err != nil || done {
+		return e, err
 	}
 	return w.staged(ctx, e, c, b, space, res)
 }
@@ -90,7 +101,7 @@ func (w *work) task(c runner.Command, b *planparse.Batch, s *Space, dir string) 
 	in := briefing.Input{
 		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
 	}
-	for _, g := range gates.Builtin(s.Dir, w.GateConfig) {
+	for _, g := range suite.All(s.Dir, w.GateConfig) {
 		in.Gates = append(in.Gates, g.Info())
 	}
 	if c.After > 0 {
@@ -169,10 +180,16 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 // mayStandStill tells whether a batch can be done without a change: one that only runs commands, and one
 // whose literal instructions were carried out to the letter.
 func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
-	if l, ok := a.(interface{ Literal() bool }); ok && l.Literal() {
+	if literal(a) {
 		return true
 	}
 	return len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) == 0 && len(b.Commands) > 0
+}
+
+// literal tells an agent that does what the plan spells out, and nothing else.
+func literal(a agents.Agent) bool {
+	l, ok := a.(interface{ Literal() bool })
+	return ok && l.Literal()
 }
 
 func outcome(res agents.Result) (runner.Outcome, string) {
@@ -239,9 +256,9 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	subject := gates.Subject{
 		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
-		Redact: w.redact.String, Reaper: w.Reaper,
+		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitDiff(w.Repo, c.Base, c.Tree), Literal: literal(w.Agent),
 	}
-	verdict, err := gates.Run(ctx, gates.Builtin(space.Dir, w.GateConfig), subject, func(r gates.Report) {
+	verdict, err := gates.Run(ctx, suite.All(space.Dir, w.GateConfig), subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
 	})
 	if ctx.Err() != nil {
@@ -250,7 +267,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	e.Reports, e.Tests = w.trim(verdict.Reports), verdict.Tests()
+	e.Reports, e.Tests = w.trim(append(verdict.Reports, w.seenOutside(c.Batch)...)), verdict.Tests()
 	e.Outcome = runner.OutcomeOK
 	if !verdict.OK() {
 		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()
@@ -293,7 +310,7 @@ func reasonOf(v gates.Verdict) string {
 			text = fmt.Sprintf("%s: %d failed", r.Gate, r.Tests.Failed)
 		}
 		if len(r.Findings) > 0 {
-			f := r.Findings[0]
+			f := r.Findings[max(0, slices.IndexFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error }))]
 			place := f.Path
 			if f.Line > 0 {
 				place = fmt.Sprintf("%s:%d", f.Path, f.Line)

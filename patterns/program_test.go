@@ -1,0 +1,206 @@
+package patterns
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func rule(t *testing.T, text string) []Rule {
+	t.Helper()
+	rules, err := parseRules("mine.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// A rule that is none is an error that names it, also between good ones; it is never "no hits".
+func TestABrokenRuleIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	p := program(t)
+	for name, text := range map[string]string{
+		"kind":   "id: mine\nlanguage: python\nmessage: m\nrule: {kind: nope}\n",
+		"field":  "id: mine\nlanguage: python\nmessage: m\nrule: {patern: x}\n",
+		"lang":   "id: mine\nlanguage: klingon\nmessage: m\nrule: {kind: x}\n",
+		"regex":  "id: mine\nlanguage: python\nmessage: m\nrule: {kind: identifier, regex: '('}\n",
+		"unused": "id: mine\nlanguage: java\nmessage: m\nrule: {kind: nope}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Scan(t.Context(), p, dir, []string{"a.py"}, append(builtin(t), rule(t, text)...))
+			if err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "rule mine in mine.yml") {
+				t.Errorf("error %v", err)
+			}
+			if err := Check(t.Context(), p, rule(t, text)); !errors.Is(err, ErrRule) {
+				t.Errorf("Check: %v", err)
+			}
+		})
+	}
+	if err := Check(t.Context(), p, builtin(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// fake is a program that answers --version like ast-grep and does what the shell text says otherwise.
+func fake(t *testing.T, text string) Program {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the fake program is a shell script")
+	}
+	path := filepath.Join(t.TempDir(), "ast-grep")
+	script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo ast-grep 0.51.9; exit 0; fi\n" + text + "\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Find(t.Context(), os.Environ(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Whatever the program does but answer is an error, and never a clean scan.
+func TestAProgramThatFailsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	const looked = "echo 'sg: entity|file|a.py: language=Python,appliedRuleCount=2' >&2\n"
+	hit := func(severity string) string {
+		return looked + `echo '{"file":"a.py","ruleId":"x","severity":"` + severity + `","range":{"start":{"line":0,"column":0}},"newer":[1]}'` + "\n"
+	}
+	for name, tc := range map[string]struct{ script, want string }{
+		"crash":         {"kill -SEGV $$", "crashed"},
+		"status":        {"echo oh no >&2; exit 3", "status 3: oh no"},
+		"silence":       {"exit 0", "did not say which files"},
+		"half a record": {looked + `printf '{"file":"a.py","ruleId'`, "line 1"},
+		"text":          {looked + "echo hello", "no JSON object"},
+		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "nobody asked"},
+		"error line":    {looked + "echo 'ERROR: a.py: gone' >&2", "could not look"},
+		"wrong status":  {hit("error"), "exited with 0"},
+		"wrong status1": {hit("hint") + "exit 1", "exited with 1"},
+		"hangs":         {"sleep 30", "stopped after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fake(t, tc.script)
+			p.Limit = 300 * time.Millisecond
+			_, err := Scan(t.Context(), p, dir, []string{"a.py"}, builtin(t))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+	// Fields of a newer version are no harm.
+	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil || len(res.Hits) != 1 {
+		t.Errorf("%v, error %v", res.Hits, err)
+	}
+	// A file that it does not mention was not looked at.
+	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"}, builtin(t))
+	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not say") {
+		t.Errorf("%+v, error %v", res, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := Scan(ctx, program(t), dir, []string{"a.py"}, builtin(t)); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	empty := []string{"PATH=" + t.TempDir()}
+	if _, err := Find(t.Context(), empty, ""); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), MissingNote) {
+		t.Errorf("nothing there: %v", err)
+	}
+	if _, err := Scan(t.Context(), Program{}, t.TempDir(), nil, nil); !errors.Is(err, ErrMissing) {
+		t.Errorf("scan without a program: %v", err)
+	}
+	for _, tc := range []struct {
+		env        []string
+		configured string
+	}{{empty, "/nowhere/ast-grep"}, {append(empty, EnvVar+"=/nowhere/ast-grep"), ""}} {
+		if _, err := Find(t.Context(), tc.env, tc.configured); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "/nowhere/ast-grep") {
+			t.Errorf("a named one that is not there: %v", err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	script := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// sg is another program on many systems.
+	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))}, ""); !errors.Is(err, ErrMissing) {
+		t.Errorf("sg is taken: %v", err)
+	}
+	if _, err := Find(t.Context(), nil, script("ast-grep", "echo something else 1.0")); err == nil || !strings.Contains(err.Error(), "is not ast-grep") {
+		t.Errorf("another program: %v", err)
+	}
+	if _, err := Find(t.Context(), nil, script("ast-grep", "exit 3")); err == nil || errors.Is(err, ErrMissing) {
+		t.Errorf("broken program: %v", err)
+	}
+	old := script("ast-grep", "echo ast-grep 0.40.0")
+	p, err := Find(t.Context(), []string{EnvVar + "=" + old}, "")
+	if err != nil || p.Version != "0.40.0" || p.Path != old || !strings.Contains(p.Warning, "0.40.0") {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	if p := program(t); p.Warning != "" {
+		t.Error(p.Warning)
+	}
+}
+
+// What generated files may replace: only what was generated.
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "patterns")
+	one := Generated{Name: "lesson-1.yml", Text: GeneratedMark + "1\n"}
+	two := Generated{Name: "lesson-2.yml", Text: GeneratedMark + "2\n"}
+	if kept, err := Write(dir, []Generated{one, two}); err != nil || len(kept) != 0 {
+		t.Fatalf("kept %v, error %v", kept, err)
+	}
+	write(t, dir, "lesson-2.yml", "# mine\n")
+	write(t, dir, "lesson-3.yml", "# mine too\n")
+	kept, err := Write(dir, []Generated{two})
+	if err != nil || len(kept) != 1 || filepath.Base(kept[0]) != "lesson-2.yml" {
+		t.Errorf("kept %v, error %v", kept, err)
+	}
+	for name, want := range map[string]string{"lesson-1.yml": "", "lesson-2.yml": "# mine\n", "lesson-3.yml": "# mine too\n"} {
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// How long a scan takes with all built-in rules: go test -run '^$' -bench Scan ./patterns
+func BenchmarkScanGoTree(b *testing.B) {
+	p, rules, dir := program(b), builtin(b), filepath.Join(runtime.GOROOT(), "src")
+	files, _, err := Files(b.Context(), os.Environ(), dir)
+	if err != nil {
+		b.Skip(err)
+	}
+	for b.Loop() {
+		res, err := Scan(b.Context(), p, dir, files, rules)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(res.Scanned), "files")
+		b.ReportMetric(float64(len(res.Hits)), "hits")
+	}
+}
+
+// One changed file, as in a gate.
+func BenchmarkScanOneFile(b *testing.B) {
+	p, rules, dir := program(b), builtin(b), b.TempDir()
+	write(b, dir, "a.py", strings.Repeat(badPython, 50))
+	for b.Loop() {
+		if _, err := Scan(b.Context(), p, dir, []string{"a.py"}, rules); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package routing
+
+import (
+	"fmt"
+
+	"github.com/shirou/gopsutil/v3/mem"
+)
+
+// AvailableMemory returns how much memory programs may still take, in bytes.
+func AvailableMemory() (uint64, error) {
+	m, err := mem.VirtualMemory()
+	if err != nil {
+		return 0, fmt.Errorf("look at the machine's memory: %w", err)
+	}
+	return m.Available, nil
+}
