@@ -19,9 +19,10 @@ const (
 // More gates, made elsewhere, are turned off and replaced by the same names as those of this package.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
+	var projects []Project
 	why := "detection is turned off in the configuration, and no command gate is named tests"
 	if s.Detect {
-		projects := Detect(dir)
+		projects = Detect(dir)
 		found = append(found, linters(dir, projects)...)
 		found = append(found, suites(dir, projects)...)
 		why = noSuite(projects)
@@ -37,7 +38,10 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	}
 	out := make([]Gate, 0, len(found))
 	for _, b := range found {
-		b.requireTests = s.RequireTests
+		b.requireTests, b.reruns = s.RequireTests, s.FlakyReruns
+		if p := b.project; s.Affected && p.Root != "" && p.Root != "." {
+			b.affected = func(changed []string) bool { return affected(dir, p, projects, changed) }
+		}
 		if slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, b.info.Name) }) {
 			b.do = skipping("turned off in the configuration")
 		}

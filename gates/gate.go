@@ -27,6 +27,12 @@ type Info struct {
 	Cost     Cost   `json:"cost"`
 	Blocking bool   `json:"blocking"`          // a failure stops the batch; else it only warns
 	Command  string `json:"command,omitempty"` // what it runs, for people; "" for built-in checks
+
+	// Pure says that the answer follows from the tree, the change, the configuration and the programs that are installed,
+	// so that it holds as long as they stay as they are.
+	Pure bool `json:"pure,omitempty"`
+	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
+	Compares bool `json:"compares,omitempty"`
 }
 
 // Kind tells programs that state facts from models that judge.
@@ -48,6 +54,12 @@ const (
 	Costly              // runs a test suite
 	Dear                // asks a model
 )
+
+// String is the word for people.
+func (c Cost) String() string {
+	names := []string{"instant", "cheap", "costly", "dear"}
+	return names[max(0, min(int(c), len(names)-1))]
+}
 
 // Subject is the tree a gate looks at.
 type Subject struct {
@@ -78,6 +90,9 @@ const (
 	Fail    Status = "fail"
 	Warn    Status = "warn"
 	Skipped Status = "skipped"
+
+	// Errored stands where a gate could not look. No gate answers so: it returns an error. See [RunAll].
+	Errored Status = "error"
 )
 
 // Report is what one gate saw.
@@ -104,6 +119,8 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix,omitempty"`
+	Test     string   `json:"test,omitempty"`  // the test that it is about, as its runner calls it
+	Known    bool     `json:"known,omitempty"` // it was there before the change, so that the change is not to blame
 }
 
 // Severity ranks a finding.

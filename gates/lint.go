@@ -29,8 +29,8 @@ const maxArgs = 400
 func linters(dir string, projects []Project) []builtin {
 	var out []builtin
 	add := func(p Project, command string, do func(context.Context, *work) error) {
-		info := Info{Name: gateName(lintName, p), Kind: Static, Cost: Cheap, Blocking: true, Command: command}
-		out = append(out, builtin{info: info, do: func(ctx context.Context, w *work) error {
+		info := Info{Name: gateName(lintName, p), Kind: Static, Cost: Cheap, Blocking: true, Pure: true, Command: command}
+		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {
 			err := do(ctx, w)
 			w.settleLint(p, projects)
 			return err

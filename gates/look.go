@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -36,6 +38,12 @@ func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
 
 // Count sets the number of tests.
 func (l *Look) Count(t TestCount) { l.w.rep.Tests = &t }
+
+// Exists tells whether the tree has a file of this name.
+func (l *Look) Exists(path string) bool {
+	info, err := os.Lstat(filepath.Join(l.w.subject.Dir, filepath.FromSlash(path)))
+	return err == nil && info.Mode().IsRegular()
+}
 
 // Rel turns a path that a program printed in dir into one of the tree; "" if it lies outside.
 func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }

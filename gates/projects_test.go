@@ -191,7 +191,7 @@ func TestShellSuites(t *testing.T) {
 		"test-b.sh":       "echo 'not ok 1 - three'; echo 1..1; exit 1\n",
 	})
 	rep = look(t, loose, "tests:shell")
-	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "", 0, "three") {
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "test-b.sh", 1, "three") {
 		t.Errorf("%+v %+v", rep, rep.Tests)
 	}
 	quiet := tree(t, map[string]string{"tests/test-a.sh": "true\n"})

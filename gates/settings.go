@@ -9,6 +9,9 @@ type Settings struct {
 	Disable      []string      // gates to leave out, by name: "lint:go", or "lint" for all of them
 	Commands     []CommandGate // gates of the configuration's own
 
+	FlakyReruns int  // how often failing tests are run again, to tell those that fail from those that do now and then
+	Affected    bool // gates of a project below the root look only where a change may matter to it
+
 	// For the gates of package gates/suite.
 	Protected    []string               // globs of files that only a batch that names them may change
 	StrictTypes  []string               // globs of files in which a type error blocks (GATE-10)
@@ -17,6 +20,7 @@ type Settings struct {
 	Memory       func() (uint64, error) `json:"-"` // tells how much is free, in bytes
 	Acceptance   string                 // folder of testscripts of the project's own; "" has none
 	Engine       []string               `json:"-"` // program and arguments of the testscript engine
+	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
 }
 
 // DefaultSettings finds the gates by the project's files.

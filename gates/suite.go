@@ -39,7 +39,8 @@ type testRun struct {
 	about string                     // the script, where it is one
 	show  func() string              // what to show instead of the output
 	done  func()
-	cause func(r ran) error // looks at a failure for what is not the code's fault
+	cause func(r ran) error                               // looks at a failure for what is not the code's fault
+	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
 }
 
 // suites makes a test gate for each runner found (GATE-02, GATE-03).
@@ -69,7 +70,7 @@ func suites(dir string, projects []Project) []builtin {
 	var out []builtin
 	for _, s := range found {
 		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Command: s.command}
-		out = append(out, builtin{info: info, do: s.check})
+		out = append(out, builtin{info: info, project: s.project, do: s.check})
 	}
 	return out
 }
@@ -119,17 +120,26 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 			return testout.Result{}, out, err
 		}
 	}
-	read := r.read
-	if read == nil {
-		read = func(r ran) testout.Result { return testout.Text(r.text) }
-	}
-	res := read(out)
+	res := r.result(out)
 	if r.empty != 0 && out.exit == r.empty {
 		res.Known = true
 		out.exit = 0
 	}
+	if !out.ok() {
+		if res, out, err = w.rerun(ctx, r, res, out); err != nil {
+			return testout.Result{}, out, err
+		}
+	}
 	note(w, r.dir, r.about, out, res)
 	return res, out, nil
+}
+
+// result reads what the runner said.
+func (r testRun) result(out ran) testout.Result {
+	if r.read == nil {
+		return testout.Text(out.text)
+	}
+	return r.read(out)
 }
 
 func (s suite) cannot(err error) error {
@@ -172,6 +182,12 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		at := Finding{Rule: rule, Severity: Error, Message: msg, Path: w.rel(dir, f.Path), Line: f.Line, Col: f.Col}
 		if at.Path == "" {
 			at.Line, at.Col = 0, 0
+		}
+		if at.Path == "" && f.Name != "" {
+			at.Path, at.Line = w.named(about, f.Name)
+		}
+		if rule == ruleTest {
+			at.Test = orElse(f.ID, f.Name)
 		}
 		w.find(at)
 	}
@@ -251,4 +267,35 @@ func filesOf(dir string, p Project, all []Project, visit func(rel, name string))
 			visit(rel, f)
 		}
 	})
+}
+
+// named finds the one line that names a test, in a script or in those beside it: shell suites seldom say where.
+func (w *work) named(script, test string) (file string, line int) {
+	if script == "" || strings.TrimSpace(test) == "" {
+		return "", 0
+	}
+	test = strings.TrimSpace(test)
+	if head, _, ok := strings.Cut(test, ": "); ok { // what follows tells of the failure
+		test = head
+	}
+	walk(path.Join(w.subject.Dir, path.Dir(script)), 0, func(_ string, names []string) {
+		for _, n := range names {
+			if ext := path.Ext(n); ext != ".sh" && ext != ".bats" && ext != ".bash" {
+				continue
+			}
+			at := 0
+			for l := range strings.Lines(readText(w.subject.Dir, path.Dir(script), n)) {
+				if at++; !strings.Contains(l, test) {
+					continue
+				}
+				if file != "" {
+					file, line = "", -1 // more than one
+				}
+				if line >= 0 {
+					file, line = path.Join(path.Dir(script), n), at
+				}
+			}
+		}
+	})
+	return file, max(0, line)
 }

@@ -112,20 +112,37 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
 func pytestRun(root, python string, nested []string) ([]testRun, error) {
+	var ignore []string
+	for _, n := range nested { // those are gates of their own
+		ignore = append(ignore, "--ignore="+n)
+	}
+	all, err := pytest(root, python, ignore)
+	all.again = func(failed []testout.Failure) (testRun, error) {
+		ids := []string{}
+		for _, f := range failed {
+			if f.ID == "" {
+				return pytest(root, python, ignore)
+			}
+			ids = append(ids, f.ID)
+		}
+		return pytest(root, python, ids)
+	}
+	return []testRun{all}, err
+}
+
+func pytest(root, python string, more []string) (testRun, error) {
 	f, err := os.CreateTemp("", "runplan-pytest-*.xml")
 	if err != nil {
-		return nil, fmt.Errorf("make a file for pytest's report: %w", err)
+		return testRun{}, fmt.Errorf("make a file for pytest's report: %w", err)
 	}
 	name := f.Name()
 	if err := f.Close(); err != nil {
-		return nil, fmt.Errorf("make a file for pytest's report: %w", err)
+		return testRun{}, fmt.Errorf("make a file for pytest's report: %w", err)
 	}
 	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" + name}
-	for _, n := range nested { // those are gates of their own
-		args = append(args, "--ignore="+n)
-	}
+	args = append(args, more...)
 	const noTests = 5 // pytest: "no tests were collected"
-	return []testRun{{
+	return testRun{
 		program: program{args: args, dir: root},
 		empty:   noTests,
 		read: func(r ran) testout.Result {
@@ -137,7 +154,7 @@ func pytestRun(root, python string, nested []string) ([]testRun, error) {
 			return testout.Text(r.text)
 		},
 		done: func() { _ = os.Remove(name) },
-	}}, nil
+	}, nil
 }
 
 // unittestRuns covers all folders with tests: discovery enters packages only, so that a folder without __init__.py

@@ -28,13 +28,17 @@ type builtin struct {
 	limit time.Duration // its own time limit; 0 takes the subject's
 
 	requireTests bool // a suite that runs no test fails
+	reruns       int  // how often failing tests are run again
 	do           func(ctx context.Context, w *work) error
+
+	project  Project // that it looks at; its root is "" where it looks at the whole tree
+	affected func(changed []string) bool
 }
 
 func (b builtin) Info() Info { return b.info }
 
 func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
-	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit, requireTests: b.requireTests}
+	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit, requireTests: b.requireTests, reruns: b.reruns}
 	if w.limit <= 0 {
 		w.limit = s.Timeout
 	}
@@ -44,7 +48,11 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	if err := w.start(ctx); err != nil {
 		return w.rep, err
 	}
-	err := b.do(ctx, w)
+	do := b.do
+	if b.affected != nil && !b.affected(s.Changed) {
+		do = skipping("nothing changed under " + b.project.Root + "/")
+	}
+	err := do(ctx, w)
 	if cerr := w.close(); err == nil {
 		err = cerr
 	}
@@ -60,6 +68,7 @@ type work struct {
 	end     time.Time
 
 	requireTests bool
+	reruns       int
 
 	text  tape
 	said  string // what to show instead of text, where text is made for programs

@@ -41,13 +41,14 @@ func compile(l *Lesson) (*rule, error) {
 	}
 	r := &rule{lesson: l, need: literal.Required(tree)}
 	expr := l.Pattern.Regex
-	if namesLineFeed(expr) {
-		expr = "(?m:" + expr + ")"
-		r.sees = fewLines
+	switch {
+	case !namesLineFeed(expr):
+	case r.need.Before || len(r.need.Any) == 0:
 		// A match that may begin above its literal, or has none, could be anywhere.
-		if r.need.Before || len(r.need.Any) == 0 {
-			r.sees = wholeFile
-		}
+		r.sees, expr = wholeFile, "(?m:"+expr+")"
+	default:
+		// It has to begin on the first line, so that the search ends where nothing can begin any more.
+		r.sees, expr = fewLines, `\A[^\n]*?((?m:`+expr+`))`
 	}
 	if r.re, err = regexp.Compile(expr); err != nil {
 		return nil, fmt.Errorf("lesson %s: %w", l.ID, err)
@@ -168,8 +169,8 @@ func (q *search) try(r *rule, n int, text []byte, start, end int) {
 		}
 	case fewLines:
 		stop := max(end, min(len(text), start+MaxSpan))
-		if m := r.re.FindIndex(text[start:stop]); m != nil && start+m[0] <= end {
-			q.places = append(q.places, place{n, start + m[0], start + m[1]})
+		if m := r.re.FindSubmatchIndex(text[start:stop]); m != nil {
+			q.places = append(q.places, place{n, start + m[2], start + m[3]})
 		}
 	case wholeFile:
 		for _, m := range r.re.FindAllIndex(text, -1) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -285,4 +286,31 @@ func TestLanguageOf(t *testing.T) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}
+}
+
+// The search for literals loses nothing: line by line, the expression alone finds the same.
+func FuzzScan(f *testing.F) {
+	f.Add(`a(b|cd)+x[yz]ab`, "acdx\nabxyab\r\nabcdxzab")
+	f.Add(`^\s*local `, "local x\n  local y")
+	f.Fuzz(func(t *testing.T, expr, text string) {
+		re, err := regexp.Compile(expr)
+		odd := func(r rune) bool { return r > 127 || r == 0 }
+		if err != nil || len(expr) > 100 || re.MatchString("") || namesLineFeed(expr) || strings.ContainsFunc(expr+text, odd) ||
+			strings.Contains(text, suppressionMark) || strings.Contains(text, "enerated") {
+			return
+		}
+		l := &Lesson{ID: "0060", Languages: []string{All}, Severity: Blocker, Pattern: Pattern{Type: Syntactic, Regex: expr}}
+		var got, want []int
+		for _, h := range scanner(t, []*Lesson{l}, Options{}).Source("a", []byte(text)).Hits {
+			got = append(got, h.Line)
+		}
+		for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+			if re.MatchString(line) {
+				want = append(want, i+1)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q in %q: lines %v, want %v", expr, text, got, want)
+		}
+	})
 }

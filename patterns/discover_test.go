@@ -165,8 +165,8 @@ func TestDiscoverIsBounded(t *testing.T) {
 	if l := s.Languages[0]; l.Files != sampleFiles+100 || l.Looked != sampleFiles || len(l.Imports) > mostCounts {
 		t.Errorf("%+v", l)
 	}
-	for i := range 9 {
-		s.Languages = append(s.Languages, s.Languages[i%1])
+	for range 9 {
+		s.Languages = append(s.Languages, s.Languages[0])
 	}
 	if text := s.Text(); len(text) > styleText || !strings.HasSuffix(text, "…") {
 		t.Errorf("%d bytes", len(text))

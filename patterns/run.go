@@ -43,7 +43,13 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
 	}
 	defer os.RemoveAll(own)
-	job := job{Program: p, own: own, rules: filepath.Join(own, "rules.yml")}
+	// Globs in rules are relative to the configuration's folder for files below it, else to the scanned one.
+	// So nothing that is scanned lies below the configuration.
+	job := job{Program: p, own: filepath.Join(own, "config")}
+	job.rules = filepath.Join(job.own, "rules.yml")
+	if err := os.Mkdir(job.own, 0o700); err != nil {
+		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
+	}
 	if err := os.WriteFile(job.rules, []byte(rules), 0o600); err != nil {
 		return all, fmt.Errorf("write the rules for ast-grep: %w", err)
 	}

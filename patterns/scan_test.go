@@ -325,3 +325,20 @@ func TestManyFilesInChunks(t *testing.T) {
 		t.Errorf("%d of %d files are in chunks", n, len(files))
 	}
 }
+
+// The globs of a rule are relative to the scanned folder, for the copies too.
+func TestGlobsOfRules(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"src/a.py", "src/deep/b.py", "lib/c.py"} {
+		write(t, dir, name, "evil()\n")
+		write(t, dir, strings.TrimSuffix(name, ".py")+"2.py", "# ast-grep-ignore: somebody-elses\nevil()\n")
+	}
+	mine := rule(t, "id: evil\nlanguage: python\nmessage: m\nfiles: ['src/*.py', 'src/**/*.py']\nignores: ['src/deep/**']\nrule: {pattern: evil()}\n")
+	res, err := Scan(t.Context(), program(t), dir, []string{"src/a.py", "src/a2.py", "src/deep/b.py", "src/deep/b2.py", "lib/c.py", "lib/c2.py"}, mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("src/a.py:1:1: hint: m [evil]\nsrc/a2.py:2:1: hint: m [evil]\n", places(res.Hits)); diff != "" {
+		t.Error(diff)
+	}
+}

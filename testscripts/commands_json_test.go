@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func jsonCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		// json FILE|stdout: it is one JSON value, without control codes.
 		"json": cmdJSON,
-		// value FILE|stdout PATH [WANT]: at PATH ("runs.0.batches") there is WANT: JSON, or a word for a kind of
+		// value FILE|stdout PATH [WANT]: at PATH ("runs.0.batches", "gates.tests:go.status") there is WANT: JSON, or a word for a kind of
 		// it: string, number, array, object. An array is as long as "array:3" says.
 		"value": cmdValue,
 	}
@@ -87,7 +88,13 @@ func at(v any, path string) (any, bool) {
 			}
 		case []any:
 			i, err := strconv.Atoi(name)
-			if err != nil || i >= len(c) {
+			if err != nil { // the report of a gate
+				i = slices.IndexFunc(c, func(e any) bool {
+					m, ok := e.(map[string]any)
+					return ok && m["gate"] == name
+				})
+			}
+			if i < 0 || i >= len(c) {
 				return nil, false
 			}
 			v = c[i]

@@ -71,7 +71,12 @@ func (x *execution) start(ctx context.Context) error {
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
-	engine := local.New(x.config(self, journal, agent, view))
+	settings, done, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper)
+	if err != nil {
+		return err
+	}
+	defer done()
+	engine := local.New(x.config(settings, journal, agent, view))
 	engine.Reaper = reaper
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
@@ -83,9 +88,8 @@ func (x *execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *execution) config(self string, journal *store.Journal, agent agents.Agent, v *view) local.Config {
+func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) local.Config {
 	c := x.project.config.Config
-	settings := x.gateSettings(self)
 	return local.Config{
 		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
@@ -102,11 +106,11 @@ func (x *execution) config(self string, journal *store.Journal, agent agents.Age
 }
 
 // gateSettings are those of the configuration. self is this program, which has the testscript engine in it.
-func (x *execution) gateSettings(self string) gates.Settings {
-	c := x.project.config.Gates
+func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
+	c := p.config.Gates
 	s := gates.Settings{
-		Detect: c.Detect, RequireTests: c.RequireTests || x.options.requireTests, Disable: c.Disable,
-		Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
+		FlakyReruns: c.FlakyReruns, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
 		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
 		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
 	}

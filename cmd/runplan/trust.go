@@ -52,6 +52,21 @@ func (p *project) executables() []trust.Executable {
 			out = append(out, trust.Executable{Where: "gate " + g.Name, What: what})
 		}
 	}
+	if c.Source("gates.plugin") == file {
+		for _, g := range c.Gates.Plugin {
+			what := strings.TrimSpace(g.Path + " " + strings.Join(g.Command, " "))
+			if g.SHA256 != "" {
+				what += " sha256 " + g.SHA256
+			}
+			if len(g.Env) > 0 {
+				what += " (sees " + strings.Join(g.Env, ", ") + ")"
+			}
+			out = append(out, trust.Executable{Where: "gate plugin " + g.Name, What: what})
+		}
+	}
+	if c.Source("gates.ast_grep") == file && c.Gates.AstGrep != "" {
+		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
+	}
 	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}

@@ -105,7 +105,7 @@ func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 // ask makes the call, on a plugin that runs.
 func (p *Plugin) ask(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	died := ""
-	if p.now != nil && p.now.proc.ended(0) {
+	if p.now != nil && p.now.proc.dead() {
 		died = "the plugin had ended since the last call (" + p.now.proc.how() + ")"
 		p.drop()
 	}

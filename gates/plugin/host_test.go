@@ -46,7 +46,7 @@ func TestCallFails(t *testing.T) {
 		"crashes":     {mode: "crash in call", is: ErrExited, want: []string{"exit status 2 before it had answered", "panic: nil map", "goroutine"}},
 		"exits":       {mode: "exit in call", is: ErrExited, want: []string{"exit status 7", "license has expired"}},
 		"killed":      {mode: "killed in call", is: ErrExited, want: []string{"killed from outside"}},
-		"panics":      {mode: "panic in call", want: []string{"it panicked: assignment to entry in nil map", "main_test.go:"}, alive: true},
+		"panics":      {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main_test.go:"}, alive: true},
 		"hangs":       {mode: "hang in call", change: func(c *Config) { c.CallTimeout = 200 * time.Millisecond }, is: gates.ErrTimeLimit, want: []string{"time limit 200ms", "counting to infinity"}},
 		"too big":     {mode: "10 MB answer", want: []string{"its answer was not taken", "4 MiB"}},
 		"cannot look": {mode: "cannot look", want: []string{"the server is away; secret [redacted]", "tried three times"}, alive: true},

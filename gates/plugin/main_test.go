@@ -169,8 +169,7 @@ func (a *actor) Check(ctx context.Context, s gates.Subject) (gates.Report, error
 	case "killed in call":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "panic in call":
-		var m map[string]int
-		m["x"] = 1
+		panic("the map is upside down")
 	case "hang in call":
 		fmt.Fprintln(os.Stderr, "counting to infinity")
 		time.Sleep(time.Hour)

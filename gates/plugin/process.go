@@ -36,8 +36,9 @@ type process struct {
 	mu      sync.Mutex
 	pid     int
 	killed  bool
-	err     error // why it could not be started
-	done    chan struct{}
+	err     error            // why it could not be started
+	gone    chan struct{}    // closed when the program has ended
+	done    chan struct{}    // closed when what it started has ended too, and all they printed has been read
 	state   *os.ProcessState // once done
 	readers sync.WaitGroup
 	dry     chan struct{}
@@ -46,7 +47,7 @@ type process struct {
 const drainTime = time.Second // for what a process that nobody can kill may still hold
 
 func newProcess(program string, args []string) *process {
-	return &process{program: program, args: args, tag: proc.NewTag(), done: make(chan struct{}), dry: make(chan struct{}, 1)}
+	return &process{program: program, args: args, tag: proc.NewTag(), gone: make(chan struct{}), done: make(chan struct{}), dry: make(chan struct{}, 1)}
 }
 
 // Start implements runner.Runner.
@@ -90,7 +91,8 @@ func (p *process) start() error {
 	go func() {
 		_ = cmd.Wait() // the state tells more than the error
 		p.state = cmd.ProcessState
-		kill(p.pid)
+		close(p.gone)
+		kill(p.pid) // the group; its id is not given away while it has a member
 		proc.Sweep(p.tag)
 		untag()
 		closer := time.AfterFunc(drainTime, func() { closeAll(stdout, stderr) })
@@ -200,6 +202,17 @@ func (p *process) ended(d time.Duration) bool {
 	case <-p.done:
 		return true
 	case <-t.C:
+		return false
+	}
+}
+
+// dead reports whether the program has ended by itself, and if so waits for the rest of its family.
+func (p *process) dead() bool {
+	select {
+	case <-p.gone:
+		p.ended(5 * time.Second)
+		return true
+	default:
 		return false
 	}
 }

@@ -41,7 +41,7 @@ import (
 
 // New makes the gate.
 func New() gates.Gate {
-	info := gates.Info{Name: "secrets", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	info := gates.Info{Name: "secrets", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		s := l.Subject()
 		if s.Diff == nil {

@@ -28,5 +28,5 @@ func All(dir string, s gates.Settings) []gates.Gate {
 	if s.Acceptance != "" {
 		more = append(more, acceptance.New(s.Acceptance, s.Engine))
 	}
-	return gates.Builtin(dir, s, more...)
+	return gates.Builtin(dir, s, append(more, s.More...)...)
 }

@@ -13,7 +13,7 @@ import (
 // Protected makes the gate that asks who wanted a change of a file that decides what is checked. The globs come on
 // top of what is protected anyway. Without a batch nobody could have named anything, and all of it warns.
 func Protected(globs []string) gates.Gate {
-	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
 			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || isTest(c.Path) && c.Status == gates.Modified

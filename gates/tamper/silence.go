@@ -53,7 +53,7 @@ func silencers() []silencer {
 		{"@SuppressWarnings", false, re(`@(?:SuppressWarnings|Suppress)\b`), nil, " .java .kt "},
 		{"nosemgrep", false, re(`\bnosemgrep\b`), nil, ""},
 		{"gitleaks:allow", false, re(`\bgitleaks:allow\b|\bpragma:\s*allowlist\s+secret\b`), nil, ""},
-		{"runplan:ignore", false, re(`\brunplan:ignore\b`), re(`\brunplan:ignore\s+[\w/:.-]+\s+\S*\w{3,}`), ""},
+		{"runplan:ignore", false, re(`\brunplan:ignore\b`), re(`\brunplan:ignore\s+[\w/:.-]+\s+\w.{2,}`), ""},
 	}
 }
 

@@ -49,7 +49,7 @@ import (
 
 // New makes the gate that compares tests, silencing comments and shared configuration with the base.
 func New() gates.Gate {
-	info := gates.Info{Name: "tamper", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+	info := gates.Info{Name: "tamper", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, nil)
 		if err != nil || !ok {

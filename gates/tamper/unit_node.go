@@ -79,7 +79,7 @@ func readNode(text string) sheet {
 
 // secondCall finds the call after each(…) and each`…`.
 func secondCall(code string, open int) int {
-	end := len(code)
+	var end int
 	if code[open] == '`' {
 		end = closing(code, open, '`')
 	} else {

@@ -79,6 +79,7 @@ func (r *Result) junit(c junitCase) {
 		name = c.Class + "." + c.Name
 	}
 	f := Failure{Name: name, Path: c.File, Message: bad[0].Message, Build: strings.Contains(bad[0].Message, "collection failure")}
+	f.ID = nodeID(c)
 	if c.Line != "" {
 		f.Line = number(c.Line) + 1 // pytest counts from 0 here
 	}
@@ -91,6 +92,19 @@ func (r *Result) junit(c junitCase) {
 		f.Path, f.Line = last[1], number(last[2])
 	}
 	r.fail(f)
+}
+
+// nodeID is how pytest itself names a test: its file, its class and its name. It is "" for a report of another runner.
+func nodeID(c junitCase) string {
+	module, ok := strings.CutSuffix(c.File, ".py")
+	if !ok || c.Name == "" {
+		return ""
+	}
+	id := c.File
+	if class, ok := strings.CutPrefix(c.Class, strings.ReplaceAll(module, "/", ".")); ok && class != "" {
+		id += strings.ReplaceAll(class, ".", "::")
+	}
+	return id + "::" + c.Name
 }
 
 var pyPlace = regexp.MustCompile(`(?m)^(\S+\.py):(\d+): `)

@@ -30,6 +30,8 @@ type Result struct {
 // Failure is one test that failed, or one place that did not build.
 type Failure struct {
 	Name    string // as its runner calls it
+	ID      string // what tells it from all others, where the name does not: that of pytest, or the package and the name
+	Group   string // Go's package
 	Path    string // as printed: relative to where the runner ran, or absolute
 	Line    int
 	Col     int

@@ -124,7 +124,7 @@ func TestJUnit(t *testing.T) {
 	}
 	got, err := JUnit(strings.NewReader(string(text)))
 	want := Result{Passed: 1, Failed: 2, Skipped: 1, Known: true, Exact: true, Failures: []Failure{
-		{Name: "tests.test_a.test_bad", Path: "tests/test_a.py", Line: 5, Message: "assert 1 == 2"},
+		{Name: "tests.test_a.test_bad", ID: "tests/test_a.py::test_bad", Path: "tests/test_a.py", Line: 5, Message: "assert 1 == 2"},
 		{Name: "tests.test_b", Path: "tests/test_b.py", Line: 1, Message: "collection failure\nE   ModuleNotFoundError: No module named 'nope'", Build: true},
 	}}
 	if d := cmp.Diff(want, got); d != "" || err != nil {

@@ -61,7 +61,7 @@ func gate(name, command, root string, strict []string, check checker) gates.Gate
 		name += ":" + root
 		command = "cd " + root + " && " + command
 	}
-	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Command: command}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		lax := 0
 		err := check(ctx, l, root, func(p problem) {

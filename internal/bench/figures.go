@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -20,41 +19,38 @@ func (b *bench) parse() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	ours, floor := map[string][]float64{}, map[string][]float64{}
-	var order []string
-	for range b.of(7, 3) {
-		cmd := exec.Command(program, "-test.run=^$", "-test.bench=^Benchmark(Parse|GoldmarkFloor)$", "-test.benchtime="+map[bool]string{true: "100ms", false: "500ms"}[b.quick])
-		cmd.Dir = "planparse"
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
-		}
-		for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-			f := strings.Fields(lines.Text())
-			if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") {
-				continue
-			}
-			name, input, _ := strings.Cut(f[0], "/")
-			input, _, _ = strings.Cut(input, "-")
-			ns, err := strconv.ParseFloat(f[2], 64)
+	for _, input := range []string{"corpus", "large", "thousand"} {
+		var ours, floor, ratio []float64
+		for range b.of(9, 3) {
+			v, err := b.benchmark(program, "BenchmarkParse", input)
 			if err != nil {
-				return fmt.Errorf("read %q: %w", lines.Text(), err)
+				return err
 			}
-			if name == "BenchmarkParse" {
-				if ours[input] == nil {
-					order = append(order, input)
-				}
-				ours[input] = append(ours[input], ns)
-			} else {
-				floor[input] = append(floor[input], ns)
+			fl, err := b.benchmark(program, "BenchmarkGoldmarkFloor", input)
+			if err != nil {
+				return err
 			}
+			ours, floor, ratio = append(ours, v), append(floor, fl), append(ratio, v/fl)
 		}
-	}
-	for _, input := range order {
-		v, fl := median(ours[input]), median(floor[input])
-		b.add("parse, "+input+" (goldmark)", ms(v), ms(fl), v/fl, 1.3)
+		b.add("parse, "+input+" (goldmark)", ms(median(ours)), ms(median(floor)), median(ratio), 1.3)
 	}
 	return nil
+}
+
+// benchmark runs one benchmark of planparse and returns its nanoseconds an operation.
+func (b *bench) benchmark(program, name, input string) (float64, error) {
+	cmd := exec.Command(program, "-test.run=^$", "-test.bench=^"+name+"$/^"+input+"$", "-test.benchtime=300ms")
+	cmd.Dir = "planparse"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) >= 4 && strings.HasPrefix(f[0], name+"/") {
+			return strconv.ParseFloat(f[2], 64)
+		}
+	}
+	return 0, fmt.Errorf("%s/%s printed no figure:\n%s", name, input, out)
 }
 
 // add adds a figure that is judged by its ratio.

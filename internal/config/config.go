@@ -60,6 +60,8 @@ type Gates struct {
 	Format       bool     `toml:"format" doc:"run the project's formatter on changed files before the gates"`
 	Disable      []string `toml:"disable" doc:"gates to leave out, by name"`
 	Timeout      Duration `toml:"timeout" doc:"time limit of one gate"`
+	FlakyReruns  int      `toml:"flaky_reruns" doc:"how often failing tests are run again, to tell flaky ones"`
+	Baseline     bool     `toml:"baseline" doc:"a failure that was there before the change is shown and does not block"`
 	Command      []Gate   `toml:"command" doc:"gates of your own"`
 
 	Protected    []string   `toml:"protected" doc:"files that only a batch that names them may change, besides CI, .runplan and the settings of linters and tests; globs"`
@@ -67,6 +69,22 @@ type Gates struct {
 	MaxFileLines int        `toml:"max_file_lines" doc:"length that a source file may have; 0 is any"`
 	MinMemoryMB  int        `toml:"min_memory_mb" doc:"warn when less memory is free, in MiB; 0 does not look"`
 	Acceptance   Acceptance `toml:"acceptance"`
+	AstGrep      string     `toml:"ast_grep" doc:"the ast-grep program for the gate patterns; empty looks on PATH"`
+	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning"`
+	Plugin       []Plugin   `toml:"plugin" doc:"gates that are programs of their own"`
+}
+
+// Plugin is a gate that speaks the protocol of docs/plugins.md.
+type Plugin struct {
+	Name         string         `toml:"name" doc:"of the gate"`
+	Path         string         `toml:"path" doc:"the plugin's file; relative to the repository"`
+	Command      []string       `toml:"command" doc:"what starts it, where it is no program itself"`
+	Settings     map[string]any `toml:"settings" doc:"for the plugin"`
+	SHA256       string         `toml:"sha256" doc:"of the file; another content is not started"`
+	Env          []string       `toml:"env" doc:"variables of yours that it may see"`
+	Blocking     *bool          `toml:"blocking" doc:"whether its failures block; left out, the plugin says"`
+	StartTimeout Duration       `toml:"start_timeout" doc:"time limit of its start"`
+	Timeout      Duration       `toml:"timeout" doc:"time limit of one look"`
 }
 
 // Acceptance says where a project has testscripts of its own.
@@ -114,7 +132,7 @@ func Default() Config {
 			Land: "branch", MaxAttempts: 3, MinFreeMB: 200,
 			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
 		},
-		Gates:     Gates{Detect: true, Format: true, Timeout: Duration(20 * time.Minute)},
+		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 	}
 }
@@ -307,12 +325,20 @@ func (l *Loaded) validate() error {
 	if l.Run.MaxAttempts < 1 {
 		errs = append(errs, fmt.Errorf("%s: run.max_attempts is %d; at least 1 is needed", l.Source("run.max_attempts"), l.Run.MaxAttempts))
 	}
+	if l.Gates.FlakyReruns < 0 || l.Gates.FlakyReruns > 10 {
+		errs = append(errs, fmt.Errorf("%s: gates.flaky_reruns is %d; it is 0 to 10", l.Source("gates.flaky_reruns"), l.Gates.FlakyReruns))
+	}
 	if l.Run.MinFreeMB < 0 {
 		errs = append(errs, fmt.Errorf("%s: run.min_free_mb is %d; 0 asks for nothing", l.Source("run.min_free_mb"), l.Run.MinFreeMB))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		if len(l.Agents[name].Command) == 0 {
 			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name), name))
+		}
+	}
+	for i, g := range l.Gates.Plugin {
+		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.Source("gates.plugin"), i+1))
 		}
 	}
 	seen := map[string]bool{}
@@ -365,6 +391,8 @@ func (l *Loaded) Values() []Value {
 		out = append(out, Value{Key: key, Value: strings.Join(items, between), Source: l.Source(key)})
 	}
 	list("gates.disable", ", ", l.Gates.Disable)
+	list("gates.protected", ", ", l.Gates.Protected)
+	list("gates.strict_types", ", ", l.Gates.StrictTypes)
 	list("workspace.copy", ", ", l.Workspace.Copy)
 	for name, a := range l.Agents {
 		list("agents."+name+".command", " ", a.Command)

@@ -2,6 +2,9 @@ package config
 
 import "strings"
 
+// Nearest returns the known word that a mistyped one is closest to, or "" when nothing is close.
+func Nearest(word string, known []string) string { return nearest(word, known) }
+
 // nearest returns the known key that a mistyped one is closest to, or "" when nothing is close. A * in a
 // known key stands for the word that the mistyped key has there.
 func nearest(key string, known []string) string {

@@ -197,8 +197,18 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	defer os.RemoveAll(temp)
 	index := filepath.Join(temp, "index")
 	// A copy of the index spares git to read each file anew.
-	if data, err := os.ReadFile(filepath.Join(r.GitDir, "index")); err == nil {
+	own := filepath.Join(r.GitDir, "index")
+	if data, err := os.ReadFile(own); err == nil {
 		if err := os.WriteFile(index, data, 0o600); err != nil {
+			return "", fmt.Errorf("write the working tree as a tree: %w", err)
+		}
+		// It has to look as old as it is: git reads anew what was written at the time of the index or later, and of
+		// the rest it believes the dates.
+		info, err := os.Stat(own)
+		if err == nil {
+			err = os.Chtimes(index, info.ModTime(), info.ModTime())
+		}
+		if err != nil {
 			return "", fmt.Errorf("write the working tree as a tree: %w", err)
 		}
 	}

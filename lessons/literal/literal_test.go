@@ -22,19 +22,21 @@ func required(t *testing.T, expr string) Need {
 
 func TestRequired(t *testing.T) {
 	for expr, want := range map[string]string{
-		`^\s*except\s*:`:               "except",
-		`assert.*==\s*\d+`:             "assert",
-		`for .+ in self\..+:`:          " in self.",
-		`api[_-]?key\s*=`:              "api-key api_key apikey",
-		`(?i)Token`:                    "i:token",
-		`on(?:click|change)=\{`:        "onchange={ onclick={",
-		`foo|b`:                        "", // one way needs too little
-		`(?:abc)+x`:                    "abc",
-		`(?:abcd)*x`:                   "",
-		`\.(?:map|filter)\(h =>`:       ".filter(h => .map(h =>",
-		`\w+`:                          "",
-		`(?:secret|token)\w*\s*=\s*"x`: "secret token",
-		`https?://\d`:                  "http:// https://",
+		`^\s*except\s*:`:                         "except",
+		`assert.*==\s*\d+`:                       "assert",
+		`for .+ in self\..+:`:                    " in self.",
+		`api[_-]?key\s*=`:                        "api-key api_key apikey",
+		`(?i)Token`:                              "i:token",
+		`on(?:click|change)=\{`:                  "onchange={ onclick={",
+		`foo|b`:                                  "", // one way needs too little
+		`(?:abc)+x`:                              "abc",
+		`(?:abcd)*x`:                             "",
+		`\.(?:map|filter)\(h =>`:                 ".filter(h => .map(h =>",
+		`\w+`:                                    "",
+		`\b(?:ghp_\w{36}|github_\w{9}|glpat-\d)`: "ghp_ github_ glpat-",
+		`[xy]ab(?:c\d+|d\w)e`:                    "xabc xabd yabc yabd",
+		`(?:secret|token)\w*\s*=\s*"x`:           "secret token",
+		`https?://\d`:                            "http:// https://",
 	} {
 		need := required(t, expr)
 		var words []string

@@ -59,7 +59,16 @@ func CrossesLines(re *syntax.Regexp) bool {
 // info is what is known of a part of an expression.
 type info struct {
 	exact []Lit // all that it can match; nil when that is not known or too much
+	first []Lit // each match begins with one of these; nil when exact says it, or nothing is known
 	any   Need  // each match contains one of these
+}
+
+// start is what each match begins with.
+func (i info) start() []Lit {
+	if i.exact != nil {
+		return i.exact
+	}
+	return i.first
 }
 
 func analyse(re *syntax.Regexp) info {
@@ -78,7 +87,7 @@ func analyse(re *syntax.Regexp) info {
 		return analyse(re.Sub[0])
 	case syntax.OpPlus:
 		sub := analyse(re.Sub[0])
-		return info{any: better(sub.any, Need{Any: sub.exact})}
+		return info{first: sub.start(), any: better(sub.any, Need{Any: sub.exact})}
 	case syntax.OpQuest:
 		if sub := analyse(re.Sub[0]); sub.exact != nil && len(sub.exact) < most {
 			return info{exact: append(slices.Clone(sub.exact), Lit{})}
@@ -108,25 +117,34 @@ func class(ranges []rune) []Lit {
 // concat keeps the run of parts that it knows exactly, and the best run that it has seen.
 func concat(subs []*syntax.Regexp) info {
 	var best Need
+	var first []Lit
 	run, whole := []Lit{{}}, true
 	crossed, before := false, false // lines, up to here and up to where the run began
 	flush := func() {
 		best = better(best, Need{Any: run, Before: before})
+		if whole {
+			first, whole = run, false
+		}
 	}
 	for _, sub := range subs {
 		i := analyse(sub)
 		if i.exact != nil && len(run)*len(i.exact) <= most {
 			run = cross(run, i.exact)
 		} else {
+			next := []Lit{{}}
+			if start := i.start(); start != nil && len(run)*len(start) <= most {
+				run = cross(run, start) // what begins the part goes on with the run, and ends it
+			} else if i.exact != nil {
+				next = i.exact
+			}
 			flush()
-			whole = false
 			if i.any.Any != nil {
 				i.any.Before = i.any.Before || crossed
 				best = better(best, i.any)
 			}
-			run, before = []Lit{{}}, crossed || CrossesLines(sub)
-			if i.exact != nil {
-				run, before = i.exact, crossed
+			run, before = next, crossed
+			if i.exact == nil {
+				before = crossed || CrossesLines(sub)
 			}
 		}
 		crossed = crossed || CrossesLines(sub)
@@ -135,7 +153,7 @@ func concat(subs []*syntax.Regexp) info {
 		return info{exact: run}
 	}
 	flush()
-	return info{any: best}
+	return info{first: first, any: best}
 }
 
 func cross(a, b []Lit) []Lit {
@@ -154,12 +172,16 @@ func cross(a, b []Lit) []Lit {
 
 func alternate(subs []*syntax.Regexp) info {
 	var out info
-	exact, known := true, true
+	exact, known, starts := true, true, true
 	for _, sub := range subs {
 		i := analyse(sub)
 		exact = exact && i.exact != nil && len(out.exact)+len(i.exact) <= most
 		if exact {
 			out.exact = append(out.exact, i.exact...)
+		}
+		start := i.start()
+		if starts = starts && start != nil && len(out.first)+len(start) <= most; starts {
+			out.first = append(out.first, start...)
 		}
 		need := better(i.any, Need{Any: i.exact})
 		known = known && shortest(need.Any) >= Shortest && len(out.any.Any)+len(need.Any) <= 4*most
@@ -170,6 +192,9 @@ func alternate(subs []*syntax.Regexp) info {
 	}
 	if !exact {
 		out.exact = nil
+	}
+	if exact || !starts {
+		out.first = nil
 	}
 	if !known {
 		out.any = Need{}

@@ -89,7 +89,11 @@ func row(s runner.Summary, b runner.BatchSummary, numbers int, last string) ui.R
 
 func marks(b runner.BatchSummary) []ui.Mark {
 	var out []ui.Mark
-	for _, g := range b.Gates {
+	apart, passed := telling(b.Gates)
+	if n := len(passed); n > 0 {
+		out = append(out, ui.Mark{Text: fmt.Sprintf("%d checks", n), Tone: ui.Good})
+	}
+	for _, g := range apart {
 		text := ui.Sanitize(g.Gate)
 		if n := testCount(g.Tests, b.TestsBefore); n != "" {
 			text += " " + n

@@ -196,9 +196,24 @@ func edited(e runner.Event) string {
 }
 
 func gateLine(reports []gates.Report, before *int) string {
-	parts := make([]string, len(reports))
-	for i, r := range reports {
-		parts[i] = gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before)
+	var parts []string
+	quiet := func(r gates.Report) bool { // a check of this program's own that has nothing to tell
+		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
+	}
+	silent := 0
+	for _, r := range reports {
+		if quiet(r) {
+			silent++
+		}
+	}
+	for _, r := range reports {
+		if silent > 1 && quiet(r) {
+			continue
+		}
+		parts = append(parts, gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
+	}
+	if silent > 1 {
+		parts = append(parts, fmt.Sprintf("%d checks pass", silent))
 	}
 	return strings.Join(parts, " · ")
 }

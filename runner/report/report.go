@@ -9,6 +9,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -270,6 +271,31 @@ func gateText(g runner.GateResult, before *int) string {
 		s += " (" + ui.Sanitize(g.Note) + ")"
 	}
 	return s
+}
+
+// fewGates is how many gates are each told apart, whatever they said.
+const fewGates = 3
+
+// telling divides gates into those that a reader wants to see one by one (failures first, then warnings, tests and
+// skips) and those that simply passed,
+// for places with little room.
+func telling(all []runner.GateResult) (apart []runner.GateResult, passed []string) {
+	if len(all) <= fewGates {
+		return all, nil
+	}
+	rank := map[gates.Status]int{gates.Fail: 0, gates.Warn: 1, gates.Pass: 2, gates.Skipped: 3}
+	for _, g := range all {
+		if g.Status == gates.Pass && g.Tests == nil && g.Findings == 0 {
+			passed = append(passed, ui.Sanitize(g.Gate))
+			continue
+		}
+		apart = append(apart, g)
+	}
+	if len(passed) < 2 {
+		return all, nil
+	}
+	slices.SortStableFunc(apart, func(a, b runner.GateResult) int { return rank[a.Status] - rank[b.Status] })
+	return apart, passed
 }
 
 // skipping tells that a batch is left out, and why.

@@ -76,7 +76,11 @@ func statusRow(s runner.Summary, b runner.BatchSummary, st ui.Style) []string {
 
 func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	var out []string
-	for _, g := range b.Gates {
+	apart, passed := telling(b.Gates)
+	if n := len(passed); n > 0 {
+		out = append(out, st.Tone(ui.Good, fmt.Sprintf("%s %d checks", st.Icon(ui.Good), n)))
+	}
+	for _, g := range apart {
 		t := toneOf(g.Status)
 		text := st.Icon(t) + " " + ui.Sanitize(g.Gate)
 		if g.Note != "" && t != ui.Good {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/plugin"
+	"github.com/runplan/runplan/gates/rules"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+)
+
+// gateSuite is what the configuration asks for, with the gates that live as long as the process: the libraries
+// of rules, read from the user's checkout and never from a workspace, and plugins, which start when they are
+// first asked. done ends the plugins.
+func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper) (s gates.Settings, done func(), err error) {
+	s = p.gateSettings(self, requireTests)
+	lib, _, err := a.lessonLibrary(ctx)
+	if err != nil {
+		return s, nil, err
+	}
+	scanner, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+	if err != nil {
+		return s, nil, usage(err, "correct the lesson")
+	}
+	_, patternRules, err := a.patternRules(ctx)
+	if err != nil {
+		return s, nil, err
+	}
+	find := sync.OnceValues(func() (patterns.Program, error) {
+		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.config.Gates.AstGrep)
+	})
+	s.More = append(s.More, rules.Lessons(scanner), rules.Patterns(
+		func(context.Context) (patterns.Program, error) { return find() }, patternRules, p.config.Gates.StrictAST))
+	var plugins []*lazyPlugin
+	hide := redact.New(a.Environ)
+	for _, g := range p.config.Gates.Plugin {
+		l := &lazyPlugin{config: pluginConfig(g)}
+		l.config.Dir, l.config.Environ, l.config.Redact, l.config.Reaper = p.repo.Root, a.Environ, hide.String, reaper
+		l.config.LogFile = filepath.Join(p.layout.Root, "logs", "plugin-"+g.Name+".log")
+		plugins = append(plugins, l)
+		s.More = append(s.More, l)
+	}
+	return s, func() {
+		for _, l := range plugins {
+			l.close()
+		}
+	}, nil
+}
+
+func pluginConfig(g config.Plugin) plugin.Config {
+	return plugin.Config{
+		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env, Blocking: g.Blocking,
+		StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
+	}
+}
+
+// lazyPlugin starts a plugin when it is first asked to look.
+type lazyPlugin struct {
+	config plugin.Config
+	mu     sync.Mutex
+	open   *plugin.Plugin
+	failed error
+}
+
+// Info is what the configuration knows; once the plugin runs, what it says itself.
+func (l *lazyPlugin) Info() gates.Info {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		return l.open.Info()
+	}
+	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil || *l.config.Blocking, Command: l.config.Path}
+}
+
+// Check starts the plugin where it does not run yet, and asks it.
+func (l *lazyPlugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	l.mu.Lock()
+	if l.open == nil && l.failed == nil {
+		l.open, l.failed = plugin.Open(ctx, l.config)
+	}
+	open, err := l.open, l.failed
+	l.mu.Unlock()
+	if err != nil {
+		return gates.Report{}, fmt.Errorf("start the plugin: %w", err)
+	}
+	return open.Check(ctx, s)
+}
+
+func (l *lazyPlugin) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		l.open.Close()
+	}
+}

@@ -1,0 +1,120 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// RuleFlaky marks a test that failed and passed on the same tree. It warns: the code is not at fault for certain, and
+// nobody may think that all is well.
+const RuleFlaky = "flaky"
+
+// maxRerun is how many failing tests are run again. Where more fail, it is no matter of chance.
+const maxRerun = 10
+
+// rerun runs failing tests again, a bounded number of times. What fails each time stays in the result; a mixed one is
+// a finding of its own.
+func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran) (testout.Result, ran, error) {
+	for _, f := range res.Failures {
+		if f.Build || f.Name == "build" {
+			return res, out, nil
+		}
+	}
+	if w.reruns <= 0 || len(res.Failures) > maxRerun || res.Failed > maxRerun {
+		return res, out, nil
+	}
+	for n := 1; n <= w.reruns && !out.ok(); n++ {
+		next := r
+		next.done, next.show = nil, nil
+		if r.again != nil && len(res.Failures) > 0 && len(res.Failures) >= res.Failed {
+			var err error
+			if next, err = r.again(res.Failures); err != nil {
+				return res, out, err
+			}
+		} else if r.again != nil {
+			return res, out, nil // nobody knows which
+		}
+		second, err := w.run(ctx, next.program)
+		var again testout.Result
+		if err == nil {
+			again = next.result(second)
+		}
+		if next.done != nil {
+			next.done()
+		}
+		if ctx.Err() != nil {
+			return res, out, context.Cause(ctx)
+		}
+		if err != nil {
+			w.note("the failing tests could not be run again: %v", err)
+			return res, out, nil
+		}
+		res, out = w.mixed(r, res, out, again, second)
+	}
+	return res, out, nil
+}
+
+// mixed tells the failures of a first run that the second has not.
+func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Result, second ran) (testout.Result, ran) {
+	if !second.ok() && len(again.Failures) == 0 {
+		return res, out // it failed again, without a name
+	}
+	failed := map[string]bool{}
+	for _, f := range again.Failures {
+		if f.Build {
+			return res, out
+		}
+		failed[testKey(f)] = true
+	}
+	flaky := func(f testout.Failure, how string) {
+		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line, Test: orElse(f.ID, f.Name)}
+		if at.Path == "" {
+			at.Line = 0
+			if f.Name != "" {
+				at.Path, at.Line = w.named(r.about, f.Name)
+			}
+		}
+		at.Message = fmt.Sprintf("%s %s", orElse(f.Name, "the suite"), how)
+		if f.Message != "" {
+			at.Message += ": " + f.Message
+		}
+		w.find(at)
+	}
+	var still []testout.Failure
+	first := map[string]bool{}
+	for _, f := range res.Failures {
+		first[testKey(f)] = true
+		if failed[testKey(f)] {
+			still = append(still, f)
+			continue
+		}
+		flaky(f, "failed, and passed when it was run again")
+		if res.Failed > 0 {
+			res.Failed--
+			res.Passed++
+		}
+	}
+	for _, f := range again.Failures {
+		if !first[testKey(f)] {
+			flaky(f, "passed, and failed when it was run again")
+		}
+	}
+	if len(res.Failures) == 0 && second.ok() {
+		flaky(testout.Failure{}, "failed, and passed when it was run again")
+		res.Passed, res.Failed = res.Passed+res.Failed, 0
+	}
+	res.Failures = still
+	if len(still) == 0 {
+		out.exit, out.signal = 0, ""
+	}
+	return res, out
+}
+
+func testKey(f testout.Failure) string {
+	if f.ID != "" {
+		return f.ID
+	}
+	return f.Path + "\x00" + f.Name
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// GitHub writes r as commands of GitHub's workflows, which show findings beside the code. What blocks comes first: GitHub
+// shows ten of each sort.
+func GitHub(w io.Writer, r Run) error {
+	var b strings.Builder
+	for _, severity := range []gates.Severity{gates.Error, gates.Warning, gates.Note} {
+		for _, rep := range r.Verdict.Reports {
+			if rep.Status == gates.Errored && severity == gates.Error {
+				fmt.Fprintf(&b, "::error title=%s::%s\n", property("gate "+rep.Gate), data(rep.Note))
+			}
+			if rep.Status == gates.Skipped || rep.Status == gates.Errored {
+				continue
+			}
+			for _, f := range rep.Findings {
+				if f.Severity == severity {
+					b.WriteString(annotation(rep.Gate, f))
+				}
+			}
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write workflow commands: %w", err)
+	}
+	return nil
+}
+
+func annotation(gate string, f gates.Finding) string {
+	word := map[gates.Severity]string{gates.Error: "error", gates.Warning: "warning", gates.Note: "notice"}[f.Severity]
+	var props []string
+	if f.Path != "" {
+		props = append(props, "file="+property(f.Path))
+		if f.Line > 0 {
+			props = append(props, fmt.Sprintf("line=%d", f.Line))
+			if f.Col > 0 {
+				props = append(props, fmt.Sprintf("col=%d", f.Col))
+			}
+		}
+	}
+	props = append(props, "title="+property(ruleID(gate, f)))
+	return fmt.Sprintf("::%s %s::%s\n", word, strings.Join(props, ","), data(message(f)))
+}
+
+// data escapes the message of a command, property one of its settings: else what a test prints could be a command.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// maxShown is how many findings the summary lists.
+const maxShown = 50
+
+// Summary writes r as markdown, for the summary page of a workflow.
+func Summary(w io.Writer, r Run) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## runplan gate: %s\n\n| gate | status | tests | time | note |\n|---|---|---|---|---|\n", r.Verdict.Status)
+	n := 0
+	for _, rep := range r.Verdict.Reports {
+		tests := ""
+		if t := rep.Tests; t != nil {
+			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %.1fs | %s |\n", cell(rep.Gate), rep.Status, tests, rep.Duration.Seconds(), cell(rep.Note))
+		n += len(rep.Findings)
+	}
+	if n > 0 {
+		b.WriteString("\n| place | severity | rule | message |\n|---|---|---|---|\n")
+	}
+	shown := 0
+	for _, severity := range []gates.Severity{gates.Error, gates.Warning, gates.Note} {
+		for _, rep := range r.Verdict.Reports {
+			for _, f := range rep.Findings {
+				if f.Severity != severity || shown >= maxShown {
+					continue
+				}
+				shown++
+				word := string(f.Severity)
+				if f.Known {
+					word = "known"
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(place(f)), word, cell(ruleID(rep.Gate, f)), cell(f.Message))
+			}
+		}
+	}
+	if n > shown {
+		fmt.Fprintf(&b, "\n%d more findings are in the log.\n", n-shown)
+	}
+	if _, err := io.WriteString(w, b.String()+"\n"); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// cell makes text fit into a cell of a markdown table, where it means nothing but itself.
+func cell(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:299]) + "…"
+	}
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b").Replace(s)
+}

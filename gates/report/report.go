@@ -1,0 +1,56 @@
+// Package report writes what gates said for other programs: SARIF 2.1.0 for code scanning, JUnit XML for test reports,
+// and the commands and the summary page of GitHub's workflows.
+//
+// Every form tells the same of a gate that could not look: it is neither a pass nor a failure of the code.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Run is one look of all gates at a tree.
+type Run struct {
+	Version string // of runplan
+	Verdict gates.Verdict
+	Base    string // commit that the tree was compared with, "" for none
+}
+
+// place is "path:line:col", as much as is known of it.
+func place(f gates.Finding) string {
+	at := f.Path
+	if at != "" && f.Line > 0 {
+		at += fmt.Sprintf(":%d", f.Line)
+		if f.Col > 0 {
+			at += fmt.Sprintf(":%d", f.Col)
+		}
+	}
+	return at
+}
+
+// message is a finding's message with what to do about it.
+func message(f gates.Finding) string {
+	text := f.Message
+	if f.Known {
+		text = "known: " + text
+	}
+	if f.Fix != "" {
+		text += "\nfix: " + f.Fix
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
+}
+
+// ruleID names a rule so that those of different gates do not meet.
+func ruleID(gate string, f gates.Finding) string {
+	rule := strings.ToValidUTF8(f.Rule, "\ufffd")
+	if rule == "" {
+		rule = "finding"
+	}
+	family, _, _ := strings.Cut(gate, ":")
+	if strings.HasPrefix(rule, family+"/") {
+		return rule
+	}
+	return family + "/" + rule
+}

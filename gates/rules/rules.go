@@ -1,0 +1,140 @@
+// Package rules makes gates of the two libraries of rules: lessons, which are regular expressions, and patterns,
+// which see structure through ast-grep. Both look at the files that changed.
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn.
+func Lessons(s *lessons.Scanner) gates.Gate {
+	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		sub := l.Subject()
+		if len(sub.Changed) == 0 {
+			l.Skip("no file changed")
+			return nil
+		}
+		res, err := s.Scan(ctx, sub.Dir, sub.Changed)
+		if err != nil {
+			return err
+		}
+		for _, h := range res.Hits {
+			sev := gates.Warning
+			if h.Level == lessons.Error {
+				sev = gates.Error
+			}
+			l.Find(gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Lesson.Title, Fix: h.Lesson.Fix})
+		}
+		for _, p := range res.Problems {
+			l.Find(gates.Finding{Rule: "lesson/suppression", Path: p.Path, Line: p.Line, Severity: gates.Warning, Message: p.Message})
+		}
+		for _, h := range res.Suppressed {
+			l.Find(gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Severity: gates.Note, Message: "allowed: " + h.Reason})
+		}
+		skips := make([]string, len(res.Skipped))
+		for i, k := range res.Skipped {
+			skips[i] = k.Path + " (" + k.Reason + ")"
+		}
+		note(l, "not looked at", skips)
+		if res.Files == 0 {
+			l.Skip("none of the changed files is text that a lesson is for")
+		}
+		return nil
+	})
+}
+
+// Patterns looks for the structures of a set of rules (ASTG-03). Without ast-grep it is a visible skip. Hits warn;
+// with strict, those of severity error fail.
+func Patterns(find func(context.Context) (patterns.Program, error), rules []patterns.Rule, strict bool) gates.Gate {
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan"}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		sub := l.Subject()
+		if len(sub.Changed) == 0 {
+			l.Skip("no file changed")
+			return nil
+		}
+		p, err := find(ctx)
+		if errors.Is(err, patterns.ErrMissing) {
+			l.Skip("%s", patterns.MissingNote)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.Env, p.Limit, p.Reaper = sub.Env, sub.Timeout, sub.Reaper
+		res, err := patterns.Scan(ctx, p, sub.Dir, existing(l, sub.Changed), rules)
+		if err != nil {
+			return err
+		}
+		for _, h := range res.Hits {
+			l.Find(finding(h, strict))
+		}
+		for _, s := range res.Suppressed {
+			l.Find(gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note, Message: "allowed: " + s.Reason})
+		}
+		skips := make([]string, len(res.Skipped))
+		for i, k := range res.Skipped {
+			skips[i] = k.Path + " (" + k.Reason + ")"
+		}
+		note(l, "not looked at", skips)
+		note(l, "parsed in part", res.Partial)
+		if p.Warning != "" {
+			l.Note("%s", p.Warning)
+		}
+		if res.Scanned == 0 {
+			l.Skip("no rule is for the changed files")
+		}
+		return nil
+	})
+}
+
+func finding(h patterns.Hit, strict bool) gates.Finding {
+	sev := gates.Note
+	switch h.Severity {
+	case patterns.Warning:
+		sev = gates.Warning
+	case patterns.Error:
+		sev = gates.Warning
+		if strict {
+			sev = gates.Error
+		}
+	}
+	message := h.Message
+	if h.Lesson != "" {
+		message += " (lesson " + h.Lesson + ")"
+	}
+	return gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: message, Fix: h.Fix}
+}
+
+// existing leaves out what the change deleted: there is nothing to look at.
+func existing(l *gates.Look, changed []string) []string {
+	var out []string
+	for _, p := range changed {
+		if l.Exists(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// mostNamed bounds how many files a note names.
+const mostNamed = 5
+
+func note(l *gates.Look, what string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if n := len(names) - mostNamed; n > 0 {
+		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
+	}
+	l.Note("%s: %s%s", what, strings.Join(names, ", "), more)
+}

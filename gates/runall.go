@@ -1,0 +1,77 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// RunAll is [Run] for people who want to hear all gates: one that cannot look does not keep the others from it. Its
+// report has the status [Errored] and says why, and so has the verdict. The error says that the work was stopped.
+func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
+	var errs []*GateError
+	blind := map[string]*GateError{}
+	wrapped := make([]Gate, len(gates))
+	for i, g := range gates {
+		wrapped[i] = tolerant{g, func(e *GateError) {
+			errs = append(errs, e)
+			blind[e.Gate] = e
+		}}
+	}
+	mark := func(r Report) Report {
+		e := blind[r.Gate]
+		if e == nil {
+			return r
+		}
+		r = e.Report
+		r.Gate, r.Status, r.Note = e.Gate, Errored, joinNotes(r.Note, "could not look: "+e.Err.Error())
+		return tidy(r, s.Redact)
+	}
+	v, err := Run(ctx, wrapped, s, func(r Report) {
+		if observe != nil {
+			observe(mark(r))
+		}
+	})
+	for i, r := range v.Reports {
+		v.Reports[i] = mark(r)
+	}
+	if ctx.Err() != nil {
+		return v, errs, fmt.Errorf("look at the tree: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return v, errs, err
+	}
+	if len(errs) > 0 {
+		v.Status = Errored
+	}
+	return v, errs, nil
+}
+
+// tolerant is a gate whose error is told to somebody and otherwise is no answer.
+type tolerant struct {
+	Gate
+	tell func(*GateError)
+}
+
+func (t tolerant) Check(ctx context.Context, s Subject) (Report, error) {
+	rep, err := check(ctx, t.Gate, t.Info(), s)
+	var blind *GateError
+	if errors.As(err, &blind) && ctx.Err() == nil {
+		t.tell(blind)
+		return Report{Status: Skipped, Note: "it could not look", Duration: blind.Report.Duration}, nil
+	}
+	return rep, err
+}
+
+// Seeing is g, which looks at a change of its own.
+func Seeing(g Gate, d Diff) Gate { return seeing{g, d} }
+
+type seeing struct {
+	Gate
+	diff Diff
+}
+
+func (g seeing) Check(ctx context.Context, s Subject) (Report, error) {
+	s.Diff = g.diff
+	return g.Gate.Check(ctx, s)
+}

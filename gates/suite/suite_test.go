@@ -1,0 +1,60 @@
+package suite_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
+)
+
+func names(dir string, s gates.Settings) []string {
+	var out []string
+	for _, g := range suite.All(dir, s) {
+		out = append(out, g.Info().Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestAll(t *testing.T) {
+	dir := t.TempDir()
+	if got, want := names(dir, gates.DefaultSettings()), []string{"denied", "docs", "license", "protected", "secrets", "tamper", "tests"}; !slices.Equal(got, want) {
+		t.Errorf("an empty tree has %v", got)
+	}
+	for name, text := range map[string]string{"package.json": "{}", "tsconfig.json": "{}", "mypy.ini": "[mypy]\n", "setup.py": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := gates.DefaultSettings()
+	s.MaxFileLines, s.MinMemoryMB, s.Acceptance = 300, 1, "scripts"
+	got := names(dir, s)
+	for _, want := range []string{"size", "memory", "acceptance", "types:ts", "types:mypy"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not among %v", want, got)
+		}
+	}
+}
+
+// A gate of this package is turned off, and replaced, by its name like any other.
+func TestDisableAndReplace(t *testing.T) {
+	s := gates.Settings{Disable: []string{"secrets"}, Commands: []gates.CommandGate{{Name: "docs", Shell: "true"}}}
+	dir := t.TempDir()
+	for _, g := range suite.All(dir, s) {
+		rep, err := g.Check(t.Context(), gates.Subject{Dir: dir})
+		switch name := g.Info().Name; {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case name == "secrets" && rep.Note != "turned off in the configuration":
+			t.Errorf("secrets: %+v", rep)
+		case name == "docs" && rep.Status != gates.Pass:
+			t.Errorf("docs: %+v", rep)
+		}
+	}
+	if n := len(names(dir, s)); n != 7 {
+		t.Errorf("there are %d gates", n)
+	}
+}

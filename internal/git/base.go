@@ -1,0 +1,77 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// EmptyTree returns the hash of the tree that has nothing in it.
+func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
+	return r.Input(ctx, "", "hash-object", "-t", "tree", "--stdin")
+}
+
+// MergeBase returns the best common ancestor of two commits, or "" where their histories never meet.
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := r.Run(ctx, "merge-base", a, b)
+	if exitStatus(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// Upstream finds what the work in the checkout will be compared with one day: the branch that everybody's work goes
+// to, else the branch that this one follows. It returns the ref and its commit, or nothing.
+func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string, err error) {
+	refs := []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"}
+	if branch != "" {
+		refs = append(refs, branch+"@{upstream}")
+	}
+	for _, b := range []string{"main", "master"} {
+		if b != branch {
+			refs = append(refs, "refs/heads/"+b)
+		}
+	}
+	for _, ref := range refs {
+		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+		switch code := exitStatus(err); {
+		case code == 1, code == 128: // 128: the branch follows none
+			continue
+		case err != nil:
+			return "", "", err
+		}
+		name = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/remotes/"), "refs/heads/")
+		if full, err := r.Run(ctx, "rev-parse", "--abbrev-ref", "--verify", "--quiet", ref); err == nil && full != "" {
+			name = full
+		}
+		return name, out, nil
+	}
+	return "", "", nil
+}
+
+// TreeOf returns the tree of a commit.
+func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
+	return r.Run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
+}
+
+// AddDetached makes a linked worktree at dir that is on no branch. No hook of the repository runs.
+func (r *Repo) AddDetached(ctx context.Context, dir, commit string) (*Workspace, error) {
+	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", "core.hooksPath="+os.DevNull,
+		"worktree", "add", "--quiet", "--force", "--detach", dir, commit); err != nil {
+		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
+	}
+	return r.OpenWorkspace(dir)
+}
+
+// exitStatus is the status that git ended with; 0 for any other error.
+func exitStatus(err error) int {
+	var exit *proc.ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	return 0
+}
