@@ -17,9 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -33,6 +35,9 @@ type gateOptions struct {
 	list         bool
 	requireTests bool
 	trust        string
+	sarif        string
+	junit        string
+	github       bool
 }
 
 func newGateCommand(a *App) *cobra.Command {
@@ -57,6 +62,9 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
 	f.StringSliceVar(&o.only, "only", nil, "names of the gates to ask; lint stands for all of lint:*")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the summary of the workflow's step")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
@@ -67,7 +75,7 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 type inspection struct {
 	app      *App
 	project  *project
-	self     string // this program
+	reaper   *proc.Reaper
 	options  gateOptions
 	settings gates.Settings
 	gates    []gates.Gate
@@ -85,21 +93,28 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
 	}
-	settings, done, err := a.gateSuite(ctx, p, self, o.requireTests, nil)
+	var reaper *proc.Reaper
+	if !o.list { // which runs nothing
+		if err := a.trustConfig(p, o.trust); err != nil {
+			return err
+		}
+		if reaper, err = startReaper(self); err != nil {
+			return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+		}
+		defer reaper.Close()
+	}
+	settings, done, err := a.gateSuite(ctx, p, self, o.requireTests, reaper)
 	if err != nil {
 		return err
 	}
 	defer done()
-	x := &inspection{app: a, project: p, self: self, options: o, settings: settings}
+	x := &inspection{app: a, project: p, options: o, settings: settings, reaper: reaper}
 	x.settings.Affected = !o.all
 	if x.gates, err = chosenGates(suite.All(p.repo.Root, x.settings), o.only); err != nil {
 		return err
 	}
 	if o.list {
 		return x.list()
-	}
-	if err := a.trustConfig(p, o.trust); err != nil {
-		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -155,11 +170,6 @@ func (x *inspection) list() error {
 
 // look asks the gates and shows what they say.
 func (x *inspection) look(ctx context.Context) error {
-	reaper, err := startReaper(x.self)
-	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
-	}
-	defer reaper.Close()
 	defer func() {
 		if x.forget != "" {
 			os.RemoveAll(x.forget)
@@ -168,7 +178,6 @@ func (x *inspection) look(ctx context.Context) error {
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
-	x.subject.Reaper = reaper
 	verdict, blind, err := gates.RunAll(ctx, x.gates, x.subject, func(r gates.Report) {
 		if !x.options.json && r.Command != "" { // what may take its time
 			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
@@ -188,6 +197,9 @@ func (x *inspection) look(ctx context.Context) error {
 		x.forget = "" // the report names the logs
 	}
 	if err := x.show(verdict); err != nil {
+		return err
+	}
+	if err := x.export(report.Run{Version: version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
 		return err
 	}
 	return outcomeOf(verdict, blind)
@@ -232,7 +244,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	hide := redact.New(x.app.Environ)
 	x.subject = gates.Subject{
 		Dir: repo.Root, Base: x.from.Commit, Tree: tree, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
-		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree),
+		LogDir: logs.dir, Reaper: x.reaper, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree),
 	}
 	if x.options.all {
 		return x.wholeTree(ctx)
@@ -363,6 +375,44 @@ func (x *inspection) show(v gates.Verdict) error {
 		return asJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.app.Stdout, v)
+}
+
+// export writes what other programs read.
+func (x *inspection) export(r report.Run) error {
+	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
+		if file == "" {
+			return nil
+		}
+		f, err := os.OpenFile(file, flags|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err == nil {
+			err = write(f, r)
+			if cerr := f.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			return fail(exitCannotRun, fmt.Errorf("write the report: %w", err), "")
+		}
+		return nil
+	}
+	if err := to(x.options.sarif, os.O_TRUNC, report.SARIF); err != nil {
+		return err
+	}
+	if err := to(x.options.junit, os.O_TRUNC, report.JUnit); err != nil {
+		return err
+	}
+	if !x.options.github {
+		return nil
+	}
+	out := x.app.Stdout
+	if x.options.json {
+		out = x.app.Stderr // standard output holds one object; GitHub reads both
+	}
+	if err := report.GitHub(out, r); err != nil {
+		return err
+	}
+	page, _ := x.app.Getenv("GITHUB_STEP_SUMMARY")
+	return to(page, os.O_APPEND, report.Summary)
 }
 
 // print shows a table of the gates, and then what they found.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/trust"
@@ -220,7 +221,7 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 		}
 		add("agent "+name, "ok", strings.Join(c.Command, " "), "")
 	}
-	for _, g := range gates.Builtin(p.repo.Root, gates.Settings{Detect: p.config.Gates.Detect, Disable: p.config.Gates.Disable}) {
+	for _, g := range suite.All(p.repo.Root, gates.Settings{Detect: p.config.Gates.Detect, Disable: p.config.Gates.Disable}) {
 		add("gate "+g.Info().Name, "ok", g.Info().Command, "")
 	}
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {

@@ -65,9 +65,21 @@ func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 			return
 		}
 		c.list, c.err = parseRaw(string(out))
-		slices.SortFunc(c.list, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+		sortEntries(c.list)
 	})
 	return c.list, c.err
+}
+
+// know sets the entries, so that git need not be asked.
+func (c *Compared) know(list []Entry) {
+	c.names.Do(func() {
+		c.list = list
+		sortEntries(c.list)
+	})
+}
+
+func sortEntries(list []Entry) {
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // parseRaw reads ":mode mode hash hash status NUL path NUL" and so on.
@@ -136,12 +148,24 @@ func (c *Compared) text(ctx context.Context, path string, side func(Entry) strin
 func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, map[string]bool, error) {
 	blobs, large := map[string][]byte{}, map[string]bool{}
 	var names []string
+	total := 0
 	seen := map[string]bool{}
 	for _, e := range list {
 		for _, b := range []string{blobOf(e.OldMode, e.oldBlob), blobOf(e.NewMode, e.newBlob)} {
-			if b != "" && !seen[b] {
-				seen[b] = true
+			if b == "" || seen[b] {
+				continue
+			}
+			seen[b] = true
+			// What an agent has just made is a loose object, which needs no process to read.
+			data, size, err := r.loose(b, "blob", MaxBlob)
+			switch {
+			case err != nil:
 				names = append(names, b)
+			case size > MaxBlob || total+size > maxBlobs:
+				large[b] = true
+			default:
+				total += size
+				blobs[b] = data
 			}
 		}
 	}
@@ -153,7 +177,6 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 		return nil, nil, fmt.Errorf("read the sizes of changed files: %w", err)
 	}
 	var ask strings.Builder
-	total := 0
 	for line := range strings.Lines(sizes) {
 		name, size, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.Atoi(size)

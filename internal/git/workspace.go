@@ -1,12 +1,9 @@
 package git
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +20,7 @@ type Workspace struct {
 	GitDir string // .git/worktrees/NAME
 	repo   *Repo
 	env    []string
+	listed *Compared // the last listing of the index
 }
 
 // noHooks keeps post-checkout hooks, which are for people who switch branches, from running at each reset.
@@ -287,14 +285,27 @@ func (w *Workspace) changed(ctx context.Context, base string) (paths []string, l
 	if err != nil {
 		return nil, false, fmt.Errorf("list the changes in %s: %w", w.Dir, err)
 	}
-	// Each is ":oldmode newmode oldhash newhash status", and then the path.
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		paths = append(paths, fields[i+1])
-		links = links || strings.HasPrefix(fields[i], ":000000 160000 ")
+	entries, err := parseRaw(out)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+		links = links || e.Status == 'A' && e.NewMode == "160000"
 	}
 	slices.Sort(paths)
+	w.listed = &Compared{repo: w.repo, base: base}
+	w.listed.know(entries)
 	return paths, links, nil
+}
+
+// Compared is the index, as it was when it was last listed, beside commit base. Nobody but the caller changes the
+// index meanwhile.
+func (w *Workspace) Compared(base, tree string) *Compared {
+	if w.listed == nil || w.listed.base != base {
+		return w.repo.Compare(base, tree)
+	}
+	return w.listed
 }
 
 // CommitInfo is what stands in a commit.
@@ -306,8 +317,8 @@ type CommitInfo struct {
 
 // ReadCommit reads a commit. A fresh commit is a loose object, which is read without a process.
 func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) {
-	raw, err := r.looseCommit(hash)
-	if err != nil {
+	raw, _, err := r.loose(hash, "commit", 1<<20)
+	if err != nil || raw == nil {
 		text, err := r.Run(ctx, "cat-file", "commit", hash)
 		if err != nil {
 			return CommitInfo{}, fmt.Errorf("read commit %s: %w", hash, err)
@@ -326,29 +337,4 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 	}
 	c.Message = strings.TrimRight(message, "\n")
 	return c, nil
-}
-
-func (r *Repo) looseCommit(hash string) ([]byte, error) {
-	if len(hash) < 40 {
-		return nil, fs.ErrNotExist
-	}
-	f, err := os.Open(filepath.Join(r.Common, "objects", hash[:2], hash[2:]))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := zlib.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	defer z.Close()
-	data, err := io.ReadAll(io.LimitReader(z, 1<<20))
-	if err != nil {
-		return nil, err
-	}
-	head, body, ok := bytes.Cut(data, []byte{0})
-	if !ok || !bytes.HasPrefix(head, []byte("commit ")) {
-		return nil, fs.ErrInvalid
-	}
-	return body, nil
 }

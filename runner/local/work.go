@@ -256,7 +256,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	subject := gates.Subject{
 		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
-		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitDiff(w.Repo, c.Base, c.Tree), Literal: literal(w.Agent),
+		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(space.Compared(c.Base, c.Tree)), Literal: literal(w.Agent),
 	}
 	verdict, err := gates.Run(ctx, suite.All(space.Dir, w.GateConfig), subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
