@@ -57,7 +57,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 			out = append(out, g)
 		}
 	}
-	return out
+	return underConditions(out, s)
 }
 
 // covers reports whether a name in the configuration means that gate.

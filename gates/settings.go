@@ -12,6 +12,9 @@ type Settings struct {
 	FlakyReruns int  // how often failing tests are run again, to tell those that fail from those that do now and then
 	Affected    bool // gates of a project below the root look only where a change may matter to it
 
+	When      []When     // conditions under which gates look
+	Overrides []Override // severities of the configuration's own
+
 	// For the gates of package gates/suite.
 	Protected    []string               // globs of files that only a batch that names them may change
 	StrictTypes  []string               // globs of files in which a type error blocks (GATE-10)

@@ -1,10 +1,7 @@
 package routing
 
 import (
-	"fmt"
-
-	"github.com/expr-lang/expr"
-
+	"github.com/runplan/runplan/internal/condition"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -41,14 +38,10 @@ func FactsOf(b *planparse.Batch, env map[string]string) Facts {
 
 // Holds evaluates a condition. A name that is not there, or a condition that is not yes or no, is an error
 // that shows the place.
-func Holds(condition string, f Facts) (bool, error) {
-	program, err := expr.Compile(condition, expr.Env(Facts{}), expr.AsBool())
+func Holds(text string, f Facts) (bool, error) {
+	c, err := condition.Parse[Facts](text)
 	if err != nil {
-		return false, fmt.Errorf("condition %q: %w", condition, err)
+		return false, err
 	}
-	v, err := expr.Run(program, f)
-	if err != nil {
-		return false, fmt.Errorf("condition %q: %w", condition, err)
-	}
-	return v.(bool), nil
+	return c.Holds(f)
 }

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
@@ -41,6 +45,8 @@ func Main(a App) int {
 			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 		}
 	}
+	// A run waits for agents and gates most of its time; memory is dearer to them than these few cycles.
+	debug.SetGCPercent(40)
 	root := newRootCommand(&a)
 	root.SetArgs(withRun(root, a.Args))
 	root.SetIn(a.Stdin)
@@ -86,6 +92,9 @@ type project struct {
 	repo   *git.Repo
 	layout local.Layout
 	config *config.Loaded
+
+	when      []gates.When // conditions of the configuration
+	overrides []gates.Override
 }
 
 // openProject finds the repository and reads the settings.
@@ -105,8 +114,43 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
 		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan keeps its files in a folder of that name; move the file away")
 	}
-	p.config, err = a.loadConfig(p.layout.Config())
-	return p, err
+	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
+		return nil, err
+	}
+	return p, p.conditions()
+}
+
+// conditions compiles those of the gates: what is wrong with one is told before anything runs.
+func (p *project) conditions() error {
+	c := p.config.Gates
+	wrong := func(key, what string, err error) error {
+		return usage(fmt.Errorf("%s: %s: %w", p.rel(p.config.Source(key)), what, err), "a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, line, severity, message, test and env")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.When)) {
+		w, err := gates.ParseWhen(name, c.When[name])
+		if err != nil {
+			return wrong("gates.when", "gates.when."+name, err)
+		}
+		p.when = append(p.when, w)
+	}
+	for _, g := range c.Command {
+		if g.When == "" {
+			continue
+		}
+		w, err := gates.ParseWhen(g.Name, g.When)
+		if err != nil {
+			return wrong("gates.command", "gate "+g.Name, err)
+		}
+		p.when = append(p.when, w)
+	}
+	for i, s := range c.Severity {
+		o, err := gates.ParseOverride(s.When, s.Severity)
+		if err != nil {
+			return wrong("gates.severity", fmt.Sprintf("gates.severity %d", i+1), err)
+		}
+		p.overrides = append(p.overrides, o)
+	}
+	return nil
 }
 
 func (a *App) loadConfig(projectFile string) (*config.Loaded, error) {

@@ -62,11 +62,12 @@ func (x *execution) start(ctx context.Context) error {
 	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
-	past, err := x.events()
-	if err != nil {
-		return err
+	for ev, err := range local.Events(ctx, journal, x.run, 0) {
+		if err != nil {
+			return err
+		}
+		view.Recall(ev)
 	}
-	view.Recall(past)
 	agent := x.agent.build(self, reaper)
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
@@ -97,7 +98,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			Idle:  first(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
 			Grace: time.Duration(c.Run.Grace),
 		},
-		GateConfig: settings, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
+		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
 		MaxTime: x.options.maxTime, Environ: x.app.Environ, Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
@@ -110,7 +111,7 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 	c := p.config.Gates
 	s := gates.Settings{
 		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
-		FlakyReruns: c.FlakyReruns, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
 		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
 		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
 	}
@@ -216,13 +217,17 @@ func (x *execution) writeReport(s runner.Summary) error {
 	return os.WriteFile(filepath.Join(dir, "report.html"), []byte(page), 0o644)
 }
 
-// events returns what the journal has of this run.
+// events returns what the report tells of the run's course. What passed is in the summary; a long run has much of it.
 func (x *execution) events() ([]runner.Event, error) {
-	ctx := context.Background()
 	var out []runner.Event
-	for ev, err := range local.Events(ctx, x.journal, x.run, 0) {
-		if err != nil {
+	for ev, err := range local.Events(context.Background(), x.journal, x.run, 0) {
+		switch {
+		case err != nil:
 			return nil, err
+		case ev.Kind == runner.Dispatched:
+			continue
+		case ev.Outcome == runner.OutcomeOK:
+			ev.Reports = nil
 		}
 		out = append(out, ev)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/cache"
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
@@ -38,6 +39,8 @@ type gateOptions struct {
 	sarif        string
 	junit        string
 	github       bool
+	baseline     bool
+	noCache      bool
 }
 
 func newGateCommand(a *App) *cobra.Command {
@@ -55,13 +58,20 @@ the last commit. --all looks at the whole tree.
 A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
 and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("baseline") {
+				o.baseline = o.base != ""
+			}
+			return a.gate(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
 	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
 	f.StringSliceVar(&o.only, "only", nil, "names of the gates to ask; lint stands for all of lint:*")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.baseline, "baseline", false, "ask a gate that fails about the base as well: what failed there too is shown and does not block (on with --base)")
+	f.BoolVar(&o.noCache, "no-cache", false, "ask each gate, although it has looked at this tree before")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the summary of the workflow's step")
@@ -75,7 +85,10 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 type inspection struct {
 	app      *App
 	project  *project
+	self     string // this program
 	reaper   *proc.Reaper
+	store    cache.Store
+	around   string // what all gates' answers follow from, besides the tree
 	options  gateOptions
 	settings gates.Settings
 	gates    []gates.Gate
@@ -108,7 +121,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 		return err
 	}
 	defer done()
-	x := &inspection{app: a, project: p, options: o, settings: settings, reaper: reaper}
+	x := &inspection{app: a, project: p, self: self, options: o, settings: settings, reaper: reaper}
 	x.settings.Affected = !o.all
 	if x.gates, err = chosenGates(suite.All(p.repo.Root, x.settings), o.only); err != nil {
 		return err
@@ -178,7 +191,19 @@ func (x *inspection) look(ctx context.Context) error {
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
-	verdict, blind, err := gates.RunAll(ctx, x.gates, x.subject, func(r gates.Report) {
+	list, err := x.cached(ctx)
+	if err != nil {
+		return err
+	}
+	if b := x.baseline(); b != nil {
+		defer func() {
+			if err := b.Close(ctx); err != nil {
+				fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
+			}
+		}()
+		list = b.Around(list)
+	}
+	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
 		if !x.options.json && r.Command != "" { // what may take its time
 			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}

@@ -46,7 +46,7 @@ func layers() []layer {
 		{"gates/testout", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
-		{"routing", []string{"planparse"}},
+		{"routing", []string{"planparse", "internal/condition"}},
 		{"planparse", nil},
 		{"sampling", nil},
 		{"trust", []string{"internal"}},
@@ -58,6 +58,7 @@ func layers() []layer {
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		// Plumbing knows nothing of plans.
+		{"internal/condition", nil},
 		{"internal/bench", []string{"internal/scratch"}},
 		{"internal/config", nil},
 		{"internal/edit", nil},
@@ -92,7 +93,7 @@ func doors() []door {
 		{"github.com/charmbracelet/", []string{"internal/ui"}, "one place talks to the terminal"},
 		{"github.com/yuin/goldmark", []string{"planparse"}, "markdown is read in one place"},
 		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
-		{"github.com/expr-lang/expr", []string{"routing"}, "conditions are compiled in one place"},
+		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
 		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan"}, "testscript blocks are a matter of the script agent"},
 		{"github.com/gofrs/flock", []string{"runner/local"}, "locks are taken where their order is known"},

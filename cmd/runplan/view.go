@@ -82,13 +82,11 @@ func (v *view) Event(e runner.Event) {
 	v.draw(true)
 }
 
-// Recall takes up what a resumed run has behind it. It was shown when it happened.
-func (v *view) Recall(events []runner.Event) {
+// Recall takes up an event that a resumed run has behind it. It was shown when it happened.
+func (v *view) Recall(e runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, e := range events {
-		v.printer.Lines(e)
-	}
+	v.printer.Lines(e)
 }
 
 // Line shows a line of an agent's output, which is not in the journal.

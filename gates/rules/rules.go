@@ -54,7 +54,7 @@ func Lessons(s *lessons.Scanner) gates.Gate {
 // Patterns looks for the structures of a set of rules (ASTG-03). Without ast-grep it is a visible skip. Hits warn;
 // with strict, those of severity error fail.
 func Patterns(find func(context.Context) (patterns.Program, error), rules []patterns.Rule, strict bool) gates.Gate {
-	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan"}
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		sub := l.Subject()
 		if len(sub.Changed) == 0 {

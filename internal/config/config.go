@@ -64,6 +64,9 @@ type Gates struct {
 	Baseline     bool     `toml:"baseline" doc:"a failure that was there before the change is shown and does not block"`
 	Command      []Gate   `toml:"command" doc:"gates of your own"`
 
+	When     map[string]string `toml:"when" doc:"conditions under which gates look, by name"`
+	Severity []Severity        `toml:"severity" doc:"severities of your own"`
+
 	Protected    []string   `toml:"protected" doc:"files that only a batch that names them may change, besides CI, .runplan and the settings of linters and tests; globs"`
 	StrictTypes  []string   `toml:"strict_types" doc:"files in which a type error blocks instead of warning; globs"`
 	MaxFileLines int        `toml:"max_file_lines" doc:"length that a source file may have; 0 is any"`
@@ -92,6 +95,12 @@ type Acceptance struct {
 	Dir string `toml:"dir" doc:"folder of testscripts to run after each batch; empty has none"`
 }
 
+// Severity gives findings for which a condition holds another severity.
+type Severity struct {
+	When     string `toml:"when" doc:"condition on gate, rule, path, line, severity, message, test and env"`
+	Severity string `toml:"severity" doc:"error, warning or info"`
+}
+
 // Gate is a command that has to exit with 0.
 type Gate struct {
 	Name     string   `toml:"name"`
@@ -100,6 +109,7 @@ type Gate struct {
 	Paths    []string `toml:"paths" doc:"globs; the gate is skipped when nothing that changed matches"`
 	Blocking *bool    `toml:"blocking" doc:"false only warns"`
 	Timeout  Duration `toml:"timeout"`
+	When     string   `toml:"when" doc:"condition under which it looks"`
 }
 
 // Workspace says how the worktree of a batch is set up.
@@ -393,6 +403,15 @@ func (l *Loaded) Values() []Value {
 	list("gates.disable", ", ", l.Gates.Disable)
 	list("gates.protected", ", ", l.Gates.Protected)
 	list("gates.strict_types", ", ", l.Gates.StrictTypes)
+	var when, severities []string
+	for _, name := range slices.Sorted(maps.Keys(l.Gates.When)) {
+		when = append(when, name+": "+l.Gates.When[name])
+	}
+	for _, s := range l.Gates.Severity {
+		severities = append(severities, s.Severity+": "+s.When)
+	}
+	list("gates.when", "; ", when)
+	list("gates.severity", "; ", severities)
 	list("workspace.copy", ", ", l.Workspace.Copy)
 	for name, a := range l.Agents {
 		list("agents."+name+".command", " ", a.Command)

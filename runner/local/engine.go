@@ -37,6 +37,7 @@ type Config struct {
 	Agent       agents.Agent
 	Limits      agents.Limits
 	GateConfig  gates.Settings
+	Baseline    bool // a failure that the base has as well does not count against a batch
 	GateTimeout time.Duration
 	Format      bool
 	Copy        []string
@@ -93,6 +94,7 @@ type session struct {
 	facts   map[string]*facts
 	merged  map[string]runner.Event
 	passed  *gates.TestCount
+	live    bool // what is remembered happens now, and is not read back
 	notes   []string
 	noted   chan struct{}
 	digests map[string]string // of the batches' texts, as the run last knew them
@@ -364,6 +366,9 @@ func (s *session) remember(ev runner.Event) error {
 	case runner.Merged:
 		if ev.Outcome == runner.OutcomeOK {
 			s.merged[ev.Batch] = ev
+			if s.live {
+				f.gates = nil // the receipt is written, and a resume has them from the journal
+			}
 			if f.after != nil {
 				s.passed = f.after
 			}

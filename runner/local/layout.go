@@ -15,7 +15,7 @@ const DirName = ".runplan"
 
 // ignored is what .runplan/.gitignore holds. Settings, lessons, patterns and prompts are not in it: a team
 // may want to commit them. The file hides itself too, so that a run leaves git status as it was.
-const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/progress.txt\n/context.md\n"
+const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/cache/\n/progress.txt\n/context.md\n"
 
 // LayoutOf returns the layout for a repository.
 func LayoutOf(repoRoot string) Layout { return Layout{filepath.Join(repoRoot, DirName)} }
@@ -40,6 +40,9 @@ func (l Layout) Make() error {
 func (l Layout) Journal() string  { return filepath.Join(l.Root, "raw.sqlite") }
 func (l Layout) Config() string   { return filepath.Join(l.Root, "config.toml") }
 func (l Layout) Progress() string { return filepath.Join(l.Root, "progress.txt") }
+
+// GateCache holds what gates said of trees.
+func (l Layout) GateCache() string { return filepath.Join(l.Root, "cache", "gates") }
 
 // Lock is held while a run of slug is at work.
 func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }

@@ -31,6 +31,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if known {
 		return s.resume(ctx)
 	}
+	s.live = true
 	started := s.stamp(runner.Event{Kind: runner.RunStarted, Job: &info})
 	cmds := machine.Start()
 	first := append([]runner.Event{started}, s.changes()...)
@@ -119,6 +120,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if _, err := s.record(resumed); err != nil {
 		return nil, err
 	}
+	s.live = true
 	return s.machine.Pending(), nil
 }
 

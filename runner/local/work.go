@@ -31,6 +31,7 @@ type work struct {
 	info   runner.Info
 	pool   *Pool
 	redact *redact.Redactor
+	before sync.Map                       // what gates said of base trees
 	digest func(seq int) (string, string) // failure digest and patch file of an earlier event
 
 	factsOf func(batch string) facts
@@ -258,7 +259,17 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
 		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(space.Compared(c.Base, c.Tree)), Literal: literal(w.Agent),
 	}
-	verdict, err := gates.Run(ctx, suite.All(space.Dir, w.GateConfig), subject, func(r gates.Report) {
+	list := suite.All(space.Dir, w.GateConfig)
+	if w.Baseline {
+		base := w.baseline(subject)
+		defer func() {
+			if err := base.Close(ctx); err != nil {
+				w.Note(err.Error())
+			}
+		}()
+		list = base.Around(list)
+	}
+	verdict, err := gates.Run(ctx, list, subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
 	})
 	if ctx.Err() != nil {
@@ -274,6 +285,23 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		w.keepPatch(ctx, space, c)
 	}
 	return e, nil
+}
+
+// baseline looks at the commit that a batch starts from, should a gate fail. What it says of a tree is kept: another
+// attempt starts from the same one.
+func (w *work) baseline(s gates.Subject) *Baseline {
+	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
+	return &Baseline{
+		Repo: w.Repo, Layout: w.Layout, Setup: w.pool.setup, Note: w.Note, Settings: w.GateConfig, Subject: s,
+		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
+			r, ok := w.before.Load(key(info, s))
+			if !ok {
+				return gates.Report{}, false
+			}
+			return r.(gates.Report), true
+		},
+		Remember: func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Store(key(info, s), r) },
+	}
 }
 
 // maxFindings bounds what one report brings into the journal; the log has the rest.

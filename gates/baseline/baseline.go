@@ -1,0 +1,105 @@
+// Package baseline tells what a change broke from what was broken before.
+//
+// A gate that fails is asked about the commit that the change starts from as well, and only then. What both have in
+// common, test by test and finding by finding, is known: it is shown, warns and does not block. The exit status of a
+// program says nothing here: a suite that was red before may have one more failing test now.
+package baseline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// ErrNoGate says that there is no such gate at the base: what it looks at is new.
+var ErrNoGate = errors.New("there is no such gate at the base")
+
+// Look asks the gate of that name about the base.
+type Look func(ctx context.Context, gate string) (gates.Report, error)
+
+// Around is g, with what look finds at the base counted as known. at names the base for people.
+func Around(g gates.Gate, at string, look Look) gates.Gate { return lenient{g, at, look} }
+
+type lenient struct {
+	gates.Gate
+	at   string
+	look Look
+}
+
+func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	rep, err := g.Gate.Check(ctx, s)
+	if err != nil || rep.Status != gates.Fail {
+		return rep, err
+	}
+	before, err := g.look(ctx, g.Info().Name)
+	switch {
+	case ctx.Err() != nil:
+		return rep, context.Cause(ctx)
+	case errors.Is(err, ErrNoGate):
+		return rep, nil
+	case err != nil:
+		rep.Note = join(rep.Note, fmt.Sprintf("whether it failed before, at %s, is not known: %v", g.at, err))
+		return rep, nil
+	}
+	return Compare(g.Info().Name, rep, before, g.at), nil
+}
+
+// Compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
+// alike only as many are known as there were.
+func Compare(gate string, rep, before gates.Report, at string) gates.Report {
+	had := map[string]int{}
+	for _, f := range before.Findings {
+		had[f.Identity(gate)]++
+	}
+	known, left := 0, 0
+	findings := make([]gates.Finding, len(rep.Findings))
+	for i, f := range rep.Findings {
+		id := f.Identity(gate)
+		switch {
+		case f.Severity == gates.Error && had[id] > 0 && tells(f, rep, before):
+			had[id]--
+			known++
+			f.Known, f.Severity = true, gates.Warning
+		case f.Severity == gates.Error:
+			left++
+		case had[id] > 0: // a warning that was there before is one of those that are alike, too
+			had[id]--
+		}
+		findings[i] = f
+	}
+	if known == 0 {
+		return rep
+	}
+	rep.Findings = findings
+	if left == 0 {
+		rep.Status = gates.Warn
+	}
+	what := "1 finding was"
+	if known > 1 {
+		what = fmt.Sprintf("%d findings were", known)
+	}
+	rep.Note = join(rep.Note, fmt.Sprintf("%s there before, at %s", what, at))
+	return rep
+}
+
+// tells says whether a finding tells enough to be the same as another. A runner that names no test has failed in
+// the same way only if the counts are the same as well, and all that it printed.
+func tells(f gates.Finding, rep, before gates.Report) bool {
+	if f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit") {
+		return true
+	}
+	a, b := rep.Tests, before.Tests
+	if (a == nil) != (b == nil) || a != nil && a.Failed != b.Failed {
+		return false
+	}
+	return gates.SameText(rep.Output, before.Output)
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

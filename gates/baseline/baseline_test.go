@@ -1,0 +1,118 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/gates"
+)
+
+func red(test, message string) gates.Finding {
+	return gates.Finding{Rule: "test", Test: test, Path: "a_test.go", Line: 5, Severity: gates.Error, Message: message}
+}
+
+func TestCompare(t *testing.T) {
+	lint := func(line int) gates.Finding {
+		return gates.Finding{Rule: "vet", Path: "a.go", Line: line, Severity: gates.Error, Message: "unreachable code"}
+	}
+	exit := gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 1, 2 tests failed"}
+	tests := map[string]struct {
+		now, before gates.Report
+		status      gates.Status
+		known       []bool
+	}{
+		"the same test is known, whatever it says and wherever it stands": {
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "got 3")}}, gates.Report{Findings: []gates.Finding{{Rule: "test", Test: "x.TestA", Path: "b_test.go", Line: 9, Severity: gates.Error, Message: "got 7"}}},
+			gates.Warn, []bool{true},
+		},
+		"another test is not, although the suite was red": {
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "m"), red("x.TestB", "m")}}, gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}},
+			gates.Fail, []bool{true, false},
+		},
+		"a finding that moved is known": {
+			gates.Report{Findings: []gates.Finding{lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Warn, []bool{true},
+		},
+		"of those that are alike only as many as there were": {
+			gates.Report{Findings: []gates.Finding{lint(3), lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Fail, []bool{true, false},
+		},
+		"a base that was green makes nothing known": {
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}}, gates.Report{}, gates.Fail, []bool{false},
+		},
+		"a suite that names no test has to say the very same": {
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 2}, Output: "b failed\nc failed"},
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 2}, Output: "a failed\nb failed"},
+			gates.Fail, []bool{false},
+		},
+		"and is known if it does": {
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 2}, Output: "a failed in 3ms"},
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 2}, Output: "a failed in 9ms"},
+			gates.Warn, []bool{true},
+		},
+		"with another count it is not": {
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 3}, Output: "x"},
+			gates.Report{Findings: []gates.Finding{exit}, Tests: &gates.TestCount{Failed: 2}, Output: "x"},
+			gates.Fail, []bool{false},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.now.Status = gates.Fail
+			got := Compare("tests:go", tt.now, tt.before, "abc")
+			var known []bool
+			for _, f := range got.Findings {
+				known = append(known, f.Known)
+				if f.Known == (f.Severity == gates.Error) {
+					t.Errorf("known and still an error, or lowered and not known: %+v", f)
+				}
+			}
+			if d := cmp.Diff(tt.known, known); d != "" || got.Status != tt.status {
+				t.Errorf("%s: %s", got.Status, d)
+			}
+			if anyOf(known) != strings.Contains(got.Note, "there before, at abc") {
+				t.Errorf("note %q", got.Note)
+			}
+		})
+	}
+}
+
+func anyOf(list []bool) bool {
+	for _, b := range list {
+		if b {
+			return true
+		}
+	}
+	return false
+}
+
+// The base is looked at only where a gate fails, and what cannot be looked at excuses nothing.
+func TestAround(t *testing.T) {
+	asked := 0
+	look := func(r gates.Report, err error) Look {
+		return func(context.Context, string) (gates.Report, error) { asked++; return r, err }
+	}
+	gate := func(r gates.Report) gates.Gate {
+		return gates.New(gates.Info{Name: "g", Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			for _, f := range r.Findings {
+				l.Find(f)
+			}
+			return nil
+		})
+	}
+	s := gates.Subject{Dir: t.TempDir()}
+	if rep, err := Around(gate(gates.Report{}), "abc", look(gates.Report{}, nil)).Check(t.Context(), s); err != nil || rep.Status != gates.Pass || asked != 0 {
+		t.Errorf("%+v %v, asked %d times", rep, err, asked)
+	}
+	bad := gate(gates.Report{Findings: []gates.Finding{red("x", "m")}})
+	rep, err := Around(bad, "abc", look(gates.Report{}, errors.New("no room"))).Check(t.Context(), s)
+	if err != nil || rep.Status != gates.Fail || !strings.Contains(rep.Note, "is not known: no room") {
+		t.Errorf("%+v %v", rep, err)
+	}
+	rep, err = Around(bad, "abc", look(gates.Report{}, ErrNoGate)).Check(t.Context(), s)
+	if err != nil || rep.Status != gates.Fail || rep.Note != "" {
+		t.Errorf("%+v %v", rep, err)
+	}
+}

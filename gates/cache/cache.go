@@ -1,0 +1,184 @@
+// Package cache keeps what gates said of a tree, so that an unchanged tree costs nothing.
+//
+// A report is found again by all that it follows from: the gate, its configuration, the tree and what changed in it, the
+// programs that are installed and the environment. Only gates that declare themselves [gates.Info.Pure] take part, and
+// test suites only where they passed: a red suite is run again. Skips and errors are never kept.
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Store is a folder of reports. One without a folder keeps nothing.
+type Store struct{ Dir string }
+
+// mostKept bounds the store; with more the oldest go.
+const mostKept = 500
+
+// entry is what a file of the store holds.
+type entry struct {
+	Version int          `json:"version"`
+	Report  gates.Report `json:"report"`
+}
+
+const version = 1
+
+// Get returns the report of a key. What cannot be read is not there.
+func (s Store) Get(key string) (gates.Report, bool) {
+	if s.Dir == "" {
+		return gates.Report{}, false
+	}
+	data, err := os.ReadFile(s.file(key))
+	if err != nil {
+		return gates.Report{}, false
+	}
+	var e entry
+	if json.Unmarshal(data, &e) != nil || e.Version != version {
+		return gates.Report{}, false
+	}
+	switch e.Report.Status {
+	case gates.Pass, gates.Warn, gates.Fail:
+		return e.Report, true
+	}
+	return gates.Report{}, false
+}
+
+// Put keeps a report.
+func (s Store) Put(key string, r gates.Report) error {
+	if s.Dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(entry{version, r})
+	if err == nil {
+		err = os.MkdirAll(s.Dir, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+	}
+	temp, err := os.CreateTemp(s.Dir, "new-")
+	if err != nil {
+		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+	}
+	_, err = temp.Write(data)
+	if cerr := temp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), s.file(key))
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+	}
+	s.prune()
+	return nil
+}
+
+func (s Store) file(key string) string { return filepath.Join(s.Dir, key+".json") }
+
+// prune removes the oldest entries where there are too many.
+func (s Store) prune() {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil || len(entries) <= mostKept {
+		return
+	}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-mostKept*3/4] {
+		os.Remove(filepath.Join(s.Dir, e.Name()))
+	}
+}
+
+// Key finds the report of a gate about a subject. surroundings is what all gates of a look have in common, see
+// [Surroundings]. It is "" where the tree is not known.
+func Key(info gates.Info, s gates.Subject, surroundings string) string {
+	if s.Tree == "" || surroundings == "" {
+		return ""
+	}
+	data, err := json.Marshal(struct {
+		Info         gates.Info
+		Surroundings string
+		Tree, Base   string
+		All          bool
+		Changed      []string
+		Batch        any
+		Literal      bool
+		Before       *gates.TestCount
+	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, s.Batch, s.Literal, s.Before})
+	if err != nil {
+		return ""
+	}
+	return digest(data)
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Around is g, asked only where the store does not have its answer.
+func Around(g gates.Gate, s Store, surroundings string) gates.Gate {
+	if !g.Info().Pure || s.Dir == "" {
+		return g
+	}
+	return kept{g, s, surroundings}
+}
+
+type kept struct {
+	gates.Gate
+	store        Store
+	surroundings string
+}
+
+// Note is what a report from the store says of itself.
+const Note = "cached"
+
+func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	info := k.Info()
+	key := Key(info, s, k.surroundings)
+	if key == "" {
+		return k.Gate.Check(ctx, s)
+	}
+	began := time.Now()
+	if rep, ok := k.store.Get(key); ok && rep.Gate == info.Name {
+		if _, err := os.Stat(rep.Log); err != nil {
+			rep.Log, rep.LogHash = "", ""
+		}
+		rep.Note = strings.TrimSuffix(Note+"; "+rep.Note, "; ")
+		rep.Duration = max(time.Since(began), 1)
+		return rep, nil
+	}
+	rep, err := k.Gate.Check(ctx, s)
+	if err == nil && keepable(info, rep) {
+		rep.Gate = info.Name
+		if err := k.store.Put(key, rep); err != nil {
+			rep.Note = strings.TrimPrefix(rep.Note+"; "+err.Error(), "; ")
+		}
+	}
+	return rep, err
+}
+
+// keepable says whether a report holds for the next time. Suites may be moody: only their success does.
+func keepable(info gates.Info, r gates.Report) bool {
+	if family, _, _ := strings.Cut(info.Name, ":"); family == "tests" || r.Tests != nil {
+		return r.Status == gates.Pass
+	}
+	return r.Status == gates.Pass || r.Status == gates.Warn || r.Status == gates.Fail
+}

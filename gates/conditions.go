@@ -1,0 +1,146 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/condition"
+)
+
+// Facts are what the condition of a gate may read.
+type Facts struct {
+	Env     map[string]string `expr:"env"`
+	Gate    string            `expr:"gate"`
+	Changed []string          `expr:"changed"` // empty where nothing changed, or the whole tree is looked at
+	All     bool              `expr:"all"`     // the whole tree is looked at
+	Batch   string            `expr:"batch"`   // number of the batch, "" where there is none
+}
+
+// FindingFacts are what the condition of a severity may read.
+type FindingFacts struct {
+	Env      map[string]string `expr:"env"`
+	Gate     string            `expr:"gate"`
+	Rule     string            `expr:"rule"` // GATE/RULE, with the gate's family: lint/vet
+	Path     string            `expr:"path"`
+	Line     int               `expr:"line"`
+	Severity string            `expr:"severity"`
+	Message  string            `expr:"message"`
+	Test     string            `expr:"test"`
+}
+
+// When is a condition under which a gate looks.
+type When struct {
+	Gate      string // name of a gate, or of all of a family
+	Condition *condition.Condition[Facts]
+}
+
+// Override gives findings another severity. The last one that holds counts.
+type Override struct {
+	Condition *condition.Condition[FindingFacts]
+	Severity  Severity
+}
+
+// ParseWhen compiles the condition of a gate.
+func ParseWhen(gate, text string) (When, error) {
+	c, err := condition.Parse[Facts](text)
+	return When{gate, c}, err
+}
+
+// ParseOverride compiles the condition of a severity.
+func ParseOverride(text, severity string) (Override, error) {
+	switch s := Severity(severity); s {
+	case Error, Warning, Note:
+		c, err := condition.Parse[FindingFacts](text)
+		return Override{c, s}, err
+	}
+	return Override{}, fmt.Errorf("the severity %q is none of error, warning and info", severity)
+}
+
+// conditional is a gate with the conditions of the configuration.
+type conditional struct {
+	Gate
+	when      []When
+	overrides []Override
+}
+
+// underConditions puts the conditions around the gates that they are about.
+func underConditions(gates []Gate, s Settings) []Gate {
+	for i, g := range gates {
+		c := conditional{Gate: g, overrides: s.Overrides}
+		for _, w := range s.When {
+			if covers(w.Gate, g.Info().Name) {
+				c.when = append(c.when, w)
+			}
+		}
+		if len(c.when)+len(c.overrides) > 0 {
+			gates[i] = c
+		}
+	}
+	return gates
+}
+
+func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
+	info := c.Info()
+	env := map[string]string{}
+	for _, kv := range s.Env {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	for _, w := range c.when {
+		ok, err := w.Condition.Holds(Facts{Env: env, Gate: info.Name, Changed: s.Changed, All: s.Changed == nil, Batch: s.Batch.Number})
+		if err != nil {
+			return Report{}, fmt.Errorf("decide whether it looks: %w", err)
+		}
+		if !ok {
+			return Report{Gate: info.Name, Status: Skipped, Note: "only when " + w.Condition.String(), Command: info.Command}, nil
+		}
+	}
+	rep, err := c.Gate.Check(ctx, s)
+	if err != nil || rep.Status == Skipped || len(c.overrides) == 0 {
+		return rep, err
+	}
+	changed := 0
+	for i, f := range rep.Findings {
+		for _, o := range c.overrides {
+			ok, err := o.Condition.Holds(FindingFacts{
+				Env: env, Gate: info.Name, Rule: family(info.Name) + "/" + strings.TrimPrefix(f.Rule, family(info.Name)+"/"),
+				Path: f.Path, Line: f.Line, Severity: string(f.Severity), Message: f.Message, Test: f.Test,
+			})
+			if err != nil {
+				return rep, fmt.Errorf("decide how much %s matters: %w", f.Rule, err)
+			}
+			if ok {
+				rep.Findings[i].Severity = o.Severity
+			}
+		}
+		if rep.Findings[i].Severity != f.Severity {
+			changed++
+		}
+	}
+	if changed > 0 {
+		rep.Note = joinNotes(rep.Note, fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed, len(rep.Findings)))
+		rep.Status = statusOf(rep.Findings)
+	}
+	return rep, nil
+}
+
+// family is the name of a gate without what it is about: lint of lint:go.
+func family(gate string) string {
+	f, _, _ := strings.Cut(gate, ":")
+	return f
+}
+
+// statusOf is the status that follows from findings.
+func statusOf(findings []Finding) Status {
+	out := Pass
+	for _, f := range findings {
+		switch {
+		case f.Severity == Error:
+			return Fail
+		case f.Severity == Warning:
+			out = Warn
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+// Package condition compiles the yes-or-no expressions of plans and settings. A name that does not exist is an error of
+// the text, with its column, and not one of the moment when it matters.
+package condition
+
+import (
+	"fmt"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Condition is a compiled expression over the fields of E.
+type Condition[E any] struct {
+	text    string
+	program *vm.Program
+}
+
+// Parse compiles a condition. The error shows the place.
+func Parse[E any](text string) (*Condition[E], error) {
+	var facts E
+	program, err := expr.Compile(text, expr.Env(facts), expr.AsBool())
+	if err != nil {
+		return nil, fmt.Errorf("condition %q: %w", text, err)
+	}
+	return &Condition[E]{text, program}, nil
+}
+
+// Holds evaluates the condition.
+func (c *Condition[E]) Holds(facts E) (bool, error) {
+	v, err := expr.Run(c.program, facts)
+	if err != nil {
+		return false, fmt.Errorf("condition %q: %w", c.text, err)
+	}
+	return v.(bool), nil
+}
+
+// String is the text of the condition.
+func (c *Condition[E]) String() string { return c.text }
+
+// MarshalText writes the text of the condition.
+func (c *Condition[E]) MarshalText() ([]byte, error) { return []byte(c.text), nil }

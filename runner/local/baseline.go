@@ -1,0 +1,167 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/baseline"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/git"
+)
+
+// Baseline asks gates about the commit that a change starts from, in a worktree of its own that is made when it is
+// first needed. [Baseline.Close] removes it.
+type Baseline struct {
+	Repo     *git.Repo
+	Layout   Layout
+	Setup    Setup
+	Note     func(string)
+	Settings gates.Settings
+	Subject  gates.Subject // as the gates saw the change
+
+	// Recall and Remember, if set, keep what a gate said of a tree.
+	Recall   func(info gates.Info, s gates.Subject) (gates.Report, bool)
+	Remember func(info gates.Info, s gates.Subject, r gates.Report)
+
+	mu    sync.Mutex
+	dir   string
+	temp  string // a folder to remove with it
+	gates []gates.Gate
+	tree  string
+	err   error // why it could not be made
+}
+
+// At names the base for people.
+func (b *Baseline) At() string { return b.Subject.Base[:min(len(b.Subject.Base), 10)] }
+
+// Around is the gates, each with what was there before counted as known.
+func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
+	out := make([]gates.Gate, len(list))
+	for i, g := range list {
+		out[i] = g
+		if info := g.Info(); info.Kind == gates.Static && !info.Compares {
+			out[i] = baseline.Around(g, b.At(), func(ctx context.Context, _ string) (gates.Report, error) { return b.look(ctx, info) })
+		}
+	}
+	return out
+}
+
+// look asks the gate of that name about the base.
+func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tree == "" {
+		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
+			return gates.Report{}, b.err
+		}
+	}
+	s := b.Subject
+	s.Tree, s.Changed, s.Diff, s.Before, s.Dir = b.tree, nil, nil, nil, ""
+	if b.Recall != nil {
+		if r, ok := b.Recall(now, s); ok {
+			return r, nil
+		}
+	}
+	if b.dir == "" && b.err == nil {
+		b.err = b.open(ctx)
+	}
+	if b.err != nil {
+		return gates.Report{}, b.err
+	}
+	s.Dir = b.dir
+	if s.LogDir != "" {
+		s.LogDir = filepath.Join(s.LogDir, "base")
+	}
+	for _, g := range b.gates {
+		if g.Info().Name != now.Name {
+			continue
+		}
+		v, err := gates.Run(ctx, []gates.Gate{g}, s, nil)
+		if err != nil {
+			return gates.Report{}, err
+		}
+		if b.Remember != nil {
+			b.Remember(now, s, v.Reports[0])
+		}
+		return v.Reports[0], nil
+	}
+	return gates.Report{}, baseline.ErrNoGate
+}
+
+// open makes the worktree and sets it up as those of batches are.
+func (b *Baseline) open(ctx context.Context) error {
+	parent := b.Layout.Worktrees()
+	tie := func(do func() error) error { return with(b.Layout.GitLock(), do) }
+	if _, err := os.Stat(b.Layout.Root); errors.Is(err, os.ErrNotExist) {
+		if parent, err = os.MkdirTemp("", "runplan-base-"); err != nil {
+			return fmt.Errorf("make a worktree of the base: %w", err)
+		}
+		b.temp = parent
+		tie = func(do func() error) error { return do() }
+	}
+	dir := filepath.Join(parent, fmt.Sprintf("base-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	var ws *git.Workspace
+	err := tie(func() error {
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			return err
+		}
+		if err := writeJSON(markerOf(dir), marker{Slug: "base", Made: time.Now().UTC()}); err != nil {
+			return err
+		}
+		var err error
+		ws, err = b.Repo.AddDetached(ctx, dir, b.Subject.Base)
+		return err
+	})
+	b.dir = dir
+	if err != nil {
+		return fmt.Errorf("make a worktree of the base: %w", err)
+	}
+	note := b.Note
+	if note == nil {
+		note = func(string) {}
+	}
+	p := &Pool{repo: b.Repo, layout: b.Layout, setup: b.Setup, note: note, used: map[string]*Space{}}
+	space := &Space{Workspace: ws, Base: b.Subject.Base}
+	if err := p.submodules(ctx, space); err != nil {
+		return err
+	}
+	if _, err := p.copyIncluded(ctx, space); err != nil {
+		return err
+	}
+	if err := p.setUp(ctx, space); err != nil {
+		return err
+	}
+	settings := b.Settings
+	settings.When, settings.Affected, settings.RequireTests = nil, false, false
+	b.gates = suite.All(dir, settings)
+	return nil
+}
+
+// Close removes the worktree.
+func (b *Baseline) Close(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dir == "" {
+		return nil
+	}
+	remove := func() error {
+		return errors.Join(b.Repo.RemoveWorkspace(context.WithoutCancel(ctx), b.dir), os.RemoveAll(markerOf(b.dir)))
+	}
+	var err error
+	if b.temp != "" {
+		err = errors.Join(remove(), os.RemoveAll(b.temp))
+	} else {
+		err = with(b.Layout.GitLock(), remove)
+	}
+	b.dir = ""
+	if err != nil {
+		return fmt.Errorf("remove the worktree of the base: %w", err)
+	}
+	return nil
+}
