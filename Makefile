@@ -15,7 +15,7 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help build test lint vet fmt generate fresh check demo corpus fuzz storm bench clean
+.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
@@ -33,6 +33,9 @@ vet: ## gofmt and go vet, which need no download
 	@bad="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done))"; \
 	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
+
+tools: ## install the optional programs that tests use: ast-grep, into bin/tools
+	bash patterns/install-ast-grep.sh
 
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...

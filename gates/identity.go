@@ -17,6 +17,3 @@ func (f Finding) Identity(gate string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
-
-// SameText reports whether two outputs say the same but for durations, numbers and temporary paths.
-func SameText(a, b string) bool { return normal(a) == normal(b) }

@@ -123,8 +123,17 @@ func setup(env *testscript.Env, goEnv []string) error {
 			return err
 		}
 	}
+	path := os.Getenv("PATH")
+	if strings.HasPrefix(filepath.Base(env.WorkDir), "script-patterns_") {
+		// Where the tools of the project are, as patterns/install-ast-grep.sh puts them.
+		tools, err := filepath.Abs(filepath.Join("..", "bin", "tools"))
+		if err != nil {
+			return err
+		}
+		path += string(os.PathListSeparator) + tools
+	}
 	env.Vars = append(env.Vars,
-		"PATH="+strings.Join([]string{program, bin, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"PATH="+strings.Join([]string{program, bin, path}, string(os.PathListSeparator)),
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",

@@ -180,6 +180,9 @@ func nodeExample(t testing.TB) Config {
 		t.Skip("NOT TESTED: there is no node on this machine, so the plugin in JavaScript could not be run")
 	}
 	node.once.Do(func() { node.dir, node.err = install() })
+	if node.err != nil && os.Getenv("RUNPLAN_TEST_ALL") != "1" {
+		t.Skip("NOT TESTED, RUNPLAN_TEST_ALL=1 makes this a failure: ", node.err)
+	}
 	if node.err != nil {
 		t.Fatal(node.err)
 	}

@@ -425,6 +425,10 @@ func (l *Loaded) Values() []Value {
 	for _, g := range l.Gates.Command {
 		out = append(out, Value{Key: "gates.command." + g.Name, Value: g.Run, Source: l.Source("gates.command")})
 	}
+	for _, g := range l.Gates.Plugin {
+		list("gates.plugin."+g.Name, " ", slices.DeleteFunc(append(slices.Clone(g.Command), g.Path), func(s string) bool { return s == "" }))
+		out[len(out)-1].Source = l.Source("gates.plugin")
+	}
 	sort.Slice(out, func(i, k int) bool { return out[i].Key < out[k].Key })
 	return out
 }

@@ -305,6 +305,10 @@ pass_env = ["TOKEN"]
 [[gates.command]]
 name = "NAME"
 run = "make"
+[[gates.plugin]]
+name = "NAME"
+command = ["node"]
+path = "p.js"
 `), env())
 	if err != nil {
 		t.Fatal(err)
@@ -320,18 +324,21 @@ run = "make"
 		if !slices.Contains(known, strings.ReplaceAll(key, "NAME", "*")) {
 			t.Errorf("Keys lacks %s", key)
 		}
-		name, inGate := strings.CutPrefix(key, "gates.command.")
-		if inGate {
-			name = "[gates.command] " + name
-		} else {
-			name = key
+		name, inTable := key, false
+		for _, table := range []string{"gates.command", "gates.plugin", "gates.severity"} {
+			if rest, ok := strings.CutPrefix(key, table+"."); ok {
+				name, inTable = "["+table+"] "+rest, true
+			}
 		}
 		if doc, ok := described[name]; !ok || doc == "" && name != "[gates.command] name" && name != "[gates.command] timeout" {
 			t.Errorf("Describe lacks %s, or a word on it", name)
 		}
-		if _, ok := shown[key]; !ok && key != "gates.command" && !inGate {
+		if _, ok := shown[key]; !ok && key != "gates.command" && key != "gates.plugin" && !inTable {
 			t.Errorf("Values lacks %s", key)
 		}
+	}
+	if v := shown["gates.plugin.NAME"]; v.Value != "node p.js" {
+		t.Errorf("a plugin is shown as %+v", v)
 	}
 	if v := shown["gates.command.NAME"]; v.Value != "make" {
 		t.Errorf("a gate is shown as %+v", v)
