@@ -63,7 +63,7 @@ func (w *work) settleLint(p Project, all []Project) {
 		}) {
 			continue
 		}
-		if f.Severity == Error && f.Rule != ruleBuild && f.Path != "" && len(w.subject.Changed) > 0 &&
+		if f.Severity == Error && f.Rule != RuleBuild && f.Path != "" && len(w.subject.Changed) > 0 &&
 			!slices.Contains(w.subject.Changed, f.Path) {
 			f.Severity = Warning
 			old++
@@ -107,12 +107,12 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		}
 		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: atoi(m[3]), Col: atoi(m[4]), Message: m[5]}
 		if m[1] != "" || !strings.HasSuffix(m[2], ".go") {
-			f.Rule = ruleBuild
+			f.Rule = RuleBuild
 		}
 		w.find(f)
 	}
 	if !vet.ok() && len(w.rep.Findings) == 0 {
-		w.find(Finding{Rule: ruleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + cut(strings.TrimSpace(vet.text), 600)})
+		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + cut(strings.TrimSpace(vet.text), 600)})
 	}
 	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }), maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true, quiet: true})

@@ -15,7 +15,7 @@ import (
 // The rules of test gates.
 const (
 	ruleTest   = "test"                // a test failed
-	ruleBuild  = "build"               // something did not compile or load
+	RuleBuild  = "build"               // something did not compile or load, so that nothing is known of the tree
 	ruleExit   = "exit"                // the runner failed and named no test
 	ruleHidden = "exit-hides-failures" // the runner reports failures and exits with 0
 	ruleNoRun  = "no-tests-ran"        // the runner passed and ran nothing
@@ -172,7 +172,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		rule, msg := ruleTest, f.Message
 		switch {
 		case f.Build:
-			rule = ruleBuild
+			rule = RuleBuild
 		case f.Name == "":
 			rule = ruleExit
 		}

@@ -42,6 +42,11 @@ func TestCompare(t *testing.T) {
 		"a base that was green makes nothing known": {
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}}, gates.Report{}, gates.Fail, []bool{false},
 		},
+		"what does not compile is never known": {
+			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error, Message: "undefined: x"}}},
+			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error, Message: "undefined: x"}}},
+			gates.Fail, []bool{false},
+		},
 		"a program that names nothing may have failed for any reason": {
 			gates.Report{Findings: []gates.Finding{exit}, Output: "x"}, gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
 			gates.Fail, []bool{false},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/baseline"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/planparse"
 )
 
 // Baseline asks gates about the commit that a change starts from, in a worktree of its own that is made when it is
@@ -51,6 +53,13 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	}
 	return out
 }
+
+// repair is how plans ask for something that is broken to be put right.
+var repair = regexp.MustCompile(`(?i)\b(?:fix(?:es|ed|ing)?|repair\w*|correct(?:s|ed|ing)?|debug\w*|bugs?|regressions?|broken|failing|red)\b|` +
+	`\b(?:make|get|bring|let|until|all)\b[^.\n]{0,60}\b(?:pass(?:es)?|green|compiles?|work(?:s|ing)?)\b`)
+
+// repairs tells whether a batch is there to put something right. For such a one it is no excuse that it was broken.
+func repairs(b *planparse.Batch) bool { return repair.MatchString(b.Title + "\n" + b.Text) }
 
 // look asks the gate of that name about the base.
 func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {

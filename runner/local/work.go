@@ -260,7 +260,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(space.Compared(c.Base, c.Tree)), Literal: literal(w.Agent),
 	}
 	list := suite.All(space.Dir, w.GateConfig)
-	if w.Baseline {
+	if w.Baseline && !repairs(b) {
 		base := w.baseline(subject)
 		defer func() {
 			if err := base.Close(ctx); err != nil {
