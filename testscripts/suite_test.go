@@ -132,7 +132,12 @@ func setup(env *testscript.Env, goEnv []string) error {
 		}
 		path += string(os.PathListSeparator) + tools
 	}
+	source, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
 	env.Vars = append(env.Vars,
+		"SOURCE="+source, // of this project
 		"PATH="+strings.Join([]string{program, bin, path}, string(os.PathListSeparator)),
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
