@@ -27,7 +27,7 @@ type source struct {
 	language string // "" when only the program knows
 	byName   string // name to be taken for language, for scripts without a file name extension
 	comments []suppression
-	neutral  []byte // text without ignoreToken, nil when it has none
+	neutral  []byte // text without ignoreWord, nil when it has none
 }
 
 // sources sorts the files of a request: those to look at, those that nobody can look at, with the reason, and
@@ -127,11 +127,11 @@ func open(dir, rel string) (source, string) {
 	case longest(text) > maxLine:
 		return s, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest(text), maxLine)
 	}
-	if bytes.Contains(text, []byte(ignoreMark)) || bytes.Contains(text, []byte(ignoreToken)) {
+	if bytes.Contains(text, []byte(ignoreMark)) || bytes.Contains(text, []byte(ignoreWord)) {
 		s.comments = findSuppressions(text)
 	}
-	if bytes.Contains(text, []byte(ignoreToken)) {
-		s.neutral = bytes.ReplaceAll(text, []byte(ignoreToken), []byte(neutralToken))
+	if bytes.Contains(text, []byte(ignoreWord)) {
+		s.neutral = bytes.ReplaceAll(text, []byte(ignoreWord), []byte(neutralWord))
 	}
 	return s, ""
 }

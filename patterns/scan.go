@@ -93,7 +93,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 			h.Note = strings.TrimSpace(*r.Note)
 		}
 		if r.Replacement != nil {
-			h.Fix = strings.ReplaceAll(*r.Replacement, neutralToken, ignoreToken)
+			h.Fix = strings.ReplaceAll(*r.Replacement, neutralWord, ignoreWord)
 		}
 		hits[r.File] = append(hits[r.File], h)
 	}

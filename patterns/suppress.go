@@ -10,7 +10,7 @@ import (
 
 // The program lets a comment in the scanned code switch it off: for a line, or for the whole file. An agent
 // could write one. So that token never reaches the program: files that have it are scanned as a copy with
-// neutralToken instead, of the same length. What is suppressed is decided here, by the one comment that all
+// neutralWord instead, of the same length. What is suppressed is decided here, by the one comment that all
 // checks of runplan share. It has to name the rule and give a reason:
 //
 //	// runplan:ignore defer-in-loop the loop runs twice at most
@@ -18,9 +18,9 @@ import (
 // It holds for its own line if there is code on it, else for the next one. All that was suppressed is in
 // [Result.Suppressed].
 const (
-	ignoreToken  = "ast-grep-ignore"
-	neutralToken = "ast-grep-IGNORE"
-	ignoreMark   = "runplan:ignore"
+	ignoreWord  = "ast-grep-ignore"
+	neutralWord = "ast-grep-IGNORE"
+	ignoreMark  = "runplan:ignore"
 )
 
 // Rules about comments. They cannot be suppressed.
@@ -51,7 +51,7 @@ func commentRules(languages []string) string {
 	for _, l := range languages {
 		if kinds := commentKinds(l); kinds != "" {
 			fmt.Fprintf(&b, "---\nid: %s\nlanguage: %s\nseverity: hint\nmessage: comment\nlabels: {}\n"+
-				"rule: {any: [%s], regex: '%s|%s'}\n", ruleComment, l, kinds, neutralToken, ignoreMark)
+				"rule: {any: [%s], regex: '%s|%s'}\n", ruleComment, l, kinds, neutralWord, ignoreMark)
 		}
 	}
 	return b.String()
@@ -85,7 +85,7 @@ type Suppressed struct {
 
 // findSuppressions reads the comments of a file. Prose that mentions a mark is none.
 func findSuppressions(text []byte) []suppression {
-	comment := regexp.MustCompile(`^(.*?)(?:#|//|/\*|--|<!--)\s*(` + ignoreToken + `|` + ignoreMark + `)(:|\s|$)(.*)$`)
+	comment := regexp.MustCompile(`^(.*?)(?:#|//|/\*|--|<!--)\s*(` + ignoreWord + `|` + ignoreMark + `)(:|\s|$)(.*)$`)
 	quoted := regexp.MustCompile(`^\s*(?://|#|/?\*)`) // a comment that talks of such comments
 	end := regexp.MustCompile(`\s*(?:\*/|-->).*$`)
 	var all []suppression
@@ -96,7 +96,7 @@ func findSuppressions(text []byte) []suppression {
 		if m == nil || quoted.Match(m[1]) {
 			continue
 		}
-		s := suppression{line: n, target: n, foreign: string(m[2]) == ignoreToken}
+		s := suppression{line: n, target: n, foreign: string(m[2]) == ignoreWord}
 		if len(bytes.TrimLeft(m[1], " \t{")) == 0 {
 			s.target = n + 1
 		}
@@ -134,7 +134,7 @@ func suppress(s source, found []Hit, known func(rule string) bool) (hits []Hit, 
 		asks = append(asks, a)
 	}
 	for _, h := range found {
-		h.Message = strings.ReplaceAll(h.Message, neutralToken, ignoreToken)
+		h.Message = strings.ReplaceAll(h.Message, neutralWord, ignoreWord)
 		i := slices.IndexFunc(asks, func(a ask) bool {
 			return !a.foreign && a.reason != "" && a.target == h.Line && slices.Contains(a.rules, h.Rule)
 		})
@@ -151,7 +151,7 @@ func suppress(s source, found []Hit, known func(rule string) bool) (hits []Hit, 
 		switch {
 		case a.foreign && (len(a.words) == 0 || len(a.rules) > 0):
 			h.Rule, h.Note = ruleNoEffect, how
-			h.Message = ignoreToken + " has no effect here"
+			h.Message = ignoreWord + " has no effect here"
 		case a.foreign || len(a.rules) == 0: // about rules that were not looked for
 			continue
 		case a.reason == "":

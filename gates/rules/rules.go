@@ -18,11 +18,15 @@ func Lessons(s *lessons.Scanner) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		sub := l.Subject()
-		if len(sub.Changed) == 0 {
+		files, err := changed(ctx, l)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
 			l.Skip("no file changed")
 			return nil
 		}
-		res, err := s.Scan(ctx, sub.Dir, sub.Changed)
+		res, err := s.Scan(ctx, sub.Dir, files)
 		if err != nil {
 			return err
 		}
@@ -57,7 +61,11 @@ func Patterns(find func(context.Context) (patterns.Program, error), rules []patt
 	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		sub := l.Subject()
-		if len(sub.Changed) == 0 {
+		files, err := changed(ctx, l)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
 			l.Skip("no file changed")
 			return nil
 		}
@@ -70,7 +78,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), rules []patt
 			return err
 		}
 		p.Env, p.Limit, p.Reaper = sub.Env, sub.Timeout, sub.Reaper
-		res, err := patterns.Scan(ctx, p, sub.Dir, existing(l, sub.Changed), rules)
+		res, err := patterns.Scan(ctx, p, sub.Dir, files, rules)
 		if err != nil {
 			return err
 		}
@@ -114,15 +122,28 @@ func finding(h patterns.Hit, strict bool) gates.Finding {
 	return gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: message, Fix: h.Fix}
 }
 
-// existing leaves out what the change deleted: there is nothing to look at.
-func existing(l *gates.Look, changed []string) []string {
+// changed lists the files to look at: those that differ and are still there. Where the whole tree is asked for, all of
+// them count as new.
+func changed(ctx context.Context, l *gates.Look) ([]string, error) {
+	sub := l.Subject()
+	paths := sub.Changed
+	if sub.Diff != nil {
+		changes, err := sub.Diff.Changes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		paths = nil
+		for _, c := range changes {
+			paths = append(paths, c.Path)
+		}
+	}
 	var out []string
-	for _, p := range changed {
+	for _, p := range paths {
 		if l.Exists(p) {
 			out = append(out, p)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // mostNamed bounds how many files a note names.
