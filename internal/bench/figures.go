@@ -62,15 +62,9 @@ func ms(ns float64) string { return fmt.Sprintf("%.2f ms", ns/1e6) }
 
 // start compares the start-up with that of an empty Go program and of git.
 func (b *bench) start() error {
-	empty := filepath.Join(b.place.Dir, "empty")
-	src := empty + ".go"
-	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+	empty, err := b.empty()
+	if err != nil {
 		return err
-	}
-	build := exec.Command("go", "build", "-o", empty, src)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
 	}
 	programs := [][]string{{b.place.Runplan, "--version"}, {empty}, {"git", "--version"}}
 	took := make([][]float64, len(programs))
@@ -93,6 +87,21 @@ func (b *bench) start() error {
 		b.figures = append(b.figures, f)
 	}
 	return nil
+}
+
+// empty builds a Go program that does nothing.
+func (b *bench) empty() (string, error) {
+	empty := filepath.Join(b.place.Dir, "empty")
+	src := empty + ".go"
+	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", empty, src)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return empty, nil
 }
 
 // plan has n batches that write one small file each: an agent that takes no time.
