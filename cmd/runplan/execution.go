@@ -72,7 +72,7 @@ func (x *execution) start(ctx context.Context) error {
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
-	settings, done, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper)
+	settings, done, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -94,7 +95,16 @@ type inspection struct {
 	gates    []gates.Gate
 	subject  gates.Subject
 	from     comparison
-	forget   string // a temporary folder of logs that nobody needs
+	tree     chan written // the working tree, as git writes it
+	forget   string       // a temporary folder of logs that nobody needs
+}
+
+// written is the working tree as a tree, and what it is compared with, or why that is not known.
+type written struct {
+	hash      string
+	err       error
+	from      comparison
+	unrelated error
 }
 
 func (a *App) gate(ctx context.Context, o gateOptions) error {
@@ -116,12 +126,27 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 		}
 		defer reaper.Close()
 	}
-	settings, done, err := a.gateSuite(ctx, p, self, o.requireTests, reaper)
+	// Git looks at the tree while the gates are made; to wait for both is what a look at an unchanged tree costs.
+	tree := make(chan written, 1)
+	if !o.list {
+		go func() {
+			var w written
+			var group sync.WaitGroup
+			group.Go(func() { w.from, w.unrelated = compareWith(ctx, p.repo, o.base) })
+			w.hash, w.err = p.repo.WorkingTree(ctx)
+			group.Wait()
+			tree <- w
+		}()
+		defer func() { <-tree }() // git is not left behind
+	}
+	settings, done, err := a.gateSuite(ctx, p, self, o.requireTests, reaper, func(gate string) bool {
+		return len(o.only) == 0 || slices.Contains(o.only, gate)
+	})
 	if err != nil {
 		return err
 	}
 	defer done()
-	x := &inspection{app: a, project: p, self: self, options: o, settings: settings, reaper: reaper}
+	x := &inspection{app: a, project: p, self: self, options: o, settings: settings, reaper: reaper, tree: tree}
 	x.settings.Affected = !o.all
 	if x.gates, err = chosenGates(suite.All(p.repo.Root, x.settings), o.only); err != nil {
 		return err
@@ -259,17 +284,19 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	if logs.temporary {
 		x.forget = logs.dir
 	}
-	if x.from, err = compareWith(ctx, repo, x.options.base); err != nil {
-		return err
+	tree := <-x.tree
+	x.tree <- tree
+	if tree.unrelated != nil {
+		return tree.unrelated
 	}
-	tree, err := repo.WorkingTree(ctx)
-	if err != nil {
-		return fail(exitCannotRun, err, "")
+	x.from = tree.from
+	if tree.err != nil {
+		return fail(exitCannotRun, tree.err, "")
 	}
 	hide := redact.New(x.app.Environ)
 	x.subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
-		LogDir: logs.dir, Reaper: x.reaper, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree),
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
+		LogDir: logs.dir, Reaper: x.reaper, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
 	if x.options.all {
 		return x.wholeTree(ctx)

@@ -19,20 +19,24 @@ import (
 
 // gateSuite is what the configuration asks for, with the gates that live as long as the process: the libraries
 // of rules, read from the user's checkout and never from a workspace, and plugins, which start when they are
-// first asked. done ends the plugins.
-func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper) (s gates.Settings, done func(), err error) {
+// first asked. Libraries of gates that are not wanted are not read. done ends the plugins.
+func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
 	s = p.gateSettings(self, requireTests)
-	lib, _, err := a.lessonLibrary(ctx)
-	if err != nil {
-		return s, nil, err
+	lib := &lessons.Library{}
+	if wanted("lessons") {
+		if lib, _, err = a.lessonsOf(p.repo.Root); err != nil {
+			return s, nil, err
+		}
 	}
 	scanner, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
 	if err != nil {
 		return s, nil, usage(err, "correct the lesson")
 	}
-	_, patternRules, err := a.patternRules(ctx)
-	if err != nil {
-		return s, nil, err
+	var patternRules []patterns.Rule
+	if wanted("patterns") {
+		if patternRules, err = a.patternsOf(p.repo.Root); err != nil {
+			return s, nil, err
+		}
 	}
 	find := sync.OnceValues(func() (patterns.Program, error) {
 		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.config.Gates.AstGrep)

@@ -59,7 +59,7 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"internal/condition", nil},
-		{"internal/bench", []string{"internal/scratch"}},
+		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons"}}, // a program: it times a scan and a plugin by themselves
 		{"internal/config", nil},
 		{"internal/edit", nil},
 		{"internal/git", []string{"internal/proc"}},

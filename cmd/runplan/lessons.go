@@ -50,6 +50,11 @@ func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own stri
 	} else if !errors.Is(err, git.ErrNotRepo) {
 		return nil, "", err
 	}
+	return a.lessonsOf(root)
+}
+
+// lessonsOf reads the layers of the tree at root.
+func (a *App) lessonsOf(root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
 	if user, err := config.UserFile(a.Getenv); err == nil {
 		layers = append(layers, lessons.DirLayer("user", filepath.Join(filepath.Dir(user), "lessons")))

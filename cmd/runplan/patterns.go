@@ -46,15 +46,22 @@ func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.R
 	if repo, err := git.Open(ctx, root, a.Environ); err == nil {
 		root = repo.Root
 	}
+	rules, err = a.patternsOf(root)
+	return root, rules, err
+}
+
+// patternsOf reads the layers of the tree at root.
+func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
 	sources := []patterns.Source{patterns.Builtin()}
 	if user, err := config.UserFile(a.Getenv); err == nil {
 		sources = append(sources, patterns.Folder(patterns.User, filepath.Join(filepath.Dir(user), "patterns")))
 	}
 	sources = append(sources, patterns.Folder(patterns.Project, filepath.Join(root, local.DirName, "patterns")))
-	if rules, err = patterns.Load(sources...); err != nil {
-		return "", nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
+	rules, err := patterns.Load(sources...)
+	if err != nil {
+		return nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
 	}
-	return root, rules, nil
+	return rules, nil
 }
 
 // currentFolder is the working directory as git sees it: without symbolic links.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
@@ -26,6 +27,13 @@ func programs() []string {
 // dependencies that are installed, settings that git does not know, and the environment. more is what the caller knows,
 // such as the configuration. It is "" where the tree does not say all, and so nothing may be kept.
 func Surroundings(ctx context.Context, repo *git.Repo, tree, self string, env, more []string) (string, error) {
+	var ignored string
+	var failed error
+	var group sync.WaitGroup
+	group.Go(func() {
+		ignored, failed = repo.Run(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	})
+	defer group.Wait()
 	listing, err := repo.Run(ctx, "ls-tree", "-r", "-z", tree)
 	if err != nil {
 		return "", fmt.Errorf("list the tree: %w", err)
@@ -71,9 +79,8 @@ func Surroundings(ctx context.Context, repo *git.Repo, tree, self string, env, m
 			}
 		}
 	}
-	ignored, err := repo.Run(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	if err != nil {
-		return "", fmt.Errorf("list what git ignores: %w", err)
+	if group.Wait(); failed != nil {
+		return "", fmt.Errorf("list what git ignores: %w", failed)
 	}
 	for name := range strings.SplitSeq(ignored, "\x00") {
 		if setting(name) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -35,6 +36,11 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 		if b != branch {
 			refs = append(refs, "refs/heads/"+b)
 		}
+	}
+	// Most are not there; one question about all is cheaper than one about each.
+	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
+		known := strings.Split(there, "\n")
+		refs = slices.DeleteFunc(refs, func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
 	}
 	for _, ref := range refs {
 		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
