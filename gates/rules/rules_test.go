@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+)
+
+func subject(t *testing.T, files map[string]string, changed ...string) gates.Subject {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return gates.Subject{Dir: dir, Changed: changed}
+}
+
+func TestLessonsLookAtWhatChanged(t *testing.T) {
+	lib, err := lessons.Load(lessons.BuiltIn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanner, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := "try:\n    f()\nexcept:\n    pass\n"
+	for name, tt := range map[string]struct {
+		subject gates.Subject
+		status  gates.Status
+		rule    string
+	}{
+		"a blocker fails":                        {subject(t, map[string]string{"a.py": bare}, "a.py"), gates.Fail, "lesson/0001"},
+		"a file that did not change is not read": {subject(t, map[string]string{"a.py": bare, "b.py": "x = 1\n"}, "b.py"), gates.Pass, ""},
+		"a file that is gone is no file":         {subject(t, nil, "gone.py"), gates.Skipped, ""},
+		"without a change nobody looks":          {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rep, err := Lessons(scanner).Check(t.Context(), tt.subject)
+			if err != nil || rep.Status != tt.status {
+				t.Fatalf("%s %v: %+v", rep.Status, err, rep)
+			}
+			if tt.rule != "" && (len(rep.Findings) == 0 || rep.Findings[0].Rule != tt.rule || rep.Findings[0].Severity != gates.Error) {
+				t.Errorf("findings %+v", rep.Findings)
+			}
+		})
+	}
+}
+
+func TestPatternsWithoutTheProgramAreAVisibleSkipAndABrokenOneIsAnError(t *testing.T) {
+	s := subject(t, map[string]string{"a.py": "x = 1\n"}, "a.py")
+	find := func(err error) func(context.Context) (patterns.Program, error) {
+		return func(context.Context) (patterns.Program, error) { return patterns.Program{}, err }
+	}
+	rep, err := Patterns(find(patterns.ErrMissing), nil, false).Check(t.Context(), s)
+	if err != nil || rep.Status != gates.Skipped || !strings.Contains(rep.Note, patterns.MissingNote) {
+		t.Errorf("missing: %+v %v", rep, err)
+	}
+	if rep, err := Patterns(find(errors.New("crashed")), nil, false).Check(t.Context(), s); err == nil {
+		t.Errorf("broken: no error, but %+v", rep)
+	}
+}
+
+func TestPatternsFailOnlyWhenStrict(t *testing.T) {
+	for severity, want := range map[patterns.Severity][2]gates.Severity{
+		patterns.Error:   {gates.Warning, gates.Error},
+		patterns.Warning: {gates.Warning, gates.Warning},
+		patterns.Info:    {gates.Note, gates.Note},
+		patterns.Hint:    {gates.Note, gates.Note},
+	} {
+		h := patterns.Hit{Rule: "r", Severity: severity}
+		if got := [2]gates.Severity{finding(h, false).Severity, finding(h, true).Severity}; got != want {
+			t.Errorf("%s: %v, want %v", severity, got, want)
+		}
+	}
+}
