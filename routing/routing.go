@@ -15,23 +15,11 @@ import (
 // Mode is how batches are worked on.
 type Mode string
 
-// Headless works on one batch at a time.
-const Headless Mode = "headless"
-
-// Decision says how a plan is run.
-type Decision struct {
-	Mode    Mode     `json:"mode"`
-	Workers int      `json:"workers"`
-	Steps   []Step   `json:"steps"` // in plan order
-	Reasons []string `json:"reasons"`
-}
-
-// Step is one batch of a decision.
-type Step struct {
-	Batch string   `json:"batch"` // key
-	Needs []string `json:"needs"` // keys of batches that have to be merged before
-	Skip  string   `json:"skip,omitempty"`
-}
+// The modes. Headless works on one batch at a time; team on several, each in a worktree of its own.
+const (
+	Headless Mode = "headless"
+	Team     Mode = "team"
+)
 
 // Options narrow a decision.
 type Options struct {

@@ -92,23 +92,33 @@ type Event struct {
 
 // Info says what a run is about. It is fixed when the run starts; a resumed run takes its options from here.
 type Info struct {
-	Plan         string            `json:"plan"` // path, relative to the repository where it lies inside
-	PlanDigest   string            `json:"plan_digest"`
-	Title        string            `json:"title"`
-	Slug         string            `json:"slug"`
-	Branch       string            `json:"branch"` // the run branch
-	Base         string            `json:"base"`   // commit the run started from
-	BaseBranch   string            `json:"base_branch,omitempty"`
-	Agent        string            `json:"agent"`
-	Model        string            `json:"model,omitempty"`
-	Mode         string            `json:"mode"`
-	Workers      int               `json:"workers"`
-	Land         string            `json:"land"`
-	MaxAttempts  int               `json:"max_attempts"`
-	ConfigDigest string            `json:"config_digest"`
-	LoopVersion  int               `json:"loop_version"`
-	Batches      []BatchInfo       `json:"batches"`
-	Flags        map[string]string `json:"flags,omitempty"` // what the command line asked for
+	Plan         string      `json:"plan"` // path, relative to the repository where it lies inside
+	PlanDigest   string      `json:"plan_digest"`
+	Title        string      `json:"title"`
+	Slug         string      `json:"slug"`
+	Branch       string      `json:"branch"` // the run branch
+	Base         string      `json:"base"`   // commit the run started from
+	BaseBranch   string      `json:"base_branch,omitempty"`
+	Agent        string      `json:"agent"`
+	Model        string      `json:"model,omitempty"`
+	Mode         string      `json:"mode"`
+	Workers      int         `json:"workers"`
+	Land         string      `json:"land"`
+	MaxAttempts  int         `json:"max_attempts"`
+	ConfigDigest string      `json:"config_digest"`
+	LoopVersion  int         `json:"loop_version"`
+	Batches      []BatchInfo `json:"batches"`
+
+	Speculate   bool              `json:"speculate,omitempty"`    // work may start on, and gates may look at, what is not merged yet
+	Escalate    bool              `json:"escalate,omitempty"`     // a failure moves a batch one tier up (MODEL-10)
+	Models      map[string]string `json:"models,omitempty"`       // model of each tier
+	OnLimit     string            `json:"on_limit,omitempty"`     // "wait" waits for agents that met a limit, anything else stops
+	MaxCostUSD  float64           `json:"max_cost_usd,omitempty"` // 0 is no limit
+	UnknownCost string            `json:"unknown_cost,omitempty"` // "allow" goes on after an attempt without a known cost, anything else stops
+	SpeedUp     float64           `json:"speed_up,omitempty"`     // as predicted, against one batch after the other; 0 is unknown
+	Score       int               `json:"score,omitempty"`        // parallelism score
+
+	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
 }
 
 // BatchInfo is a batch as the run sees it.
@@ -119,6 +129,12 @@ type BatchInfo struct {
 	Digest string   `json:"digest"`
 	Needs  []string `json:"needs,omitempty"` // keys of batches that have to be merged first
 	Skip   string   `json:"skip,omitempty"`  // why this batch is not run; "" runs it
+
+	Early    []string `json:"early,omitempty"`     // those of Needs on whose candidate it may start before they are merged (TEAM-04)
+	Class    string   `json:"class,omitempty"`     // kind of work, see routing.Class
+	Tier     string   `json:"tier,omitempty"`      // small, medium or large
+	Label    string   `json:"label,omitempty"`     // the tier as the configuration calls it
+	ExpectMS int64    `json:"expect_ms,omitempty"` // how long it is likely to take; 0 is unknown
 }
 
 // Encode returns the JSON of e, or an error when it is larger than [MaxMessage].

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -30,6 +31,10 @@ import (
 type Config struct {
 	Run       Run              `toml:"run"`
 	Agents    map[string]Agent `toml:"agents"`
+	Routing   Routing          `toml:"routing"`
+	Team      Team             `toml:"team"`
+	Context   Context          `toml:"context"`
+	Sampling  Sampling         `toml:"sampling"`
 	Gates     Gates            `toml:"gates"`
 	Workspace Workspace        `toml:"workspace"`
 }
@@ -44,6 +49,58 @@ type Run struct {
 	Grace          Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
 	StrictCheckout bool     `toml:"strict_checkout" doc:"a change of your checkout while an agent works fails its attempt, instead of a warning"`
 	MinFreeMB      int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
+
+	MaxCostUSD  float64  `toml:"max_cost_usd" doc:"what the agents of a run may cost, in US dollars; 0 is no limit"`
+	UnknownCost string   `toml:"unknown_cost" doc:"stop or allow: what an attempt without a known cost means under a cost limit"`
+	MaxTime     Duration `toml:"max_time" doc:"time limit of one go at a run; 0 is none"`
+	OnLimit     string   `toml:"on_limit" doc:"exit or wait: what happens when nothing but batches whose agent met a rate limit is left"`
+}
+
+// Routing holds the figures of the decision between headless and team mode (ROUTE-07).
+type Routing struct {
+	Mode                   string  `toml:"mode" doc:"auto, headless or team"`
+	ParallelScoreThreshold int     `toml:"parallel_score_threshold" doc:"team mode needs a parallelism score above it"`
+	SpeculateMaxOverlap    int     `toml:"speculate_max_overlap" doc:"a batch starts on a candidate whose gates still run only when fewer of their files are shared, in percent"`
+	Speculate              bool    `toml:"speculate" doc:"whether work may start on what is not yet gated"`
+	WorkerMemThresholdGB   float64 `toml:"worker_mem_threshold_gb" doc:"memory that one worker is given, in GB"`
+	MaxWorkers             int     `toml:"max_workers" doc:"batches that agents may work on at the same time"`
+	ModelImplementation    string  `toml:"model_implementation" doc:"tier for batches that create or change code: small (haiku), medium (sonnet) or large (opus)"`
+	ModelVerification      string  `toml:"model_verification" doc:"tier for batches that only run commands"`
+	ModelArchitecture      string  `toml:"model_architecture" doc:"tier for batches that design"`
+	ModelWiring            string  `toml:"model_wiring" doc:"tier for batches that connect what is there"`
+	ModelEscalateOnFail    bool    `toml:"model_escalate_on_fail" doc:"a failed batch is tried again one tier up"`
+	Score                  string  `toml:"score" doc:"expression for the parallelism score; empty is the built-in one"`
+	Team                   string  `toml:"team" doc:"expression that decides for team mode; empty is the built-in one"`
+	Class                  string  `toml:"class" doc:"expression that gives the class of a batch; empty is the built-in one"`
+}
+
+// Team says whether team mode may be chosen without being asked for.
+type Team struct {
+	Enabled bool `toml:"enabled" doc:"team mode may be chosen without --mode team (also RUNPLAN_AGENT_TEAMS=1)"`
+}
+
+// Context holds the figures of the block of context that each brief carries (CTX-04, CTX-06).
+type Context struct {
+	Tokens        int     `toml:"tokens" doc:"size of the context block, in tokens of four characters"`
+	RefLines      int     `toml:"ref_lines" doc:"lines of each file that context_refs names"`
+	RefLinesLeast int     `toml:"ref_lines_least" doc:"lines of each such file once the block is too large"`
+	Commits       int     `toml:"commits" doc:"commits of earlier batches to show"`
+	ProgressLines int     `toml:"progress_lines" doc:"last lines of progress.txt to show"`
+	Similarity    float64 `toml:"similarity" doc:"how alike a batch title and a failure pattern have to be, 0 to 1"`
+	File          string  `toml:"file" doc:"file of the workspace that gets the context block as a section, put back before the gates; empty writes none"`
+}
+
+// Sampling says when several candidates of a batch compete (SAMP-16).
+type Sampling struct {
+	OnRetry        bool    `toml:"sample_on_retry" doc:"after a failed attempt several candidates compete, instead of one more attempt"`
+	OnCritical     bool    `toml:"sample_on_critical" doc:"batches that are marked critical are sampled from the start"`
+	Count          int     `toml:"sample_count" doc:"candidates of a tournament"`
+	MaxCount       int     `toml:"sample_max_count" doc:"most candidates that may be asked for"`
+	MinMemoryPerGB float64 `toml:"sample_min_memory_per_gb" doc:"memory that one candidate is given, in GB"`
+	Score          string  `toml:"score" doc:"expression for the score of a candidate; empty is the built-in one"`
+	Close          float64 `toml:"close" doc:"two scores are close when they differ by at most this share of the better one"`
+	StopAtFirst    bool    `toml:"stop_at_first" doc:"the first candidate that passes all gates wins, and the others are not run"`
+	LearnAfter     int     `toml:"learn_after" doc:"outcomes of a batch type before what was learned chooses variants"`
 }
 
 // Agent is a program that works on batches.
@@ -51,6 +108,7 @@ type Agent struct {
 	Command []string          `toml:"command" doc:"program and arguments; the brief comes on standard input"`
 	Env     map[string]string `toml:"env" doc:"variables to set"`
 	PassEnv []string          `toml:"pass_env" doc:"variables of yours that the agent may see"`
+	Models  map[string]string `toml:"models" doc:"model of each tier: small, medium, large; it comes in $RUNPLAN_MODEL"`
 }
 
 // Gates says what is checked after each batch.
@@ -141,7 +199,14 @@ func Default() Config {
 		Run: Run{
 			Land: "branch", MaxAttempts: 3, MinFreeMB: 200,
 			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
+			UnknownCost: "stop", OnLimit: "exit",
 		},
+		Routing: Routing{
+			Mode: "auto", ParallelScoreThreshold: 60, SpeculateMaxOverlap: 20, Speculate: true, WorkerMemThresholdGB: 8, MaxWorkers: 3,
+			ModelImplementation: "sonnet", ModelVerification: "haiku", ModelArchitecture: "opus", ModelWiring: "haiku", ModelEscalateOnFail: true,
+		},
+		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
+		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
 		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 	}
@@ -275,8 +340,14 @@ func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
 		}
 		l.Sources[key] = EnvName(key)
 	}
+	if text, ok := getenv(teamsVariable); ok && text == "1" {
+		l.Team.Enabled, l.Sources["team.enabled"] = true, teamsVariable
+	}
 	return nil
 }
+
+// teamsVariable turns team mode on as well: other tools for teams of agents ask for a variable like it (C-47).
+const teamsVariable = "RUNPLAN_AGENT_TEAMS"
 
 // EnvName is the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go
 // without their section: RUNPLAN_AGENT.
@@ -304,6 +375,12 @@ func set(v reflect.Value, text string) error {
 			return errors.New("not a number")
 		}
 		v.SetInt(int64(n))
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return errors.New("not a number")
+		}
+		v.SetFloat(x)
 	}
 	return nil
 }
@@ -318,7 +395,7 @@ func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
 			for k, sub := range flatten(f, prefix+tag+".") {
 				out[k] = sub
 			}
-		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 			out[prefix+tag] = f
 		}
 	}
@@ -327,23 +404,46 @@ func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
 
 func (l *Loaded) validate() error {
 	var errs []error
-	switch l.Run.Land {
-	case "branch", "ff", "pr":
-	default:
-		errs = append(errs, fmt.Errorf("%s: run.land is %q; it is branch, ff or pr", l.Source("run.land"), l.Run.Land))
+	oneOf := func(key, v string, of ...string) {
+		if !slices.Contains(of, v) {
+			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.Source(key), key, v, strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
+		}
 	}
-	if l.Run.MaxAttempts < 1 {
-		errs = append(errs, fmt.Errorf("%s: run.max_attempts is %d; at least 1 is needed", l.Source("run.max_attempts"), l.Run.MaxAttempts))
+	between := func(key string, v, least, most float64) {
+		if v < least || v > most {
+			errs = append(errs, fmt.Errorf("%s: %s is %v; it is %v to %v", l.Source(key), key, v, least, most))
+		}
 	}
-	if l.Gates.FlakyReruns < 0 || l.Gates.FlakyReruns > 10 {
-		errs = append(errs, fmt.Errorf("%s: gates.flaky_reruns is %d; it is 0 to 10", l.Source("gates.flaky_reruns"), l.Gates.FlakyReruns))
+	atLeast := func(key string, v, least float64, why string) {
+		if v < least {
+			errs = append(errs, fmt.Errorf("%s: %s is %v; %s", l.Source(key), key, v, why))
+		}
 	}
-	if l.Run.MinFreeMB < 0 {
-		errs = append(errs, fmt.Errorf("%s: run.min_free_mb is %d; 0 asks for nothing", l.Source("run.min_free_mb"), l.Run.MinFreeMB))
-	}
+	oneOf("run.land", l.Run.Land, "branch", "ff", "pr")
+	oneOf("run.unknown_cost", l.Run.UnknownCost, "stop", "allow")
+	oneOf("run.on_limit", l.Run.OnLimit, "exit", "wait")
+	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "at least 1 is needed")
+	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 asks for nothing")
+	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
+	oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
+	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
+	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
+	between("routing.worker_mem_threshold_gb", l.Routing.WorkerMemThresholdGB, 0.1, 1024)
+	between("routing.max_workers", float64(l.Routing.MaxWorkers), 1, 256)
+	between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
+	between("context.similarity", l.Context.Similarity, 0, 1)
+	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
+	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
+	between("sampling.close", l.Sampling.Close, 0, 1)
+	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		if len(l.Agents[name].Command) == 0 {
 			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name), name))
+		}
+		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
+			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
+				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.Source("agents."+name), name, tier))
+			}
 		}
 	}
 	for i, g := range l.Gates.Plugin {
@@ -420,6 +520,13 @@ func (l *Loaded) Values() []Value {
 		}
 		if len(a.PassEnv) > 0 {
 			list("agents."+name+".pass_env", ", ", a.PassEnv)
+		}
+		var models []string
+		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
+			models = append(models, tier+": "+a.Models[tier])
+		}
+		if len(models) > 0 {
+			list("agents."+name+".models", ", ", models)
 		}
 	}
 	for _, g := range l.Gates.Command {

@@ -302,6 +302,7 @@ func TestEverySettingIsListed(t *testing.T) {
 command = ["x"]
 env = { SECRET = "hunter2" }
 pass_env = ["TOKEN"]
+models = { small = "tiny" }
 [[gates.command]]
 name = "NAME"
 run = "make"
@@ -384,20 +385,24 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	choice := map[string]string{ // where not every value will do
+		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team", "context.similarity": "0.5",
+		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4",
+	}
 	for _, v := range none.Values() {
 		if v.Env == "" {
 			continue
 		}
 		text := map[bool]string{true: "7", false: "text"}[v.Value != "" && strings.Trim(v.Value, "0123456789") == ""]
 		switch {
+		case choice[v.Key] != "":
+			text = choice[v.Key]
 		case v.Value == "true":
 			text = "false"
 		case v.Value == "false":
 			text = "true"
 		case strings.HasSuffix(v.Value, "s") && v.Value[0] >= '0' && v.Value[0] <= '9':
 			text = "7s"
-		case v.Key == "run.land":
-			text = "pr"
 		}
 		l, err := Load(nil, env(v.Env+"="+text))
 		if err != nil {
