@@ -57,11 +57,55 @@ const (
 	RateLimited Outcome = "rate_limited"
 	TimedOut    Outcome = "timed_out" // Result.Summary names the limit
 	NeedsHuman  Outcome = "needs_human"
+	Failed      Outcome = "failed" // not the agent's doing: its program broke, its connection, its provider
 )
+
+// Kind says more of an outcome than its name, for those who decide what helps now. Of an agent that runplan
+// knows nothing of there is none.
+type Kind string
+
+// The kinds.
+const (
+	KindAuth         Kind = "auth"          // not signed in
+	KindQuota        Kind = "quota"         // no money, no plan
+	KindDenied       Kind = "denied"        // a tool was not allowed
+	KindMissingModel Kind = "missing_model" // no such model
+	KindSettings     Kind = "settings"      // the CLI does not take its arguments or settings
+	KindLimit        Kind = "limit"         // rate limit, or a used-up window of a plan
+	KindOverloaded   Kind = "overloaded"    // the provider has no room
+	KindNetwork      Kind = "network"
+	KindServer       Kind = "server" // the provider failed
+	KindCrash        Kind = "crash"  // the program broke, or was killed by somebody
+	KindCut          Kind = "cut"    // the last event is missing: what was done is not known
+	KindNoAnswer     Kind = "no_answer"
+	KindRefused      Kind = "refused"
+	KindTurns        Kind = "turns"      // the CLI's own limit of turns
+	KindBudget       Kind = "budget"     // the CLI's own limit of money
+	KindContext      Kind = "context"    // too long for the model
+	KindBackground   Kind = "background" // ended while work in the background was not finished
+	KindIdle         Kind = "idle"       // Limits.Idle
+	KindTotal        Kind = "total"      // Limits.Total
+	KindCancelled    Kind = "cancelled"
+	KindExit         Kind = "exit" // an exit status that says nothing more
+	KindUnchanged    Kind = "unchanged"
+)
+
+// Another reports whether another try, another prompt or another candidate can help: not where the account, the
+// settings or the provider are what is wrong.
+func (k Kind) Another() bool {
+	switch k {
+	case KindAuth, KindQuota, KindDenied, KindMissingModel, KindSettings, KindLimit, KindOverloaded, KindNetwork, KindServer, KindCancelled:
+		return false
+	}
+	return true
+}
 
 // Result is what is known once an agent has stopped.
 type Result struct {
 	Outcome   Outcome
+	Kind      Kind   // "" if there is nothing more to say
+	Rule      string // the evidence that decided, for the log; "" of agents that need none
+	Model     string // the model that did the work, if it is known
 	Summary   string // one line for people; for a failure: what failed
 	Detail    string // the last lines of output, or what an embedded step printed; bounded
 	Findings  []Finding
@@ -77,12 +121,28 @@ type Finding struct {
 	Message string
 }
 
-// Usage is what the agent reported of its cost. Nil fields are unknown, which is not zero.
+// Usage is what an agent used. Nil fields are unknown, which is not zero.
 type Usage struct {
-	InputTokens  *int64   `json:"input_tokens,omitempty"`
-	OutputTokens *int64   `json:"output_tokens,omitempty"`
-	CostUSD      *float64 `json:"cost_usd,omitempty"`
+	InputTokens      *int64   `json:"input_tokens,omitempty"` // read afresh: neither from the cache nor into it
+	OutputTokens     *int64   `json:"output_tokens,omitempty"`
+	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`
+	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
+	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"` // the part of OutputTokens that was thought
+	CostUSD          *float64 `json:"cost_usd,omitempty"`
+	Source           Source   `json:"source,omitempty"`
 }
+
+// Source says where the cost of a [Usage] comes from.
+type Source string
+
+// The sources.
+const (
+	SourceReported Source = "reported" // by the agent
+	SourceComputed Source = "computed" // tokens times the price table
+	SourcePlan     Source = "plan"     // by the agent, at list prices: a subscription pays it
+	SourceLocal    Source = "local"    // a model on this machine costs nothing
+	SourceUnknown  Source = "unknown"
+)
 
 // Observer receives what an agent does while it does it. Calls come one at a time.
 type Observer interface {

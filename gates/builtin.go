@@ -22,7 +22,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var projects []Project
 	why := "detection is turned off in the configuration, and no command gate is named tests"
 	if s.Detect {
-		projects = Detect(dir)
+		projects = s.Projects(dir)
 		found = append(found, linters(dir, projects)...)
 		found = append(found, suites(dir, projects)...)
 		why = noSuite(projects)

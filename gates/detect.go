@@ -95,6 +95,15 @@ func Detect(dir string) []Project {
 	return out
 }
 
+// Detection is what [Detect] found in a folder. It holds as long as nobody changes what is in there.
+type Detection struct {
+	Dir      string
+	Projects []Project
+}
+
+// DetectIn is [Detect], to be asked for once and used by many.
+func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
+
 // ignored are the folders that hold what is not the project's own.
 func ignored(name string) bool {
 	switch name {

@@ -28,7 +28,7 @@ type Info struct {
 	Blocking bool   `json:"blocking"`          // a failure stops the batch; else it only warns
 	Command  string `json:"command,omitempty"` // what it runs, for people; "" for built-in checks
 
-	// Pure says that the answer follows from the tree, the change, the configuration and the programs that are installed,
+	// Pure says that the answer follows from the subject, the configuration and the programs that are installed,
 	// so that it holds as long as they stay as they are.
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.

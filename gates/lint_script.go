@@ -20,6 +20,7 @@ type eslintFile struct {
 		Message  string `json:"message"`
 		Line     int    `json:"line"`
 		Column   int    `json:"column"`
+		Fatal    bool   `json:"fatal"` // the file could not be parsed
 	} `json:"messages"`
 }
 
@@ -54,7 +55,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	for _, file := range files {
 		for _, m := range file.Messages {
 			f := Finding{
-				Rule: orElse(m.RuleID, "syntax"), Severity: Warning, Path: w.rel(p.Root, file.FilePath),
+				Rule: orElse(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning, Path: w.rel(p.Root, file.FilePath),
 				Line: m.Line, Col: m.Column, Message: m.Message,
 			}
 			if m.Severity >= 2 {

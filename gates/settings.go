@@ -23,7 +23,16 @@ type Settings struct {
 	Memory       func() (uint64, error) `json:"-"` // tells how much is free, in bytes
 	Acceptance   string                 // folder of testscripts of the project's own; "" has none
 	Engine       []string               `json:"-"` // program and arguments of the testscript engine
+	Found        *Detection             `json:"-"` // what was detected already; nil detects
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
+}
+
+// Projects are those of the tree in dir.
+func (s Settings) Projects(dir string) []Project {
+	if s.Found != nil && s.Found.Dir == dir {
+		return s.Found.Projects
+	}
+	return Detect(dir)
 }
 
 // DefaultSettings finds the gates by the project's files.

@@ -177,7 +177,7 @@ func (p *fileParser) yamlError(err error) {
 	message := at.GetMessage()
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, description), fix, example (bad, good)"
+		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, unless, description), fix, example (bad, good)"
 	}
 	if strings.Contains(message, "unknown escape") {
 		message += "; put regular expressions in single quotes"
@@ -266,8 +266,14 @@ func (p *fileParser) checkPattern(l *Lesson) {
 			p.at("pattern.regex", "pattern.regex is missing; a syntactic lesson has one")
 			return
 		}
-		p.checkRegex(l.Pattern.Regex)
+		p.checkRegex("pattern.regex", l.Pattern.Regex)
+		if l.Pattern.Unless != "" {
+			p.checkRegex("pattern.unless", l.Pattern.Unless)
+		}
 	case Semantic:
+		if l.Pattern.Unless != "" {
+			p.at("pattern.unless", "a semantic lesson has no regex that pattern.unless could be about")
+		}
 		if l.Pattern.Regex != "" {
 			p.at("pattern.regex", "a semantic lesson has no regex; with one it is syntactic")
 		}
@@ -276,7 +282,7 @@ func (p *fileParser) checkPattern(l *Lesson) {
 	}
 }
 
-func (p *fileParser) checkRegex(expr string) {
+func (p *fileParser) checkRegex(key, expr string) {
 	re, err := regexp.Compile(expr)
 	var bad *syntax.Error
 	switch {
@@ -285,11 +291,11 @@ func (p *fileParser) checkRegex(expr string) {
 		if bad.Code == syntax.ErrInvalidPerlOp {
 			hint = "; RE2 has no look-around and no back-references"
 		}
-		p.at("pattern.regex", "pattern.regex: %s: `%s` at character %d%s", bad.Code, bad.Expr, position(expr, bad), hint)
+		p.at(key, "%s: %s: `%s` at character %d%s", key, bad.Code, bad.Expr, position(expr, bad), hint)
 	case err != nil:
-		p.at("pattern.regex", "pattern.regex: %v", err)
+		p.at(key, "%s: %v", key, err)
 	case re.MatchString(""):
-		p.at("pattern.regex", "pattern.regex matches the empty text, so it would match every line")
+		p.at(key, "%s matches the empty text, so it would match every line", key)
 	}
 }
 

@@ -45,6 +45,7 @@ type Lesson struct {
 type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
+	Unless      string      `yaml:"unless" json:"unless,omitempty"` // a match that this is found in is none
 	Description string      `yaml:"description" json:"description"`
 }
 

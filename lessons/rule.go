@@ -21,6 +21,7 @@ const MaxSpan = 4 << 10
 type rule struct {
 	lesson *Lesson
 	re     *regexp.Regexp
+	unless *regexp.Regexp // nil without one
 	need   literal.Need
 	sees   sees
 }
@@ -53,8 +54,29 @@ func compile(l *Lesson) (*rule, error) {
 	if r.re, err = regexp.Compile(expr); err != nil {
 		return nil, fmt.Errorf("lesson %s: %w", l.ID, err)
 	}
+	if l.Pattern.Unless != "" {
+		if r.unless, err = regexp.Compile(l.Pattern.Unless); err != nil {
+			return nil, fmt.Errorf("lesson %s: %w", l.ID, err)
+		}
+	}
 	return r, nil
 }
+
+// first is the first match in a line that the lesson means.
+func (r *rule) first(line []byte) []int {
+	if r.unless == nil {
+		return r.re.FindIndex(line)
+	}
+	for _, m := range r.re.FindAllIndex(line, -1) {
+		if r.means(line[m[0]:m[1]]) {
+			return m
+		}
+	}
+	return nil
+}
+
+// means tells whether a match is what the lesson means.
+func (r *rule) means(match []byte) bool { return r.unless == nil || !r.unless.Match(match) }
 
 // namesLineFeed reports whether an expression has \n in so many words. \s or [^"] alone do not count:
 // people write them for one line.
@@ -164,17 +186,19 @@ func (q *search) try(r *rule, n int, text []byte, start, end int) {
 	q.tried[n] = start
 	switch r.sees {
 	case oneLine:
-		if m := r.re.FindIndex(text[start:end]); m != nil {
+		if m := r.first(text[start:end]); m != nil {
 			q.places = append(q.places, place{n, start + m[0], start + m[1]})
 		}
 	case fewLines:
 		stop := max(end, min(len(text), start+MaxSpan))
-		if m := r.re.FindSubmatchIndex(text[start:stop]); m != nil {
+		if m := r.re.FindSubmatchIndex(text[start:stop]); m != nil && r.means(text[start+m[2]:start+m[3]]) {
 			q.places = append(q.places, place{n, start + m[2], start + m[3]})
 		}
 	case wholeFile:
 		for _, m := range r.re.FindAllIndex(text, -1) {
-			q.places = append(q.places, place{n, m[0], m[1]})
+			if r.means(text[m[0]:m[1]]) {
+				q.places = append(q.places, place{n, m[0], m[1]})
+			}
 		}
 	}
 }

@@ -129,6 +129,7 @@ func format(l *Lesson, text func(indent, s string) string) []byte {
 	items("exclude", l.Exclude)
 	fmt.Fprintf(&b, "pattern:\n  type: %s\n", l.Pattern.Type)
 	field("  ", "regex", l.Pattern.Regex)
+	field("  ", "unless", l.Pattern.Unless)
 	field("  ", "description", l.Pattern.Description)
 	field("", "fix", l.Fix)
 	if l.Example != (Example{}) {

@@ -1,6 +1,9 @@
 package routing
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Decision says how a plan is run, and why. All of it is in plan order unless said otherwise.
 type Decision struct {
@@ -9,16 +12,17 @@ type Decision struct {
 	Steps   []Step   `json:"steps"`
 	Reasons []string `json:"reasons"` // of the mode, the strongest first
 
-	Score       Score         `json:"score"`
-	Edges       []Edge        `json:"edges"`       // of the dependency graph, by To and then From
-	Pairs       []Pair        `json:"pairs"`       // pairs that were found to be independent, or were kept apart, with the reason
-	Groups      [][]string    `json:"groups"`      // batches that may run at the same time, level by level
-	Width       []string      `json:"width"`       // the largest set that may run at the same time
-	Speculation []Speculation `json:"speculation"` // one line for each batch that waits for just one other's gates
-	Estimate    Estimate      `json:"estimate"`
-	Memory      Memory        `json:"memory"`
-	Files       int           `json:"files"`           // that the plan names
-	Overlap     float64       `json:"average_overlap"` // percent, over all pairs of batches that name files (TEAM-05)
+	Score        Score         `json:"score"`
+	Edges        []Edge        `json:"edges"`                    // of the dependency graph, by To and then From
+	Pairs        []Pair        `json:"pairs"`                    // pairs that were found to be independent, or were kept apart, with the reason
+	PairsLeftOut int           `json:"pairs_left_out,omitempty"` // independent pairs beyond the first thousands
+	Groups       [][]string    `json:"groups"`                   // batches that may run at the same time, level by level
+	Width        []string      `json:"width"`                    // the largest set that may run at the same time
+	Speculation  []Speculation `json:"speculation"`              // one line for each batch that waits for just one other's gates
+	Estimate     Estimate      `json:"estimate"`
+	Memory       Memory        `json:"memory"`
+	Files        int           `json:"files"`           // that the plan names
+	Overlap      float64       `json:"average_overlap"` // percent, over all pairs of batches that name files (TEAM-05)
 }
 
 // Step is one batch of a decision.
@@ -94,6 +98,7 @@ type Speculation struct {
 	On      string  `json:"on"`
 	Overlap float64 `json:"overlap"` // percent
 	Starts  bool    `json:"starts"`
+	Reason  string  `json:"reason,omitempty"` // why it waits, where that is not the overlap
 }
 
 // Class is what kind of work a batch is, as far as the choice of a model goes (ROUTE-12).
@@ -123,4 +128,66 @@ type Memory struct {
 	PerWorker uint64  `json:"per_worker_bytes"`
 	OK        bool    `json:"ok"` // for team mode
 	Note      string  `json:"note,omitempty"`
+}
+
+// Step returns the step of the batch with the given key.
+func (d Decision) Step(key string) (Step, bool) {
+	for _, s := range d.Steps {
+		if s.Batch == key {
+			return s, true
+		}
+	}
+	return Step{}, false
+}
+
+// CriticalPath returns the batches that bound the time of a run, however many workers there are: the chain of the graph
+// that is expected to take the longest, or of the most batches where there is no history. Batches that are left out take
+// no time, and are not named.
+func (d Decision) CriticalPath() []string {
+	needs, took := map[string][]string{}, map[string]time.Duration{}
+	known := true
+	for _, s := range d.Steps {
+		if s.Skip == "" {
+			took[s.Batch] = s.Expected
+			known = known && s.Expected > 0
+		}
+	}
+	if !known {
+		for key := range took {
+			took[key] = 1
+		}
+	}
+	for _, e := range d.Edges {
+		needs[e.To] = append(needs[e.To], e.From)
+	}
+	ends, before := map[string]time.Duration{}, map[string]string{}
+	var end func(key string) time.Duration
+	end = func(key string) time.Duration {
+		if t, ok := ends[key]; ok {
+			return t
+		}
+		ends[key] = 0 // a decision has no circles; one that was put together by hand ends all the same
+		start := time.Duration(0)
+		for _, n := range needs[key] {
+			if t := end(n); t > start {
+				start, before[key] = t, n
+			}
+		}
+		ends[key] = start + took[key]
+		return ends[key]
+	}
+	last, most := "", time.Duration(0)
+	for _, s := range d.Steps {
+		if t := end(s.Batch); t > most {
+			last, most = s.Batch, t
+		}
+	}
+	path := []string{}
+	for key := last; key != ""; key = before[key] {
+		if _, runs := took[key]; runs {
+			path = append(path, key)
+		}
+	}
+	slices.Reverse(path)
+	return path
 }

@@ -2,11 +2,16 @@
 //
 // A decision carries its reasons. Where nothing proves that two batches are independent, they run one after
 // the other, in the order of the plan.
+//
+// It comes about in four steps. The graph is read out of the plan: what it declares, the files that batches touch, what
+// their texts name. The layout is what the graph means for the batches that are to run: who waits for whom, and how many
+// may run at a time. The score sums that up in a number, and rules, which may be expressions of the user's, make a mode
+// of it. Classes then give each batch a model.
 package routing
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"github.com/runplan/runplan/planparse"
@@ -25,39 +30,107 @@ const (
 type Options struct {
 	From, To string            // numbers or keys of the first and last batch to run; "" is no bound
 	Env      map[string]string // what conditions may read as env.NAME
+
+	Mode            string // "headless" or "team" asks for one; "auto" or "" leaves it to the rules
+	Workers         int    // replaces the figure in the settings, and what memory suggests; 0: none given
+	NoSpeculate     bool   // no batch starts on what is not gated yet
+	SequentialAfter string // number or key of the last batch beside which others may run (TEAM-06); "" is none
+	TeamsEnabled    bool   // team mode may be chosen without being asked for
+
+	Rules         Rules             // the zero value stands for [DefaultRules]
+	Models        map[string]string // model of each tier, of the agent that is used
+	ModelOverride map[string]string // batch, by key or number, to a tier, an alias or one of Models
+	History       []Sample          // what earlier runs took, the newest first
+
+	Memory func() (uint64, error) // how much memory is available, in bytes; nil is [AvailableMemory]
+}
+
+// mode is the mode that was asked for, "" for none.
+func (o Options) mode() Mode {
+	if o.Mode == "auto" {
+		return ""
+	}
+	return Mode(o.Mode)
+}
+
+// check refuses what no decision can be made with.
+func (o Options) check() error {
+	switch o.mode() {
+	case "", Headless, Team:
+	default:
+		return fmt.Errorf("--mode %s: there is no such mode; modes are auto, headless and team", o.Mode)
+	}
+	if o.Workers < 0 {
+		return fmt.Errorf("--workers %d: at least one worker is needed", o.Workers)
+	}
+	if o.Rules.MaxWorkers < 1 {
+		return fmt.Errorf("routing.max_workers = %d: at least one worker is needed", o.Rules.MaxWorkers)
+	}
+	if !(o.Rules.WorkerMemGB > 0) || math.IsInf(o.Rules.WorkerMemGB, 0) {
+		return fmt.Errorf("routing.worker_mem_threshold_gb = %v: a worker needs some memory", o.Rules.WorkerMemGB)
+	}
+	return nil
 }
 
 // EmptyNote is printed for a batch without content (PLAN-03).
 const EmptyNote = "(empty batch -- skipping)"
 
-// Decide routes p. Errors name the plan's line where one is to blame.
+// Decide routes p: in which mode, in which order, by how many workers and on which models, each with the reasons
+// (ROUTE-01). Errors name the plan's line, or the flag or setting, that is to blame.
+//
+// The graph, the score and all that goes with them describe the plan whatever the mode. What batches wait for is the
+// graph's affair in team mode alone; in headless mode each waits for the one before.
 func Decide(p *planparse.Plan, o Options) (Decision, error) {
+	if o.Rules == (Rules{}) {
+		o.Rules = DefaultRules()
+	}
+	if err := o.check(); err != nil {
+		return Decision{}, err
+	}
 	from, to, err := bounds(p, o)
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Mode: Headless, Workers: 1, Reasons: []string{"headless: batches run one after the other, in the order of the plan"}}
-	order, err := topological(p)
+	g, err := dependencies(p)
 	if err != nil {
 		return Decision{}, err
 	}
-	steps := make([]Step, len(p.Batches))
-	previous := ""
-	for _, i := range order {
-		b := &p.Batches[i]
-		s := Step{Batch: b.Key, Needs: slices.Clone(b.DependsOn)}
-		if s.Skip, err = skip(p, b, i, from, to, o.Env); err != nil {
+	d := Decision{Mode: Headless, Workers: 1, Reasons: []string{}, Steps: make([]Step, len(p.Batches))}
+	runs := make([]bool, len(p.Batches))
+	for i := range p.Batches {
+		s := Step{Batch: p.Batches[i].Key, Early: []string{}}
+		if s.Skip, err = skip(p, &p.Batches[i], i, from, to, o.Env); err != nil {
 			return Decision{}, err
 		}
-		if s.Skip == "" {
-			if previous != "" && !slices.Contains(s.Needs, previous) {
-				s.Needs = append(s.Needs, previous)
-			}
-			previous = b.Key
-		}
-		steps[i] = s
+		runs[i] = s.Skip == ""
+		d.Steps[i] = s
 	}
-	d.Steps = steps
+	// The score is about the plan. What is asked for comes after it.
+	s := layoutOf(g, runs)
+	if d.Score, err = s.scoreOf(o.Rules); err != nil {
+		return Decision{}, err
+	}
+	if o.SequentialAfter != "" {
+		last, err := find(p, "--sequential-after", o.SequentialAfter)
+		if err != nil {
+			return Decision{}, err
+		}
+		g.sequentialAfter(last)
+		s = layoutOf(g, runs)
+	}
+	j := &judge{o: o, d: &d, s: s}
+	j.describe()
+	j.facts()
+	if err := j.mode(); err != nil {
+		return Decision{}, err
+	}
+	j.workers()
+	j.steps()
+	if err := o.tiers(p, d.Steps); err != nil {
+		return Decision{}, err
+	}
+	o.estimate(&d)
+	j.advise()
 	return d, nil
 }
 
@@ -121,39 +194,4 @@ func find(p *planparse.Plan, flag, name string) (int, error) {
 		keys[i] = p.Batches[i].Key
 	}
 	return 0, fmt.Errorf("%s %s: the plan has no such batch; it has %s", flag, name, strings.Join(keys, ", "))
-}
-
-// topological orders batches by what they depend on, otherwise as the plan has them.
-func topological(p *planparse.Plan) ([]int, error) {
-	index := map[string]int{}
-	for i := range p.Batches {
-		index[p.Batches[i].Key] = i
-	}
-	var order []int
-	placed := make([]bool, len(p.Batches))
-	for len(order) < len(p.Batches) {
-		before := len(order)
-		for i := range p.Batches {
-			if placed[i] {
-				continue
-			}
-			ready := true
-			for _, d := range p.Batches[i].DependsOn {
-				k, ok := index[d]
-				if !ok {
-					return nil, fmt.Errorf("line %d: batch %s depends on %s, which is not there", p.Batches[i].StartLine, p.Batches[i].Number, d)
-				}
-				ready = ready && placed[k]
-			}
-			if ready {
-				placed[i] = true
-				order = append(order, i)
-				break // start over, so that the plan's order wins wherever it can
-			}
-		}
-		if len(order) == before {
-			return nil, fmt.Errorf("the dependencies of the plan form a circle")
-		}
-	}
-	return order, nil
 }

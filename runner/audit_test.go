@@ -75,15 +75,15 @@ func (a *audit) start(d decider) ([]Command, error) {
 // apply tells d of e and complains of what d must not do.
 func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	switch e.Kind {
-	case Executed, Gated, Committed, Merged, Landed:
+	case Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited:
 		if !a.due(e) {
 			return nil, a.ignores(d, e)
 		}
 		delete(a.out, e.Command)
 	}
 	cmds := d.Apply(e)
-	if e.Kind == Reopened {
-		a.withdraw(d, e.Batch)
+	if err := a.withdraw(d, e); err != nil {
+		return nil, fmt.Errorf("%s %s %s: %w", e.Kind, e.Command, e.Outcome, err)
 	}
 	if err := a.look(d, cmds); err != nil {
 		return nil, fmt.Errorf("%s %s %s: %w", e.Kind, e.Command, e.Outcome, err)
@@ -91,18 +91,40 @@ func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	return cmds, nil
 }
 
-// withdraw forgets what lost its ground when a batch was reopened: work on what needs it, and a landing.
-func (a *audit) withdraw(d decider, reopened string) {
+// withdraw forgets what was called off, which needs a reason: what it stood on is not there any more.
+func (a *audit) withdraw(d decider, e Event) error {
 	pending := map[string]bool{}
 	for _, c := range d.Pending() {
 		pending[c.ID] = true
 	}
 	for id, c := range a.out {
-		lost := c.Kind == LandRun || slices.Contains(a.info.Batches[a.place[c.Batch]].Needs, reopened)
-		if lost && !pending[id] {
-			delete(a.out, id)
+		if pending[id] {
+			continue
+		}
+		delete(a.out, id)
+		lost := e.Kind == Reopened || e.Kind == RunResumed && e.Commit != ""
+		switch c.Kind {
+		case Rebase, Gate, Wait, Sample, Judge: // the queue before it changed
+		case Execute:
+			lost = lost || len(c.On) > 0 || c.Slot != nil && a.info.StopAtFirst && e.Kind == Gated
+			fallthrough
+		default:
+			if !lost {
+				return fmt.Errorf("%s was called off for no reason", id)
+			}
 		}
 	}
+	return nil
+}
+
+func (a *audit) atWork(k CommandKind) int {
+	n := 0
+	for _, c := range a.out {
+		if c.Kind == k {
+			n++
+		}
+	}
+	return n
 }
 
 // ignores complains if a report on nothing changes anything.
@@ -118,16 +140,8 @@ func (a *audit) ignores(d decider, e Event) error {
 
 // look checks the new commands, and what d says of itself after them.
 func (a *audit) look(d decider, cmds []Command) error {
-	views := d.Batches()
-	working := 0
-	for _, v := range views {
+	for _, v := range d.Batches() {
 		a.views[v.Key] = v
-		if v.Status == Working {
-			working++
-		}
-	}
-	if working > a.info.Workers {
-		return fmt.Errorf("%d batches are worked on, but there are %d workers", working, a.info.Workers)
 	}
 	for _, c := range cmds {
 		if _, ok := a.out[c.ID]; ok {
@@ -138,6 +152,9 @@ func (a *audit) look(d decider, cmds []Command) error {
 			return fmt.Errorf("%s stands for two commands: %+v, %+v", c.ID, old, c)
 		}
 		a.out[c.ID], a.seen[c.ID] = c, c
+		if n := a.atWork(c.Kind); (c.Kind == Execute || c.Kind == Gate) && n > a.info.Workers {
+			return fmt.Errorf("%d times %s at once, but there are %d workers", n, c.Kind, a.info.Workers)
+		}
 		if !again && a.check != nil {
 			if err := a.check(c); err != nil {
 				return fmt.Errorf("%s: %w", c.ID, err)
@@ -165,6 +182,10 @@ func (a *audit) pending(d decider) error {
 		if !ok {
 			place = len(a.place)
 		}
+		place *= 100
+		if c.Slot != nil {
+			place += c.Slot.Number
+		}
 		if place <= last {
 			return fmt.Errorf("%s is pending out of order", c.ID)
 		}
@@ -182,11 +203,7 @@ func (a *audit) pending(d decider) error {
 	return nil
 }
 
-func sameCommand(a, b Command) bool {
-	x, y := a.Before, b.Before
-	a.Before, b.Before = nil, nil
-	return a == b && (x == y || x != nil && y != nil && *x == *y)
-}
+func sameCommand(a, b Command) bool { return a.same(b) }
 
 func sameView(a, b View) bool {
 	return a.Key == b.Key && a.Status == b.Status && a.State == b.State && a.Attempt == b.Attempt &&

@@ -16,7 +16,7 @@ func TestSimulationCatches(t *testing.T) {
 			for b := range i.Batches {
 				i.Batches[b].Needs = nil
 			}
-		}, nil), "which it needs"},
+		}, nil), "which lacks"},
 		"a machine that takes on one batch too many": {with(func(i *Info) { i.Workers++ }, nil), "workers"},
 		"a machine that hands commands out twice": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
@@ -31,11 +31,48 @@ func TestSimulationCatches(t *testing.T) {
 		}), "are allowed"},
 		"a machine that lets two batches land at once": {with(nil, func(m *Machine, e Event) []Command {
 			m.lane = nil
+			if n := len(m.queue); n > 1 {
+				m.queue[0], m.queue[n-1] = m.queue[n-1], m.queue[0]
+			}
 			return m.Apply(e)
 		}), "at the same time"},
+		"a machine that goes on with work whose ground is gone": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			for _, t := range m.tracks {
+				if len(t.on) > 0 {
+					t.Needs = nil
+				}
+			}
+			return cmds
+		}), "which it needs"},
+		"a machine that lands what was gated on something else": {with(nil, func(m *Machine, e Event) []Command {
+			for _, q := range m.queue {
+				if q.verdict == green {
+					q.onto = m.tip
+				}
+			}
+			return m.Apply(e)
+		}), "brings more than its batch"},
+		"a machine that believes a candidate before its gates": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Kind == Gated && e.Outcome == OutcomeFailed {
+				e.Outcome = OutcomeOK
+			}
+			return m.Apply(e)
+		}), "no gate has seen"},
+		"a machine that speculates although nobody allowed it": {with(func(i *Info) { i.Speculate = true }, nil), "nobody allowed speculation"},
+		"a machine that spends more than it may":               {with(func(i *Info) { i.MaxCostUSD = 0 }, nil), "spent of"},
+		"a machine that calls off what is good": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			for _, t := range m.tracks {
+				if e.Kind == Gated && t.out != "" && m.out[t.out].Kind == Execute {
+					m.withdraw(t)
+				}
+			}
+			return cmds
+		}), "for no reason"},
 		"a machine that merges what a hook changed without another gate": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Outcome == OutcomeChanged && m.out[e.Command].Kind == Commit {
-				e.Outcome, m.byKey[e.Batch].tree = OutcomeOK, e.Tree
+				e.Outcome, m.byKey[e.Batch].stands.tree = OutcomeOK, e.Tree
 			}
 			return m.Apply(e)
 		}), "no gate has seen"},
@@ -46,8 +83,10 @@ func TestSimulationCatches(t *testing.T) {
 			return cmds
 		}), "but the run branch is at"},
 		"a machine that acts on repeated reports": {with(nil, func(m *Machine, e Event) []Command {
-			if c, ok := m.held[e.Command]; ok {
-				m.out[e.Command] = c
+			if t := m.byKey[e.Batch]; t != nil && t.out == "" {
+				if c, ok := t.issued[e.Command]; ok {
+					m.out[c.ID], t.out = c, c.ID
+				}
 			}
 			return m.Apply(e)
 		}), "changed something"},

@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/runplan/runplan/agents"
@@ -23,19 +24,28 @@ const (
 	StopAsked   EventKind = "stop.asked" // by a signal, a limit or a person
 
 	Dispatched EventKind = "dispatched" // a command was handed to the driver
+	Sampled    EventKind = "sampled"
 	Executed   EventKind = "executed"
+	Rebased    EventKind = "rebased"
 	Gated      EventKind = "gated"
+	Judged     EventKind = "judged"
 	Committed  EventKind = "committed"
 	Merged     EventKind = "merged"
 	Landed     EventKind = "landed"
+	Waited     EventKind = "waited"
 	Reopened   EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
-	BatchStarted EventKind = "batch.started" // for readers; the machine ignores these four
+	Spent        EventKind = "spent"         // what an agent cost whose command was called off
+	Withdrawn    EventKind = "withdrawn"     // for readers, as those below: a command lost its ground and was called off
+	BatchStarted EventKind = "batch.started" // for readers; the machine ignores these
 	BatchPassed  EventKind = "batch.passed"
 	BatchFailed  EventKind = "batch.failed"
 	BatchSkipped EventKind = "batch.skipped"
 	Note         EventKind = "note"
 )
+
+// FallbackNote begins notes that tell of fewer workers than were planned (TEAM-10).
+const FallbackNote = "fewer workers: "
 
 // Outcome is how a command ended. A domain failure is an outcome; an error of the infrastructure is
 // [OutcomeError].
@@ -49,12 +59,14 @@ const (
 	OutcomeTimedOut  Outcome = "timed_out"
 	OutcomeLimited   Outcome = "limited" // rate limit or quota
 	OutcomeHuman     Outcome = "needs_human"
-	OutcomeChanged   Outcome = "changed"
-	OutcomeConflict  Outcome = "conflict"
-	OutcomeMoved     Outcome = "moved"
-	OutcomeRefused   Outcome = "refused"   // landing was not possible; nothing was changed
-	OutcomeCancelled Outcome = "cancelled" // the run was stopped while this was under way
-	OutcomeError     Outcome = "error"     // a tool could not run at all; nobody's code is to blame
+	OutcomeChanged   Outcome = "changed"     // a hook of the repository changed the files
+	OutcomeConflict  Outcome = "conflict"    // two changes cannot be put together
+	OutcomeMoved     Outcome = "moved"       // somebody else moved the run branch
+	OutcomeUndecided Outcome = "undecided"   // no candidate, or no clear one, won
+	OutcomeRefused   Outcome = "refused"     // landing, or a tournament, was not possible; nothing was changed
+	OutcomeCancelled Outcome = "cancelled"   // the run was stopped while this was under way
+	OutcomeUnstarted Outcome = "not_started" // the agent could not be run
+	OutcomeError     Outcome = "error"       // a tool could not run at all; nobody's code is to blame
 )
 
 // Event is a fact. It is in the journal before anything acts on it. Fields that do not apply are zero.
@@ -74,9 +86,18 @@ type Event struct {
 	Commit string `json:"commit,omitempty"` // the candidate, or the batch's one commit
 	Tree   string `json:"tree,omitempty"`
 
+	On    []string      `json:"on,omitempty"`    // batches that are not merged and whose candidates Base holds
+	Files int           `json:"files,omitempty"` // with executed: files that the candidate changes
 	Agent string        `json:"agent,omitempty"`
+	Tier  string        `json:"tier,omitempty"`
 	Model string        `json:"model,omitempty"`
 	Usage *agents.Usage `json:"usage,omitempty"`
+
+	Candidate int         `json:"candidate,omitempty"` // in a tournament: its number from 1; with judged, the winner or the leader
+	Variant   string      `json:"variant,omitempty"`
+	Slots     []Slot      `json:"slots,omitempty"`   // with sampled
+	AtOnce    int         `json:"at_once,omitempty"` // with sampled: candidates that may be worked on at the same time
+	Scores    []CandScore `json:"scores,omitempty"`  // with judged
 
 	Reports     []gates.Report   `json:"reports,omitempty"`
 	Tests       *gates.TestCount `json:"tests,omitempty"`
@@ -88,6 +109,32 @@ type Event struct {
 	RetryAt    time.Time `json:"retry_at,omitzero"`
 
 	Job *Info `json:"job,omitempty"` // with run.started and run.resumed
+}
+
+// Slot is what a candidate of a tournament is to do (SAMP-11).
+type Slot struct {
+	Number  int    `json:"number"` // from 1
+	Variant string `json:"variant"`
+	Kind    string `json:"kind,omitempty"`
+	Digest  bool   `json:"digest,omitempty"` // its brief holds the digest of the last failure
+	Why     string `json:"why,omitempty"`
+}
+
+// CandScore is how a candidate of a tournament did, and why (SAMP-04).
+type CandScore struct {
+	Candidate int         `json:"candidate"`
+	Variant   string      `json:"variant"`
+	Passed    bool        `json:"passed"`
+	Score     int         `json:"score"`
+	Terms     []ScoreTerm `json:"terms,omitempty"`
+	Void      string      `json:"void,omitempty"` // why there is no verdict on its code
+}
+
+// ScoreTerm is one part of a score.
+type ScoreTerm struct {
+	Name   string `json:"name"`
+	Value  int    `json:"value"`  // what was measured
+	Points int    `json:"points"` // what it adds
 }
 
 // Info says what a run is about. It is fixed when the run starts; a resumed run takes its options from here.
@@ -109,14 +156,17 @@ type Info struct {
 	LoopVersion  int         `json:"loop_version"`
 	Batches      []BatchInfo `json:"batches"`
 
-	Speculate   bool              `json:"speculate,omitempty"`    // work may start on, and gates may look at, what is not merged yet
-	Escalate    bool              `json:"escalate,omitempty"`     // a failure moves a batch one tier up (MODEL-10)
-	Models      map[string]string `json:"models,omitempty"`       // model of each tier
-	OnLimit     string            `json:"on_limit,omitempty"`     // "wait" waits for agents that met a limit, anything else stops
-	MaxCostUSD  float64           `json:"max_cost_usd,omitempty"` // 0 is no limit
-	UnknownCost string            `json:"unknown_cost,omitempty"` // "allow" goes on after an attempt without a known cost, anything else stops
-	SpeedUp     float64           `json:"speed_up,omitempty"`     // as predicted, against one batch after the other; 0 is unknown
-	Score       int               `json:"score,omitempty"`        // parallelism score
+	Speculate   bool              `json:"speculate,omitempty"`     // work may start on, and gates may look at, what is not merged yet
+	Escalate    bool              `json:"escalate,omitempty"`      // a failure moves a batch one tier up (MODEL-10)
+	Models      map[string]string `json:"models,omitempty"`        // model of each tier
+	OnLimit     string            `json:"on_limit,omitempty"`      // "wait" waits for agents that met a limit, anything else stops
+	MaxCostUSD  float64           `json:"max_cost_usd,omitempty"`  // 0 is no limit
+	UnknownCost string            `json:"unknown_cost,omitempty"`  // "allow" goes on after an attempt without a known cost, anything else stops
+	Resample    bool              `json:"resample,omitempty"`      // after a failure candidates compete (SAMP-01)
+	StopAtFirst bool              `json:"stop_at_first,omitempty"` // the first candidate that passes wins
+	Seed        uint64            `json:"seed,omitempty"`          // of what is left to chance (SAMP-12)
+	SpeedUp     float64           `json:"speed_up,omitempty"`      // as predicted, against one batch after the other; 0 is unknown
+	Score       int               `json:"score,omitempty"`         // parallelism score
 
 	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
 }
@@ -134,6 +184,8 @@ type BatchInfo struct {
 	Class    string   `json:"class,omitempty"`     // kind of work, see routing.Class
 	Tier     string   `json:"tier,omitempty"`      // small, medium or large
 	Label    string   `json:"label,omitempty"`     // the tier as the configuration calls it
+	Model    string   `json:"model,omitempty"`     // instead of what the tier stands for
+	Sample   int      `json:"sample,omitempty"`    // candidates that compete from the start; 0 is none
 	ExpectMS int64    `json:"expect_ms,omitempty"` // how long it is likely to take; 0 is unknown
 }
 
@@ -155,11 +207,15 @@ type CommandKind string
 
 // The kinds of commands.
 const (
+	Sample  CommandKind = "sample" // say who competes
 	Execute CommandKind = "execute"
+	Rebase  CommandKind = "rebase" // put a candidate on top of what will be below it
 	Gate    CommandKind = "gate"
+	Judge   CommandKind = "judge" // say who won
 	Commit  CommandKind = "commit"
 	Merge   CommandKind = "merge"
 	LandRun CommandKind = "land"
+	Wait    CommandKind = "wait" // until an agent's limit is over
 )
 
 // Command is a wish of the machine. Its ID is deterministic, so it serves as an idempotency key.
@@ -168,10 +224,34 @@ type Command struct {
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
-	Base    string      `json:"base,omitempty"`   // commit to start from; for commit and merge the tip to land on
+	Base    string      `json:"base,omitempty"`   // commit to start from or to stand on; for commit and merge the tip to land on
+	From    string      `json:"from,omitempty"`   // with rebase: commit that the candidate was made on
 	Commit  string      `json:"commit,omitempty"` // candidate to gate or commit; the commit to merge
-	Tree    string      `json:"tree,omitempty"`   // tree of Commit
+	Tree    string      `json:"tree,omitempty"`   // tree of the candidate
 	After   int         `json:"after,omitempty"`  // seq of the event with the failure to learn from; 0 on a first try
 
-	Before *gates.TestCount `json:"before,omitempty"` // tests of the last batch that passed
+	On    []string  `json:"on,omitempty"` // batches that are not merged and whose candidates Base holds
+	Tier  string    `json:"tier,omitempty"`
+	Slot  *Slot     `json:"slot,omitempty"` // of a candidate in a tournament
+	Model string    `json:"model,omitempty"`
+	Until time.Time `json:"until,omitzero"` // with wait
+
+	Before *gates.TestCount `json:"before,omitempty"` // tests of what is below the candidate
+}
+
+// Place names where the command's work lies: each batch has a workspace, and so has each candidate that competes
+// for it.
+func (c Command) Place() string {
+	if c.Slot == nil {
+		return c.Batch
+	}
+	return fmt.Sprintf("%s.c%d", c.Batch, c.Slot.Number)
+}
+
+// same tells whether two commands ask for the same.
+func (c Command) same(d Command) bool {
+	x, y := c.Before, d.Before
+	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base && c.From == d.From &&
+		c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) && c.Tier == d.Tier &&
+		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) && (x == y || x != nil && y != nil && *x == *y)
 }

@@ -19,7 +19,12 @@ func TestEventRoundTrip(t *testing.T) {
 		"a report on an attempt": {
 			Seq: 7, At: at(3), Run: "run", Kind: Executed, Command: "a/r1-c0/execute", Batch: "a", Title: "First", Attempt: 1,
 			Outcome: OutcomeLimited, Reason: "five hours", Base: "b", Commit: "c", Tree: "t", Agent: "claude", Model: "opus",
+			On: []string{"x", "y"}, Tier: "large",
 			Usage: &agents.Usage{InputTokens: &in, CostUSD: &usd}, DurationMS: 12, Log: "logs/a", RetryAt: at(9),
+		},
+		"a candidate on another base": {
+			Seq: 9, At: at(5), Run: "run", Kind: Rebased, Command: "a/r1-c0/rebase", Batch: "a", Attempt: 1, Outcome: OutcomeOK,
+			Base: "b", Commit: "c", Tree: "t",
 		},
 		"a report of gates": {
 			Seq: 8, At: at(4), Run: "run", Kind: Gated, Command: "a/r1-c0/gate", Batch: "a", Outcome: OutcomeFailed,
@@ -33,9 +38,14 @@ func TestEventRoundTrip(t *testing.T) {
 			Seq: 1, At: at(0), Run: "run", Kind: RunStarted,
 			Job: &Info{
 				Plan: "plan.md", PlanDigest: "d", Title: "T", Slug: "s", Branch: "b", Base: "c", BaseBranch: "main", Agent: "claude",
-				Model: "opus", Mode: "headless", Workers: 2, Land: "ff", MaxAttempts: 3, ConfigDigest: "e", LoopVersion: 1,
-				Batches: []BatchInfo{{Key: "a", Number: "1", Title: "A", Digest: "f", Needs: []string{"b"}, Skip: "empty"}},
-				Flags:   map[string]string{"agent": "claude"},
+				Model: "opus", Mode: "team", Workers: 2, Land: "ff", MaxAttempts: 3, ConfigDigest: "e", LoopVersion: 1,
+				Speculate: true, Escalate: true, Models: map[string]string{"small": "haiku"}, OnLimit: "wait", MaxCostUSD: 2.5,
+				UnknownCost: "allow", SpeedUp: 1.5, Score: 60,
+				Batches: []BatchInfo{{
+					Key: "a", Number: "1", Title: "A", Digest: "f", Needs: []string{"b"}, Skip: "empty",
+					Early: []string{"b"}, Class: "wiring", Tier: "small", Label: "haiku", ExpectMS: 900,
+				}},
+				Flags: map[string]string{"agent": "claude"},
 			},
 		},
 	}
@@ -58,8 +68,8 @@ func TestEventRoundTrip(t *testing.T) {
 
 func TestCommandRoundTrip(t *testing.T) {
 	want := Command{
-		ID: "a/r2-c1/gate", Kind: Gate, Batch: "a", Attempt: 2, Base: "b", Commit: "c", Tree: "t", After: 5,
-		Before: &gates.TestCount{Passed: 9},
+		ID: "a/r2-c1/gate", Kind: Gate, Batch: "a", Attempt: 2, Base: "b", From: "f", Commit: "c", Tree: "t", After: 5,
+		On: []string{"x"}, Tier: "small", Model: "haiku", Until: at(7), Before: &gates.TestCount{Passed: 9},
 	}
 	b, err := json.Marshal(want)
 	if err != nil {
@@ -71,6 +81,54 @@ func TestCommandRoundTrip(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if !got.same(want) {
+		t.Error("what was read asks for something else than what was written")
+	}
+}
+
+// An id stands for one question: whatever a command asks for otherwise makes it another one.
+func TestCommandSame(t *testing.T) {
+	one := Command{
+		ID: "a/r1-c0/gate", Kind: Gate, Batch: "a", Attempt: 1, Base: "b", From: "f", Commit: "c", Tree: "t", After: 5,
+		On: []string{"x"}, Tier: "small", Model: "haiku", Until: at(7), Before: &gates.TestCount{Passed: 9},
+	}
+	tests := map[string]struct {
+		bend func(*Command)
+		same bool
+	}{
+		"nothing":                      {func(c *Command) {}, true},
+		"an equal count":               {func(c *Command) { c.Before = &gates.TestCount{Passed: 9} }, true},
+		"equal batches":                {func(c *Command) { c.On = []string{"x"} }, true},
+		"the same moment elsewhere":    {func(c *Command) { c.Until = c.Until.In(time.FixedZone("", 3600)) }, true},
+		"another base":                 {func(c *Command) { c.Base = "k" }, false},
+		"another origin":               {func(c *Command) { c.From = "k" }, false},
+		"another candidate":            {func(c *Command) { c.Commit = "k" }, false},
+		"another tree":                 {func(c *Command) { c.Tree = "u" }, false},
+		"another failure":              {func(c *Command) { c.After = 6 }, false},
+		"other batches below":          {func(c *Command) { c.On = nil }, false},
+		"another tier":                 {func(c *Command) { c.Tier = "large" }, false},
+		"another model":                {func(c *Command) { c.Model = "opus" }, false},
+		"a candidate of a tournament":  {func(c *Command) { c.Slot = &Slot{Number: 1} }, false},
+		"another moment":               {func(c *Command) { c.Until = at(8) }, false},
+		"another count":                {func(c *Command) { c.Before = &gates.TestCount{Passed: 8} }, false},
+		"a count that is not known":    {func(c *Command) { c.Before = nil }, false},
+		"the attempt after that":       {func(c *Command) { c.Attempt = 2 }, false},
+		"another batch":                {func(c *Command) { c.Batch = "b" }, false},
+		"another kind of work":         {func(c *Command) { c.Kind = Merge }, false},
+		"another id for the same work": {func(c *Command) { c.ID = "a/r1-c1/gate" }, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			other := one
+			tt.bend(&other)
+			if got := one.same(other); got != tt.same {
+				t.Errorf("same is %v", got)
+			}
+			if got := other.same(one); got != tt.same {
+				t.Errorf("the other way round, same is %v", got)
+			}
+		})
 	}
 }
 

@@ -1,17 +1,28 @@
 package runner
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 )
 
 // Whatever a journal holds, Apply does not panic, acts on no report on nothing, and answers a replay alike.
 func FuzzApply(f *testing.F) {
 	f.Add([]byte{0, 0, 0})
-	f.Add([]byte{1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})                 // goes well
-	f.Add([]byte{5, 2, 2, 7, 0, 6, 3, 0, 0, 1, 1, 0, 8, 0, 0, 9, 0, 0, 10, 1, 2}) // stops, resumes, reopens
+	// Three workers and five batches, of which some may start early; and then: all goes well, a bit of everything,
+	// and candidates that compete.
+	plan := []byte{2, 2, 1, 1, 1, 1, 0, 1, 0, 0, 5, 0, 1, 1, 0, 5, 0, 1, 2, 0, 0, 2, 3, 0, 6, 1, 0, 0, 0, 4, 2, 1, 1, 0}
+	const well = 119
+	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well}, 400)...))
+	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well, well, 38, well, 71, well, well, 106, 8}, 60)...))
+	f.Add(append([]byte{1, 2, 1, 1, 1, 1, 0, 1, 1, 0, 2, 0, 1, 1, 5, 5, 0, 1, 2, 5}, bytes.Repeat([]byte{well}, 400)...))
 	f.Add([]byte("a plan that nobody wrote, and a journal that nobody kept"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := &input{data: data}
@@ -28,6 +39,9 @@ func FuzzApply(f *testing.F) {
 		for len(in.data) > 0 {
 			e := in.event(d, len(journal)+1)
 			journal = append(journal, e)
+			if e.Job != nil {
+				a.info.Workers = e.Job.Workers
+			}
 			if _, err := a.apply(d, e); err != nil {
 				t.Fatalf("event %d, %+v: %v", e.Seq, e, err)
 			}
@@ -46,8 +60,13 @@ func FuzzApply(f *testing.F) {
 		if got, want := fmt.Sprintf("%+v", again.Batches()), fmt.Sprintf("%+v", d.Batches()); got != want {
 			t.Errorf("replay: batches are\n%s\nthey were\n%s", got, want)
 		}
-		if got, want := again.Pending(), d.Pending(); len(got) != len(want) {
+		if got, want := again.Pending(), d.Pending(); !slices.EqualFunc(got, want, sameCommand) {
 			t.Errorf("replay: pending is\n%v\nit was\n%v", got, want)
+		}
+		want, _ := d.Done()
+		got, _ := again.Done()
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("replay: the run ended otherwise (-before +after):\n%s", diff)
 		}
 	})
 }
@@ -67,7 +86,10 @@ func (in *input) next(n int) int {
 func (in *input) info() Info {
 	info := Info{
 		Base: "base", LoopVersion: LoopVersion, Workers: 1 + in.next(3), MaxAttempts: 1 + in.next(3),
-		Land: []string{"branch", "ff", "pr"}[in.next(3)],
+		Land: []string{"branch", "ff", "pr"}[in.next(3)], Speculate: in.next(3) > 0, Escalate: in.next(2) == 1,
+		OnLimit: []string{"exit", "wait"}[in.next(2)], MaxCostUSD: float64(in.next(4)) * 2,
+		UnknownCost: []string{"stop", "allow"}[in.next(2)], Models: map[string]string{"large": "opus"},
+		Resample: in.next(3) == 1, StopAtFirst: in.next(2) == 1,
 	}
 	for i := range in.next(6) {
 		b := BatchInfo{Key: fmt.Sprint("b", i)}
@@ -76,18 +98,24 @@ func (in *input) info() Info {
 			b.Skip = "empty"
 		case n > 3 && i > 0:
 			b.Needs = []string{info.Batches[in.next(i)].Key}
+			if n > 4 {
+				b.Early = b.Needs
+			}
 		}
+		b.Tier, b.ExpectMS = []string{"", "small", "medium", "what"}[in.next(4)], int64(in.next(4)-1)
+		b.Sample = max(0, in.next(6)-3)
 		info.Batches = append(info.Batches, b)
 	}
 	return info
 }
 
 func (in *input) event(d decider, seq int) Event {
-	e := Event{Seq: seq, Outcome: in.outcome(), Commit: in.name(), Base: in.name(), Tree: in.name()}
+	e := Event{Seq: seq, Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
 	kinds := []EventKind{
-		Executed, Gated, Committed, Merged, Landed, StopAsked, RunResumed, Reopened, RunStarted, RunFinished, Dispatched, Note, "what",
+		Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
+		Dispatched, Note, "what",
 	}
-	switch n := in.next(20); {
+	switch n := in.next(40); {
 	case n < len(kinds):
 		e.Kind, e.Batch, e.Command = kinds[n], fmt.Sprint("b", in.next(6)), in.command(d)
 	default: // mostly a report that fits
@@ -99,13 +127,39 @@ func (in *input) event(d decider, seq int) Event {
 	if in.next(2) == 1 {
 		e.Tests = &gates.TestCount{Passed: in.next(9)}
 	}
+	switch e.Kind {
+	case Merged:
+		e.Commit = cmp.Or(e.Commit, "k") // who moved the run branch knows where to
+	case Executed:
+		if in.next(4) > 0 {
+			usd := float64(in.next(5)) / 4
+			e.Usage = &agents.Usage{CostUSD: &usd}
+		}
+		if in.next(2) == 1 {
+			e.RetryAt = at(in.next(3))
+		}
+	case Sampled:
+		for i := range in.next(4) {
+			e.Slots = append(e.Slots, Slot{Number: i + 1, Variant: in.name(seq)})
+		}
+		e.AtOnce = in.next(4)
+	case Judged:
+		e.Candidate = in.next(5)
+	case RunResumed:
+		if in.next(2) == 1 {
+			e.Job = &Info{
+				Workers: 1 + in.next(4), OnLimit: []string{"exit", "wait"}[in.next(2)], MaxCostUSD: float64(in.next(4)) * 3,
+				UnknownCost: []string{"stop", "allow"}[in.next(2)],
+			}
+		}
+	}
 	return e
 }
 
 func (in *input) outcome() Outcome {
 	outcomes := []Outcome{
 		OutcomeOK, OutcomeOK, OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman, OutcomeChanged,
-		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeCancelled, OutcomeError, "", "what",
+		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeUndecided, OutcomeCancelled, OutcomeError, "", "what",
 	}
 	return outcomes[in.next(len(outcomes))]
 }
@@ -114,7 +168,14 @@ func (in *input) command(d decider) string {
 	if pending := d.Pending(); len(pending) > 0 && in.next(3) > 0 {
 		return pending[in.next(len(pending))].ID
 	}
-	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Execute, Gate, Commit, Merge, LandRun}[in.next(5)])
+	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait}[in.next(9)])
 }
 
-func (in *input) name() string { return []string{"k", "l", "m", ""}[in.next(4)] }
+// name is that of a commit or a tree: most often a new one.
+func (in *input) name(seq int) string {
+	if n := in.next(8); n > 3 {
+		return fmt.Sprint("k", seq)
+	} else {
+		return []string{"k", "l", "m", ""}[n]
+	}
+}

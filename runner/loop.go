@@ -63,11 +63,11 @@ const (
 	OnUndecided Trigger = "undecided" // no candidate, or no clear one, won
 	OnExhausted Trigger = "exhausted" // no attempts left, or the last two were alike
 	OnGreen     Trigger = "green"
-	OnShallow   Trigger = "shallow" // a small fix will do
-	OnComplex   Trigger = "complex" // the cause has to be found first
-	OnChanged   Trigger = "changed" // a hook of the repository changed the gated tree
-	OnConflict  Trigger = "conflict"
-	OnMoved     Trigger = "moved" // the run branch is not where the commit was made for
+	OnShallow   Trigger = "shallow"  // a small fix will do
+	OnComplex   Trigger = "complex"  // the cause has to be found first
+	OnChanged   Trigger = "changed"  // a hook of the repository changed the gated tree
+	OnConflict  Trigger = "conflict" // it does not go together with what others merged meanwhile
+	OnMoved     Trigger = "moved"    // what a candidate stands on is not what will be below it
 )
 
 // StateInfo is a state with its place and meaning.
@@ -95,7 +95,7 @@ type Loop struct {
 }
 
 // LoopVersion is raised with each change of the table (LOOP-06). Journals carry it.
-const LoopVersion = 1
+const LoopVersion = 2
 
 // DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
 func DefaultLoop() Loop {
@@ -149,12 +149,15 @@ func DefaultLoop() Loop {
 			{StateDebug, OnSample, StateSample},
 			{StateDebug, OnExhausted, End},
 			{StateSample, OnDone, StateGate},
+			{StateSample, OnSkipped, StateEdit},
 			{StateSample, OnUndecided, StateSynthesize},
+			{StateSample, OnFailed, StateDebug},
 			{StateSynthesize, OnDone, StateGate},
 			{StateSynthesize, OnFailed, StateDebug},
 
 			{StateGate, OnDone, StateFidelityReview},
 			{StateGate, OnFailed, StateDebug},
+			{StateGate, OnConflict, StateEdit},
 			{StateFidelityReview, OnDone, StateSelfReview},
 			{StateFidelityReview, OnSkipped, StateSelfReview},
 			{StateFidelityReview, OnFailed, StateDebug},
@@ -163,12 +166,13 @@ func DefaultLoop() Loop {
 			{StateSelfReview, OnComplex, StateDebug},
 
 			{StatePublish, OnDone, StateCommit},
+			{StatePublish, OnMoved, StateGate},
 			{StateCommit, OnDone, StateMerge},
 			{StateCommit, OnChanged, StateGate},
 			{StateCommit, OnFailed, StateDebug},
-			{StateCommit, OnConflict, StateEdit},
+			{StateCommit, OnMoved, StateGate},
 			{StateMerge, OnDone, StateLearn},
-			{StateMerge, OnMoved, StatePublish},
+			{StateMerge, OnMoved, StateGate},
 			{StateLearn, OnDone, End},
 		},
 	}

@@ -6,12 +6,13 @@
 // Apply each, and dispatch what is Pending.
 //
 // The control flow is data: each batch walks the table of [DefaultLoop] and takes no way that is not in it.
+// What a batch left is put into the merge queue (queue.go), agents are given work in schedule.go, and what
+// comes after a failure is decided in attempt.go.
 package runner
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
 )
@@ -24,10 +25,13 @@ type Machine struct {
 	tracks []*track
 	byKey  map[string]*track
 	out    map[string]Command // handed out, not yet reported on
-	held   map[string]Command // due, but the run is stopping
+	width  int                // agents at work at the same time; less than the run's workers once agents could not be started side by side
 	tip    string             // commit of the run branch
-	lane   *track             // the batch that is landing; one at a time
-	before *gates.TestCount   // of the last batch that passed; nil while unknown
+	queue  []*track           // candidates on their way to the run branch, the first to land first
+	chain  []*track           // the part of the queue in which each stands on those before it, as of the last look
+	lane   *track             // the one that is being committed and merged
+	before *gates.TestCount   // of the tip; nil while unknown
+	costs  costs
 	stop   *Stop
 	lands  []string // tips that were due to land, each other than the one before
 	landed Outcome
@@ -57,34 +61,63 @@ const (
 // track is one batch on its way through the loop.
 type track struct {
 	BatchInfo
-	status    Status
-	state     State
-	attempt   int    // 1-based over the life of the run, so that command ids never repeat
-	candidate int    // within the attempt
-	tries     int    // attempts of the present allowance; a resume grants a new one
-	base      string // commit that the candidate stands on
-	onto      string // commit that the one commit is made for
-	commit    string // the candidate
-	tree      string
-	final     string // the one commit
+	rank   int64 // weight of the longest chain of batches that begins with this one
+	status Status
+	state  State
+	reason string
+	out    string             // id of its command that is under way, "" while there is none
+	issued map[string]Command // of the present attempt, by id
+
+	attempt   int // 1-based over the life of the run, so that command ids never repeat
+	candidate int // within the attempt
+	tries     int // attempts of the present allowance; a resume grants a new one
+	rebuilt   int // attempts that began because others' work got in the way; within the allowance
+	tier      string
+	parked    *Stop  // its agent has to wait for something: time, or a person
+	waits     int    // how often it waited for a limit
 	failure   string // tree and findings of the last failure
 	after     int    // seq of the last failure
-	conflicts int
-	changes   int              // how often hooks changed the candidate while its base stayed
-	before    *gates.TestCount // of the base
-	tests     *gates.TestCount // of the candidate
-	reason    string
+
+	alone bool        // whether its agent was started while no other could be
+	cup   *tournament // under way, nil while there is none
+	base  string      // the same commit, or the one with the same tree that took its place on the run branch
+	on    []string    // needs that were not merged then, and whose candidates base holds
+	made  candidate
+
+	onto    string // commit below the candidate
+	placed  bool   // whether it stands there, as stands
+	stands  candidate
+	verdict verdict
+	red     Event // why the verdict is red
+	asked   bool  // whether gates were asked about this candidate, with before
+	before  *gates.TestCount
+	tests   *gates.TestCount // of the candidate
+	changes int              // how often hooks changed the candidate while its base stayed
+	final   string           // the one commit
 }
+
+// candidate is what an agent left, as a commit that no hook has seen. A driver that never needs to build on
+// a candidate may leave the commit out.
+type candidate struct{ commit, tree string }
+
+// verdict is what is known of a candidate where it stands.
+type verdict string
+
+const (
+	open  verdict = ""
+	green verdict = "green"
+	red   verdict = "red" // believed once nothing unmerged is below the candidate
+)
 
 // New makes the machine of a run. Errors name batches that need what is not there.
 func New(info Info) (*Machine, error) {
 	m := &Machine{
-		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base,
-		byKey: map[string]*track{}, out: map[string]Command{}, held: map[string]Command{},
+		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base, width: info.Workers,
+		byKey: map[string]*track{}, out: map[string]Command{},
 	}
 	if info.LoopVersion != m.loop.Version {
-		return nil, fmt.Errorf("run of loop version %d cannot go on under version %d: finish it with the runplan that started it, or start it anew",
-			info.LoopVersion, m.loop.Version)
+		return nil, fmt.Errorf("%w: the run is of version %d, this runplan of version %d; finish it with the runplan that started it, or start it anew",
+			ErrLoopVersion, info.LoopVersion, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d have to be at least 1", info.Workers, info.MaxAttempts)
@@ -96,15 +129,22 @@ func New(info Info) (*Machine, error) {
 		if m.byKey[b.Key] != nil {
 			return nil, fmt.Errorf("batch key %q stands twice", b.Key)
 		}
-		t := &track{BatchInfo: b, status: Waiting}
+		t := &track{BatchInfo: b, status: Waiting, tier: b.Tier}
 		if b.Skip != "" {
 			t.status, t.reason = Skipped, b.Skip
 		}
 		m.tracks = append(m.tracks, t)
 		m.byKey[b.Key] = t
 	}
-	return m, m.checkNeeds()
+	if err := m.checkNeeds(); err != nil {
+		return nil, err
+	}
+	m.rank()
+	return m, nil
 }
+
+// ErrLoopVersion says that a journal was written by another version of the loop.
+var ErrLoopVersion = errors.New("loop version")
 
 // checkNeeds refuses unknown and circular needs, which would leave a run waiting for ever.
 func (m *Machine) checkNeeds() error {
@@ -160,9 +200,12 @@ func (m *Machine) Apply(e Event) []Command {
 		return nil
 	case RunResumed:
 		return m.resume(e)
+	case Spent:
+		m.costs.add(e)
+		return nil
 	case Reopened:
 		return m.reopen(e)
-	case Executed, Gated, Committed, Merged, Landed:
+	case Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited:
 		return m.report(e)
 	}
 	return nil
@@ -175,44 +218,73 @@ func (m *Machine) report(e Event) []Command {
 		return nil
 	}
 	delete(m.out, c.ID)
-	switch e.Outcome {
-	case OutcomeError, OutcomeLimited, OutcomeHuman, OutcomeCancelled:
-		// Nobody's code is to blame: the same command is due again once the run goes on.
-		m.held[c.ID] = c
+	t := m.byKey[c.Batch]
+	n := t.entrant(c)
+	switch {
+	case n != nil:
+		n.out = ""
+	case t != nil:
+		t.out = ""
+	}
+	if c.Kind == Execute {
+		m.costs.add(e)
+	}
+	switch {
+	case e.Outcome == OutcomeUnstarted && !t.alone:
+		m.width = 1 // an agent that cannot be started beside others may be started alone (TEAM-10)
+	case e.Outcome == OutcomeUnstarted:
+		if m.stop == nil {
+			m.stop = &Stop{OutcomeError, e.Reason}
+		}
+	case e.Outcome == OutcomeError, e.Outcome == OutcomeCancelled:
+		// Nobody's code is to blame: the same is due again once the run goes on.
 		if m.stop == nil {
 			m.stop = &Stop{e.Outcome, e.Reason}
 		}
-		return nil
-	}
-	if c.Kind == LandRun {
+	case e.Outcome == OutcomeLimited, e.Outcome == OutcomeHuman:
+		return append(m.park(t, e), m.schedule()...)
+	case c.Kind == LandRun:
 		m.landed, m.why = e.Outcome, e.Reason
-		return nil
+	case c.Kind == Sample:
+		m.sampled(t, e)
+	case c.Kind == Judge:
+		m.judged(t, e)
+	case n != nil:
+		m.competed(t, n, e)
+	case c.Kind == Execute:
+		m.executed(t, e)
+	case c.Kind == Rebase:
+		m.rebased(t, e)
+	case c.Kind == Gate:
+		m.gated(t, e)
+	case c.Kind == Commit:
+		m.committed(t, e)
+	case c.Kind == Merge:
+		m.merged(t, e)
+	case c.Kind == Wait:
+		t.parked = nil
 	}
-	t := m.byKey[c.Batch]
-	var cmds []Command
-	switch c.Kind {
-	case Execute:
-		cmds = m.executed(t, e)
-	case Gate:
-		cmds = m.gated(t, e)
-	case Commit:
-		cmds = m.committed(t, e)
-	case Merge:
-		cmds = m.merged(t, e)
-	}
-	return append(cmds, m.schedule()...)
+	return m.schedule()
 }
 
 func reportOf(k CommandKind) EventKind {
 	switch k {
 	case Execute:
 		return Executed
+	case Sample:
+		return Sampled
+	case Judge:
+		return Judged
+	case Rebase:
+		return Rebased
 	case Gate:
 		return Gated
 	case Commit:
 		return Committed
 	case Merge:
 		return Merged
+	case Wait:
+		return Waited
 	default:
 		return Landed
 	}
@@ -225,108 +297,28 @@ func answers(k CommandKind, o Outcome) bool {
 	case OutcomeOK, OutcomeError, OutcomeCancelled:
 		return true
 	case OutcomeFailed:
-		return k != Merge && k != LandRun
-	case OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman:
+		return k == Execute || k == Gate || k == Commit || k == Sample || k == Judge
+	case OutcomeUndecided:
+		return k == Judge
+	case OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman, OutcomeUnstarted:
 		return k == Execute
-	case OutcomeChanged, OutcomeConflict:
+	case OutcomeChanged:
 		return k == Commit
+	case OutcomeConflict:
+		return k == Rebase
 	case OutcomeMoved:
 		return k == Merge
 	case OutcomeRefused:
-		return k == LandRun
+		return k == LandRun || k == Sample
 	}
 	return false
 }
 
-func (m *Machine) executed(t *track, e Event) []Command {
-	if e.Outcome != OutcomeOK {
-		return m.failed(t, e)
+// fire takes the way that the loop has for t from its state.
+func (m *Machine) fire(t *track, on Trigger) {
+	if to, ok := m.next(t.state, on); ok {
+		t.state = to
 	}
-	t.commit, t.tree = e.Commit, e.Tree
-	return m.fire(t, OnDone)
-}
-
-func (m *Machine) gated(t *track, e Event) []Command {
-	if e.Outcome != OutcomeOK {
-		return m.failed(t, e)
-	}
-	t.tests = e.Tests
-	return m.fire(t, OnDone)
-}
-
-func (m *Machine) committed(t *track, e Event) []Command {
-	switch e.Outcome {
-	case OutcomeOK:
-		t.final = e.Commit
-		return m.fire(t, OnDone)
-	case OutcomeChanged:
-		if t.base != t.onto {
-			t.base, t.before, t.changes = t.onto, m.before, 0
-		} else if t.changes++; t.changes > m.info.MaxAttempts {
-			return m.failed(t, e) // a hook that never leaves the tree alone
-		}
-		t.commit, t.tree = e.Commit, e.Tree
-		t.candidate++
-		return m.fire(t, OnChanged)
-	case OutcomeConflict:
-		t.conflicts++
-		if t.conflicts <= m.info.MaxAttempts {
-			t.after, t.failure = e.Seq, ""
-			m.nextAttempt(t)
-			return m.fire(t, OnConflict)
-		}
-	}
-	return m.failed(t, e)
-}
-
-func (m *Machine) merged(t *track, e Event) []Command {
-	if e.Outcome == OutcomeMoved {
-		m.found(e.Base)
-		t.candidate++
-		return m.fire(t, OnMoved)
-	}
-	m.tip = e.Commit
-	if t.tests != nil {
-		m.before = t.tests
-	}
-	return m.fire(t, OnDone)
-}
-
-// found takes note of where the run branch is. Where nobody but the machine moved it, that is no news; how
-// many tests there are elsewhere is not known.
-func (m *Machine) found(tip string) {
-	if tip != "" && tip != m.tip {
-		m.tip, m.before = tip, nil
-	}
-}
-
-// failed takes a failure to the debug state, which decides what comes of it.
-func (m *Machine) failed(t *track, e Event) []Command {
-	same := t.failure != "" && t.failure == failureOf(e)
-	t.failure, t.after, t.reason = failureOf(e), e.Seq, e.Reason
-	if same {
-		t.reason = "stuck: two attempts in a row left the same tree and the same findings; " + e.Reason
-		t.tries = m.info.MaxAttempts
-	}
-	return m.fire(t, OnFailed)
-}
-
-// failureOf is what two failures have to share to count as no progress.
-func failureOf(e Event) string {
-	return strings.Join([]string{string(e.Kind), string(e.Outcome), e.Tree, e.Fingerprint}, "\x00")
-}
-
-// fire takes the way that the loop has for t from its state, and enters the new state.
-func (m *Machine) fire(t *track, on Trigger) []Command {
-	to, ok := m.next(t.state, on)
-	if !ok {
-		return nil
-	}
-	if m.lane == t && to != StateCommit && to != StateMerge {
-		m.lane = nil
-	}
-	t.state = to
-	return m.enter(t)
 }
 
 // next looks a way up in the loop.
@@ -338,66 +330,46 @@ func (m *Machine) next(from State, on Trigger) (State, bool) {
 	return to, ok
 }
 
-// enter does what a state asks for: a command, or at once the next way where nothing is configured.
-func (m *Machine) enter(t *track) []Command {
-	switch t.state {
-	case StateRetrieve:
-		return m.fire(t, OnSkipped)
-	case StateBrief:
-		return m.fire(t, OnDone)
-	case StateEdit:
-		t.base, t.before, t.changes = m.tip, m.before, 0
-		t.commit, t.tree = "", ""
-		return m.issue(t, Command{Kind: Execute, Base: t.base, After: t.after, Before: t.before})
-	case StateGate:
-		return m.issue(t, Command{Kind: Gate, Base: t.base, Commit: t.commit, Tree: t.tree, Before: t.before})
-	case StateFidelityReview:
-		return m.fire(t, OnSkipped)
-	case StateSelfReview:
-		return m.fire(t, OnGreen)
-	case StatePublish:
-		if !m.ready(t) {
-			t.wait() // what it stands on was reopened while it merged
-			return nil
-		}
-		if m.lane != nil {
-			return nil // schedule takes it up once the lane is free
-		}
-		m.lane = t
-		return m.fire(t, OnDone)
-	case StateCommit:
-		t.onto = m.tip
-		return m.issue(t, Command{Kind: Commit, Base: t.onto, Commit: t.commit, Tree: t.tree})
-	case StateMerge:
-		return m.issue(t, Command{Kind: Merge, Base: t.onto, Commit: t.final, Tree: t.tree})
-	case StateLearn:
-		t.status, t.reason = Passed, ""
-		return m.fire(t, OnDone)
-	case StateDebug:
-		if t.tries >= m.info.MaxAttempts {
-			t.status = Failed
-			return m.fire(t, OnExhausted)
-		}
-		m.nextAttempt(t)
-		return m.fire(t, OnAgain)
-	}
-	return nil
-}
-
-func (m *Machine) nextAttempt(t *track) {
-	t.attempt++
-	t.tries++
-	t.candidate = 0
-}
-
-// issue hands a command out, or holds it while the run is stopping.
-func (m *Machine) issue(t *track, c Command) []Command {
+// issue hands a command of a batch out. What was asked for before has the same id again; anything else has
+// one of its own.
+func (m *Machine) issue(t *track, c Command) Command {
 	c.Batch, c.Attempt = t.Key, t.attempt
-	c.ID = fmt.Sprintf("%s/r%d-c%d/%s", t.Key, t.attempt, t.candidate, c.Kind)
-	if m.stop != nil {
-		m.held[c.ID] = c
-		return nil
+	for ; ; t.candidate++ {
+		c.ID = fmt.Sprintf("%s/r%d-c%d/%s", t.Key, t.attempt, t.candidate, c.Kind)
+		if old, known := t.issued[c.ID]; !known || old.same(c) {
+			break
+		}
 	}
-	m.out[c.ID] = c
-	return []Command{c}
+	m.out[c.ID], t.issued[c.ID], t.out = c, c, c.ID
+	return c
+}
+
+// withdraw calls off what is under way for t. A report on it will change nothing.
+func (m *Machine) withdraw(t *track) {
+	delete(m.out, t.out)
+	t.out = ""
+	if t.cup != nil {
+		for _, n := range t.cup.entrants {
+			delete(m.out, n.out)
+			n.out = ""
+		}
+	}
+}
+
+// model is what the agent of t is told to use: what was asked for by name, until a failure moves the batch to another
+// tier.
+func (m *Machine) model(t *track) string {
+	if t.Model != "" && t.tier == t.Tier {
+		return t.Model
+	}
+	return m.info.Models[t.tier]
+}
+
+// wait puts a batch back to where it has not begun. Its attempts stay counted.
+func (m *Machine) wait(t *track) {
+	m.withdraw(t)
+	m.leave(t)
+	t.status, t.state, t.reason = Waiting, "", ""
+	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
+	t.failure, t.final, t.tier, t.on, t.cup = "", "", t.Tier, nil, nil
 }

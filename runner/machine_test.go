@@ -10,12 +10,7 @@ import (
 )
 
 func TestMachine(t *testing.T) {
-	type scenario struct {
-		plan   string
-		info   Info // one worker and three attempts unless it says otherwise
-		script string
-	}
-	tests := map[string]scenario{
+	tell(t, map[string]scenario{
 		"a batch that goes well is executed, gated, committed and merged": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute base=base after=0
 			a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate base=base commit=c tree=t before=unknown
@@ -26,12 +21,17 @@ func TestMachine(t *testing.T) {
 			status a=merged
 			tip k
 			end done`},
-		"a batch starts from where the one before it has merged": {plan: "a b", script: `
+		"a batch starts from where the run branch is": {plan: "a b:a", script: `
 			start                                  -> a/r1-c0/execute base=base
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
 			a/r1-c0/merge ok commit=k              -> b/r1-c0/execute base=k`},
+		"an agent has its hands free while the gates look at what it left": {plan: "a b c", script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok                     -> a/r1-c0/gate b/r1-c0/execute base=base
+			a/r1-c0/gate failed                    ->
+			b/r1-c0/execute ok                     -> b/r1-c0/gate a/r2-c0/execute`},
 		"a red gate leads to another attempt that knows of the failure": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok tree=t              -> a/r1-c0/gate
@@ -91,57 +91,72 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/commit failed reason=hook      -> a/r2-c0/execute after=4`},
 		"a conflict leads to another attempt on the new base, but not for ever": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
-			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/execute ok commit=c            -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
-			a/r1-c0/merge moved base=x             -> a/r1-c1/commit base=x
-			a/r1-c1/commit conflict                -> a/r2-c0/execute base=x after=6
-			a/r2-c0/execute ok                     -> a/r2-c0/gate
+			a/r1-c0/merge moved base=x             -> a/r1-c0/rebase base=x from=base commit=c
+			a/r1-c0/rebase conflict                -> a/r2-c0/execute base=x after=6
+			a/r2-c0/execute ok commit=d            -> a/r2-c0/gate
 			a/r2-c0/gate ok                        -> a/r2-c0/commit
-			a/r2-c0/commit conflict                ->
-			status a=failed`},
+			a/r2-c0/commit ok commit=l             -> a/r2-c0/merge
+			a/r2-c0/merge moved base=y             -> a/r2-c0/rebase base=y from=x commit=d
+			a/r2-c0/rebase conflict reason=twice   ->
+			status a=failed
+			end failed batch 1: twice`},
 		"failures with a conflict between them are not in a row": {plan: "a", info: Info{MaxAttempts: 9}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute unchanged              -> a/r2-c0/execute
 			a/r2-c0/execute ok                     -> a/r2-c0/gate
 			a/r2-c0/gate ok                        -> a/r2-c0/commit
-			a/r2-c0/commit conflict                -> a/r3-c0/execute
+			a/r2-c0/commit ok commit=k             -> a/r2-c0/merge
+			a/r2-c0/merge moved base=x             -> a/r2-c0/rebase
+			a/r2-c0/rebase conflict                -> a/r3-c0/execute
 			a/r3-c0/execute unchanged              -> a/r4-c0/execute`},
-		"a run branch that was moved gets a new commit, never the old one": {plan: "a", script: `
+		"what somebody else put on the run branch is below what is gated and committed next": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate
-			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge base=base commit=k
-			a/r1-c0/merge moved base=x             -> a/r1-c1/commit base=x commit=c tree=t
-			a/r1-c1/commit changed commit=d tree=u -> a/r1-c2/gate base=x commit=d tree=u
-			a/r1-c2/gate ok                        -> a/r1-c2/commit base=x
-			a/r1-c2/commit ok commit=l             -> a/r1-c2/merge base=x commit=l
-			a/r1-c2/merge ok commit=l              ->
+			a/r1-c0/merge moved base=x             -> a/r1-c0/rebase base=x from=base commit=c tree=t
+			a/r1-c0/rebase ok commit=d tree=u      -> a/r1-c1/gate base=x commit=d tree=u before=unknown
+			a/r1-c1/gate ok                        -> a/r1-c1/commit base=x commit=d tree=u
+			a/r1-c1/commit ok commit=l             -> a/r1-c1/merge base=x commit=l
+			a/r1-c1/merge ok                       ->
 			tip l`},
-		"a commit made before the run branch was found elsewhere is merged only where it was made for": {plan: "a", script: `
+		"a candidate that was to be committed moves to where the run branch is found": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
-			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/execute ok commit=c            -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit base=base
 			a/r1-c0/commit error                   ->
-			resume commit=x                        -> a/r1-c0/commit base=base
-			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge base=base commit=k`},
-		"one batch lands at a time": {plan: "a b", info: Info{Workers: 2}, script: `
-			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			resume commit=x                        -> a/r1-c0/rebase base=x
+			a/r1-c0/rebase ok commit=d             -> a/r1-c1/gate base=x commit=d`},
+		"a merge that nobody told the end of is asked for again as it was": {plan: "a", script: `
+			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
-			b/r1-c0/execute ok                     -> b/r1-c0/gate
-			b/r1-c0/gate ok                        -> b/r1-c0/commit
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge base=base
+			a/r1-c0/merge error                    ->
+			resume commit=k                        -> a/r1-c0/merge base=base commit=k
+			a/r1-c0/merge ok                       ->
+			tip k
+			end done`},
+		"one batch lands at a time, in the order in which their agents ended": {plan: "a b", info: Info{Workers: 2, Speculate: true}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			b/r1-c0/execute ok commit=cb           -> b/r1-c0/gate base=base
+			a/r1-c0/execute ok commit=ca           -> a/r1-c0/rebase base=cb
+			a/r1-c0/rebase ok commit=da            -> a/r1-c0/gate base=cb commit=da
 			a/r1-c0/gate ok                        ->
+			b/r1-c0/gate ok                        -> b/r1-c0/commit
 			b/r1-c0/commit ok commit=k             -> b/r1-c0/merge
-			b/r1-c0/merge ok commit=k              -> a/r1-c0/commit base=k`},
-		"the tests to keep are those of the base, not of a neighbour who merged meanwhile": {plan: "a b", info: Info{Workers: 2}, script: `
+			b/r1-c0/merge ok                       -> a/r1-c0/commit base=k commit=da`},
+		"the tests to keep are those of what is below, a neighbour who merged meanwhile included": {plan: "a b", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
-			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/execute ok                     -> a/r1-c0/gate before=unknown
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
-			a/r1-c0/merge ok commit=k              ->
-			b/r1-c0/execute ok                     -> b/r1-c0/gate base=base before=unknown
-			b/r1-c0/gate ok tests=5                -> b/r1-c0/commit base=k
-			b/r1-c0/commit changed commit=d tree=u -> b/r1-c1/gate base=k before=9`},
+			a/r1-c0/merge ok                       ->
+			b/r1-c0/execute ok commit=c            -> b/r1-c0/rebase base=k commit=c
+			b/r1-c0/rebase ok commit=d             -> b/r1-c0/gate base=k commit=d before=9`},
 		"a candidate that never merged does not raise the number of tests to keep": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
@@ -187,16 +202,7 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/execute ok kind=note           ->
 			a/r1-c0/execute what                   ->
 			pending                                -> a/r1-c0/execute`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			tt.info.Workers = max(tt.info.Workers, 1)
-			if tt.info.MaxAttempts == 0 {
-				tt.info.MaxAttempts = 3
-			}
-			play(t, machine(t, tt.info, tt.plan), tt.script)
-		})
-	}
+	})
 }
 
 func TestNew(t *testing.T) {
@@ -223,7 +229,7 @@ func TestNew(t *testing.T) {
 		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
-			want: []string{"run of loop version 7 cannot go on under version 1: finish it with the runplan that started it, or start it anew"},
+			want: []string{"loop version: the run is of version 7, this runplan of version 2; finish it with the runplan that started it, or start it anew"},
 		},
 	}
 	for name, tt := range tests {

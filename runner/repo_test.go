@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 )
 
 // repo is a model of a repository: just enough of git to tell whether a run did it harm.
 type repo struct {
 	commits map[string]commit
-	tests   map[string]int  // by tree
-	branch  []string        // the run branch, oldest first
-	gated   map[string]bool // by batch and tree
-	allowed map[string]int  // how often each batch may stand on the branch
+	tests   map[string]int      // by tree
+	branch  []string            // the run branch, oldest first
+	gated   map[string]bool     // by batch and tree
+	allowed map[string]int      // how often each batch may stand on the branch
+	clash   map[string][]string // batches whose changes do not go together unless one knows of the other
+	aware   map[string][]string // what each change knew of
 	landed  string
 }
 
@@ -26,6 +31,7 @@ func newRepo(info Info) *repo {
 	r := &repo{
 		commits: map[string]commit{info.Base: {tree: "0"}}, tests: map[string]int{"0": 10},
 		branch: []string{info.Base}, gated: map[string]bool{}, allowed: map[string]int{},
+		clash: map[string][]string{}, aware: map[string][]string{},
 	}
 	for _, b := range info.Batches {
 		r.allowed[b.Key] = 1
@@ -37,18 +43,63 @@ func (r *repo) tip() string { return r.branch[len(r.branch)-1] }
 
 // commit makes a commit of change on top of parent. A change brings as many tests as its last digit says.
 func (r *repo) commit(parent, change, batch string) string {
-	base := r.commits[parent].tree
-	tree := base + "+" + change
-	r.tests[tree] = r.tests[base] + int(change[len(change)-1]-'0')
+	return r.commitTree(parent, r.commits[parent].tree+"+"+change, batch)
+}
+
+// commitTree makes a commit of a tree.
+func (r *repo) commitTree(parent, tree, batch string) string {
+	n := 10
+	for _, change := range strings.Split(tree, "+")[1:] {
+		n += int(change[len(change)-1] - '0')
+	}
+	r.tests[tree] = n
 	id := fmt.Sprintf("k%d", len(r.commits))
 	r.commits[id] = commit{parent, tree, batch}
 	return id
 }
 
-// change is what a commit did to its parent.
+// change is what a commit did to its parent; all of its tree where the two have nothing to do with each other.
 func (r *repo) change(id string) string {
 	c := r.commits[id]
-	return c.tree[len(r.commits[c.parent].tree)+1:]
+	return strings.TrimPrefix(c.tree, r.commits[c.parent].tree+"+")
+}
+
+// held are the batches of which a tree holds a change.
+func held(tree string) map[string]bool {
+	in := map[string]bool{}
+	for _, change := range strings.Split(tree, "+")[1:] {
+		in[batchOf(change)] = true
+	}
+	return in
+}
+
+func batchOf(change string) string { return change[:strings.Index(change, ".")+1] }
+
+// broken names two changes that do not go together, or says "": one of them was made without knowledge of the
+// other.
+func (r *repo) broken(tree string) string {
+	in := held(tree)
+	for _, change := range strings.Split(tree, "+")[1:] {
+		for _, other := range r.clash[batchOf(change)] {
+			if in[other] && !r.knows(tree, change, other) {
+				return batchOf(change) + " and " + other
+			}
+		}
+	}
+	return ""
+}
+
+// knows tells whether either of two changes was made with the other at hand.
+func (r *repo) knows(tree, change, other string) bool {
+	if slices.Contains(r.aware[change], other) {
+		return true
+	}
+	for _, c := range strings.Split(tree, "+")[1:] {
+		if batchOf(c) == other && slices.Contains(r.aware[c], batchOf(change)) {
+			return true
+		}
+	}
+	return false
 }
 
 // merge moves the branch as git would, and complains if a run must not have asked for it.
@@ -62,6 +113,12 @@ func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 	k := r.commits[c.Commit]
 	if k.parent != c.Base {
 		return "", fmt.Errorf("%s puts %s on %s, but it was made for %s", c.ID, c.Commit, c.Base, k.parent)
+	}
+	if k.tree != r.commits[c.Base].tree+"+"+r.change(c.Commit) || strings.Count(r.change(c.Commit), "+") > 0 {
+		return "", fmt.Errorf("%s brings more than its batch onto the run branch", c.ID)
+	}
+	if clash := r.broken(k.tree); clash != "" {
+		return "", fmt.Errorf("%s breaks the run branch: %s do not go together", c.ID, clash)
 	}
 	if !r.gated[c.Batch+" "+k.tree] {
 		return "", fmt.Errorf("%s merges a tree that no gate has seen", c.ID)
@@ -118,7 +175,37 @@ type world struct {
 	needs  map[string][]string
 	honest bool // from now on all goes well
 
-	rebases bool // commits on another base are tried; else they are conflicts
+	changes int
+	passers map[string][]int // candidates that passed their gates, by batch and attempt
+}
+
+func (w *world) sample(e *Event) {
+	switch {
+	case w.chance(20):
+		e.Outcome = OutcomeRefused
+	case w.chance(10):
+		e.Outcome, e.Reason = OutcomeFailed, "hopeless"
+	default:
+		e.Outcome, e.AtOnce = OutcomeOK, 1+w.rand.IntN(3)
+		for n := range 1 + w.rand.IntN(4) {
+			e.Slots = append(e.Slots, Slot{Number: n + 1, Variant: fmt.Sprint("v", n)})
+		}
+	}
+}
+
+func (w *world) judge(c Command, e *Event) {
+	passers := w.passers[fmt.Sprint(c.Batch, c.Attempt)]
+	if len(passers) > 0 {
+		e.Candidate = passers[w.rand.IntN(len(passers))]
+	}
+	switch {
+	case w.rand.IntN(3) == 0:
+		e.Outcome = OutcomeUndecided
+	case len(passers) > 0:
+		e.Outcome = OutcomeOK
+	default:
+		e.Outcome, e.Fingerprint = OutcomeFailed, fmt.Sprint(w.rand.IntN(2))
+	}
 }
 
 func (w *world) chance(percent int) bool { return !w.honest && w.rand.IntN(100) < percent }
@@ -128,19 +215,27 @@ func (w *world) work(c Command) (Event, error) {
 	e := Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Attempt: c.Attempt}
 	trouble := w.chance(6)
 	if trouble && w.chance(50) {
-		e.Outcome = w.trouble(c)
+		w.trouble(c, &e)
 		return e, nil
 	}
 	var err error
 	switch c.Kind {
 	case Execute:
 		w.execute(c, &e)
+	case Sample:
+		w.sample(&e)
+	case Judge:
+		w.judge(c, &e)
+	case Rebase:
+		w.rebase(c, &e)
 	case Gate:
 		w.gate(c, &e)
 	case Commit:
 		w.commitOn(c, &e)
 	case Merge:
 		err = w.mergeOn(c, &e)
+	case Wait:
+		e.Outcome = OutcomeOK
 	case LandRun:
 		e.Outcome = OutcomeOK
 		if w.chance(30) {
@@ -150,20 +245,28 @@ func (w *world) work(c Command) (Event, error) {
 		}
 	}
 	if trouble {
-		e.Outcome = w.trouble(c)
+		w.trouble(c, &e)
 	}
 	return e, err
 }
 
-func (w *world) trouble(c Command) Outcome {
+func (w *world) trouble(c Command, e *Event) {
 	outcomes := []Outcome{OutcomeError, OutcomeCancelled}
 	if c.Kind == Execute {
-		outcomes = append(outcomes, OutcomeLimited, OutcomeHuman)
+		outcomes = append(outcomes, OutcomeLimited, OutcomeHuman, OutcomeUnstarted)
 	}
-	return outcomes[w.rand.IntN(len(outcomes))]
+	e.Outcome = outcomes[w.rand.IntN(len(outcomes))]
+	if e.Outcome == OutcomeLimited && w.chance(50) {
+		e.RetryAt = time.Unix(1e9, 0)
+	}
 }
 
 func (w *world) execute(c Command, e *Event) {
+	cost := float64(w.rand.IntN(3)) / 4
+	e.Usage = &agents.Usage{CostUSD: &cost}
+	if w.chance(3) {
+		e.Usage = nil
+	}
 	switch {
 	case w.chance(6):
 		e.Outcome, e.Tree = OutcomeFailed, fmt.Sprint(w.rand.IntN(3))
@@ -172,38 +275,58 @@ func (w *world) execute(c Command, e *Event) {
 	case w.chance(3):
 		e.Outcome = OutcomeTimedOut
 	default:
-		change := fmt.Sprintf("%s%d", c.Batch, w.rand.IntN(4)) // few, so that attempts are alike at times
+		change := fmt.Sprintf("%s%d.%d", c.Batch, w.changes, w.rand.IntN(4))
+		w.changes++
+		if w.chance(30) {
+			change = fmt.Sprintf("%s%d", c.Batch, w.rand.IntN(4)) // few, so that attempts are alike at times
+		}
+		for other := range held(w.commits[c.Base].tree) {
+			w.aware[change] = append(w.aware[change], other)
+		}
+		slices.Sort(w.aware[change])
 		e.Outcome, e.Base, e.Commit = OutcomeOK, c.Base, w.commit(c.Base, change, c.Batch)
 		e.Tree = w.commits[e.Commit].tree
 	}
 }
 
+// rebase puts what a candidate changed on another commit, where it does not conflict.
+func (w *world) rebase(c Command, e *Event) {
+	e.Base = c.Base
+	if w.chance(12) {
+		e.Outcome = OutcomeConflict
+		return
+	}
+	e.Outcome, e.Commit = OutcomeOK, w.commit(c.Base, w.change(c.Commit), c.Batch)
+	e.Tree = w.commits[e.Commit].tree
+}
+
 func (w *world) gate(c Command, e *Event) {
 	e.Outcome, e.Tree = OutcomeOK, c.Tree
-	if w.chance(12) {
+	if w.chance(12) || w.broken(c.Tree) != "" {
 		e.Outcome, e.Fingerprint = OutcomeFailed, fmt.Sprint(w.rand.IntN(2))
 		return
 	}
 	w.gated[c.Batch+" "+c.Tree] = true
+	if c.Slot != nil {
+		key := fmt.Sprint(c.Batch, c.Attempt)
+		w.passers[key] = append(w.passers[key], c.Slot.Number)
+	}
 	e.Tests = &gates.TestCount{Passed: w.tests[c.Tree]}
 }
 
-// commitOn replays the candidate on the base that c names. What stands on another base than the candidate is
-// another tree, so the gates have to look again.
+// commitOn makes the one commit of the gated tree. A hook may change it.
 func (w *world) commitOn(c Command, e *Event) {
 	change := w.change(c.Commit)
 	e.Base = c.Base
-	switch moved := w.commits[c.Commit].parent != c.Base; {
+	switch {
 	case w.chance(5):
 		e.Outcome, e.Tree = OutcomeFailed, c.Tree
-	case moved && (!w.rebases || w.chance(30)):
-		e.Outcome = OutcomeConflict
 	case w.chance(10):
-		e.Outcome, e.Commit = OutcomeChanged, w.commit(c.Base, c.Batch+"~"+change[len(c.Batch):], c.Batch)
-	case moved:
-		e.Outcome, e.Commit = OutcomeChanged, w.commit(c.Base, change, c.Batch)
+		hooked := c.Batch + "~" + change[len(c.Batch):]
+		w.aware[hooked] = w.aware[change]
+		e.Outcome, e.Commit = OutcomeChanged, w.commit(c.Base, hooked, c.Batch)
 	default:
-		e.Outcome, e.Commit = OutcomeOK, w.commit(c.Base, change, c.Batch)
+		e.Outcome, e.Commit = OutcomeOK, w.commitTree(c.Base, c.Tree, c.Batch)
 	}
 	if e.Commit != "" {
 		e.Tree = w.commits[e.Commit].tree
@@ -212,7 +335,7 @@ func (w *world) commitOn(c Command, e *Event) {
 
 func (w *world) mergeOn(c Command, e *Event) (err error) {
 	if w.chance(5) {
-		w.branch = append(w.branch, w.commit(w.tip(), "outside0", "")) // somebody else
+		w.branch = append(w.branch, w.commit(w.tip(), "outside.0", "")) // somebody else
 	}
 	e.Outcome, err = w.merge(c, w.needs[c.Batch])
 	e.Base, e.Commit = w.tip(), c.Commit

@@ -1,6 +1,9 @@
 package runner
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // RunStatus is how a run stands.
 type RunStatus string
@@ -36,42 +39,74 @@ func (m *Machine) Done() (Result, bool) {
 		r.Status, r.Reason = RunFailed, "landing: "+m.why
 	default:
 		r.Status = RunFailed
-		for _, t := range m.tracks {
-			if t.status == Failed {
-				r.Reason = fmt.Sprintf("batch %s: %s", t.Number, t.reason)
-				break
-			}
+		if i := slices.IndexFunc(m.tracks, func(t *track) bool { return t.status == Failed }); i >= 0 {
+			r.Reason = fmt.Sprintf("batch %s: %s", m.tracks[i].Number, m.tracks[i].reason)
+		} else if stop := m.halted(); stop != nil {
+			r.Status, r.Stop = RunStopped, stop
 		}
 	}
 	return r, true
 }
 
+// halted says what keeps a run from going on that nobody stopped and in which nothing failed.
+func (m *Machine) halted() *Stop {
+	for _, t := range m.tracks {
+		if t.parked != nil {
+			return &Stop{t.parked.Outcome, fmt.Sprintf("batch %s: %s", t.Number, t.parked.Reason)}
+		}
+	}
+	if why := m.overBudget(); why != "" {
+		return &Stop{OutcomeLimited, why}
+	}
+	return nil
+}
+
 // View is what is known of one batch.
 type View struct {
 	BatchInfo
-	Status  Status
-	State   State
-	Attempt int
-	Base    string
-	Commit  string // the one commit once merged, else the candidate
-	Reason  string // why it was skipped or failed
+	Status    Status
+	State     State
+	Attempt   int
+	Tier      string
+	Base      string   // commit below the candidate, or the one that its agent started from
+	On        []string // batches that are not merged and whose candidates its agent started from
+	Commit    string   // the one commit once merged, else the candidate
+	Reason    string   // why it was skipped or failed
+	Competing []Slot   // candidates of a tournament that is under way
+	Parked    Outcome  // what its agent waits for: limited (time) or needs_human; "" while it does not
 }
 
 // Batches returns the batches in plan order.
 func (m *Machine) Batches() []View {
 	out := make([]View, len(m.tracks))
 	for i, t := range m.tracks {
-		out[i] = t.view()
+		out[i] = m.view(t)
 	}
 	return out
 }
 
-func (t *track) view() View {
-	c := t.commit
-	if t.final != "" {
-		c = t.final
+func (m *Machine) view(t *track) View {
+	v := View{
+		BatchInfo: t.BatchInfo, Status: t.status, State: t.state, Attempt: t.attempt, Tier: t.tier,
+		Base: t.base, Commit: t.stands.commit, Reason: t.reason,
 	}
-	return View{BatchInfo: t.BatchInfo, Status: t.status, State: t.state, Attempt: t.attempt, Base: t.base, Commit: c, Reason: t.reason}
+	for _, n := range t.on {
+		if !m.done(n) {
+			v.On = append(v.On, n)
+		}
+	}
+	if t.final != "" {
+		v.Commit = t.final
+	}
+	if t.cup != nil {
+		for _, n := range t.cup.entrants {
+			v.Competing = append(v.Competing, n.slot)
+		}
+	}
+	if t.parked != nil {
+		v.Parked, v.Reason = t.parked.Outcome, t.parked.Reason
+	}
+	return v
 }
 
 // EachStatus calls f for each batch in plan order.
@@ -87,8 +122,12 @@ func (m *Machine) Batch(key string) (View, bool) {
 	if t == nil {
 		return View{}, false
 	}
-	return t.view(), true
+	return m.view(t), true
 }
+
+// Width is how many agents may be at work at the same time: the run's workers, or one once agents could not be started
+// beside each other.
+func (m *Machine) Width() int { return m.width }
 
 // Tip returns the commit that the run branch is at.
 func (m *Machine) Tip() string { return m.tip }

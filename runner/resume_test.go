@@ -3,12 +3,8 @@ package runner
 import "testing"
 
 func TestMachineStopAndResume(t *testing.T) {
-	tests := map[string]struct {
-		plan   string
-		info   Info
-		script string
-	}{
-		"a stopping run finishes what is under way and holds what comes next": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+	tell(t, map[string]scenario{
+		"a stopping run finishes what is under way and holds what comes next": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute
 			stop cancelled                         ->
 			end running
@@ -16,43 +12,45 @@ func TestMachineStopAndResume(t *testing.T) {
 			end stopped cancelled
 			pending                                ->
 			status a=working b=waiting
-			resume                                 -> a/r1-c0/gate commit=c
+			resume                                 -> a/r1-c0/gate commit=c b/r1-c0/execute
 			end running`},
-		"the first reason to stop stands": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"the first reason to stop stands": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			stop needs_human                       ->
 			stop cancelled                         ->
 			a/r1-c0/execute cancelled              ->
 			end stopped needs_human`},
-		"work that was cancelled is handed out again": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"work that was cancelled is handed out again": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			stop cancelled                         ->
 			a/r1-c0/execute cancelled              ->
 			resume                                 -> a/r1-c0/execute`},
-		"work that could not be done at all stops the run and is handed out again": {plan: "a b", info: Info{Workers: 2, MaxAttempts: 3}, script: `
+		"work that could not be done at all stops the run and is handed out again": {plan: "a b", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
-			a/r1-c0/execute error reason=git       ->
+			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/gate error reason=git          ->
 			pending                                -> b/r1-c0/execute
 			end running
-			b/r1-c0/execute ok                     ->
+			b/r1-c0/execute ok commit=c            ->
 			end stopped error
-			resume                                 -> a/r1-c0/execute b/r1-c0/gate`},
-		"a rate limit stops the run": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+			resume                                 -> a/r1-c0/gate
+			queue a b`},
+		"a rate limit stops the run": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited                ->
 			end stopped limited
 			resume                                 -> a/r1-c0/execute`},
-		"an agent that needs a person stops the run": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"an agent that needs a person stops the run": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute needs_human            ->
 			end stopped needs_human`},
-		"a gate that could not look is no failure of the code": {plan: "a", info: Info{Workers: 1, MaxAttempts: 1}, script: `
+		"a gate that could not look is no failure of the code": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate error                     ->
 			status a=working
 			resume                                 -> a/r1-c0/gate`},
-		"resume gives failed batches a new allowance, with ids that were never used": {plan: "a", info: Info{Workers: 1, MaxAttempts: 2}, script: `
+		"resume gives failed batches a new allowance, with ids that were never used": {plan: "a", info: Info{MaxAttempts: 2}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed tree=t          -> a/r2-c0/execute
 			a/r2-c0/execute failed tree=u reason=no ->
@@ -61,42 +59,40 @@ func TestMachineStopAndResume(t *testing.T) {
 			a/r3-c0/execute failed tree=u          -> a/r4-c0/execute
 			a/r4-c0/execute failed tree=v          ->
 			status a=failed`},
-		"a new allowance is one of conflicts, too": {plan: "a", info: Info{Workers: 1, MaxAttempts: 1}, script: `
+		"a new allowance is one of conflicts, too": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
-			a/r1-c0/execute ok                     -> a/r1-c0/gate
-			a/r1-c0/gate ok                        -> a/r1-c0/commit
-			a/r1-c0/commit conflict                -> a/r2-c0/execute
-			a/r2-c0/execute ok                     -> a/r2-c0/gate
-			a/r2-c0/gate ok                        -> a/r2-c0/commit
-			a/r2-c0/commit conflict                ->
+			resume commit=x                        ->
+			a/r1-c0/execute ok                     -> a/r1-c0/rebase base=x
+			a/r1-c0/rebase conflict                -> a/r2-c0/execute
+			resume commit=y                        ->
+			a/r2-c0/execute ok                     -> a/r2-c0/rebase base=y
+			a/r2-c0/rebase conflict                ->
 			status a=failed
 			resume                                 -> a/r3-c0/execute
-			a/r3-c0/execute ok                     -> a/r3-c0/gate
-			a/r3-c0/gate ok                        -> a/r3-c0/commit
-			a/r3-c0/commit conflict                -> a/r4-c0/execute`},
-		"failed batches share the workers there are": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 1}, script: `
+			resume commit=z                        ->
+			a/r3-c0/execute ok                     -> a/r3-c0/rebase base=z
+			a/r3-c0/rebase conflict                -> a/r4-c0/execute`},
+		"failed batches share the workers there are": {plan: "a b", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed                 -> b/r1-c0/execute
 			b/r1-c0/execute failed                 ->
 			resume                                 -> a/r2-c0/execute
 			status a=working b=waiting
 			a/r2-c0/execute failed                 -> b/r2-c0/execute`},
-		"a reopened batch is run again": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"a reopened batch is run again": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute
-			a/r1-c0/execute ok                     -> a/r1-c0/gate
+			a/r1-c0/execute ok                     -> a/r1-c0/gate b/r1-c0/execute base=base
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
-			a/r1-c0/merge ok commit=k              -> b/r1-c0/execute base=k
+			a/r1-c0/merge ok commit=k              ->
 			b/r1-c0/execute cancelled              ->
 			reopen a base=x                        ->
 			status a=waiting b=working
-			resume                                 -> b/r1-c0/execute
-			b/r1-c0/execute failed                 -> b/r2-c0/execute base=x
-			b/r2-c0/execute ok                     -> b/r2-c0/gate before=unknown
-			b/r2-c0/gate ok                        -> b/r2-c0/commit base=x
-			b/r2-c0/commit ok commit=l             -> b/r2-c0/merge
-			b/r2-c0/merge ok commit=l              -> a/r2-c0/execute base=l after=0`},
-		"a reopened batch has nothing to learn from failures that it got over": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+			resume                                 -> b/r1-c1/execute base=x
+			b/r1-c1/execute failed                 -> b/r2-c0/execute base=x
+			b/r2-c0/execute ok                     -> b/r2-c0/gate before=unknown a/r2-c0/execute base=x after=0
+			b/r2-c0/gate ok                        -> b/r2-c0/commit base=x`},
+		"a reopened batch has nothing to learn from failures that it got over": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed                 -> a/r2-c0/execute after=2
 			a/r2-c0/execute ok                     -> a/r2-c0/gate
@@ -106,14 +102,14 @@ func TestMachineStopAndResume(t *testing.T) {
 			end done
 			reopen a                               -> a/r3-c0/execute base=k after=0
 			end running`},
-		"only a merged batch can be reopened": {plan: "a b", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"only a merged batch can be reopened": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute
 			reopen a base=x                        ->
 			reopen b base=x                        ->
 			reopen z base=x                        ->
 			tip base
 			pending                                -> a/r1-c0/execute`},
-		"what needs a reopened batch waits for it": {plan: "a b:a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"what needs a reopened batch waits for it": {plan: "a b:a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -122,7 +118,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			reopen a base=base                     -> a/r2-c0/execute base=base
 			b/r1-c0/execute ok                     ->
 			status a=working b=waiting`},
-		"a merge that is under way when its ground is lost is decided by the run branch": {plan: "a b:a", info: Info{Workers: 1, MaxAttempts: 3}, script: `
+		"a merge that is under way when its ground is lost is decided by the run branch": {plan: "a b:a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -131,17 +127,18 @@ func TestMachineStopAndResume(t *testing.T) {
 			b/r1-c0/execute ok                     -> b/r1-c0/gate
 			b/r1-c0/gate ok                        -> b/r1-c0/commit
 			b/r1-c0/commit ok commit=l             -> b/r1-c0/merge base=k
-			reopen a base=base                     ->
-			pending                                -> b/r1-c0/merge base=k
-			b/r1-c0/merge moved base=base          -> a/r2-c0/execute base=base
+			reopen a base=base                     -> a/r2-c0/execute base=base
+			pending                                -> a/r2-c0/execute b/r1-c0/merge base=k
+			b/r1-c0/merge moved base=base          ->
 			status a=working b=waiting`},
-		"the run lands once all is merged": {plan: "a b", info: Info{Workers: 2, MaxAttempts: 3, Land: "ff"}, script: `
+		"the run lands once all is merged": {plan: "a b", info: Info{Workers: 2, Land: "ff"}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
 			a/r1-c0/merge ok commit=k              ->
-			b/r1-c0/execute ok                     -> b/r1-c0/gate
+			b/r1-c0/execute ok                     -> b/r1-c0/rebase base=k
+			b/r1-c0/rebase ok commit=d             -> b/r1-c0/gate
 			b/r1-c0/gate ok                        -> b/r1-c0/commit
 			b/r1-c0/commit ok commit=l             -> b/r1-c0/merge
 			b/r1-c0/merge ok commit=l              -> run/land base=base commit=l
@@ -158,7 +155,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			b/r1-c0/commit ok commit=l             -> b/r1-c0/merge
 			b/r1-c0/merge ok commit=l              ->
 			end failed batch 1: no`},
-		"a refused landing fails the run, and resume tries it again": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3, Land: "ff"}, script: `
+		"a refused landing fails the run, and resume tries it again": {plan: "a", info: Info{Land: "ff"}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -171,7 +168,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			resume commit=x                        -> run/r2/land commit=x
 			run/r2/land ok                         ->
 			end done`},
-		"a landing that was cut off is handed out again": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3, Land: "ff"}, script: `
+		"a landing that was cut off is handed out again": {plan: "a", info: Info{Land: "ff"}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -180,7 +177,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			run/land error                         ->
 			end stopped error
 			resume                                 -> run/land commit=k`},
-		"a batch that is reopened calls the landing off, and a new one follows": {plan: "a", info: Info{Workers: 1, MaxAttempts: 3, Land: "ff"}, script: `
+		"a batch that is reopened calls the landing off, and a new one follows": {plan: "a", info: Info{Land: "ff"}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -194,10 +191,5 @@ func TestMachineStopAndResume(t *testing.T) {
 			a/r2-c0/gate ok                        -> a/r2-c0/commit
 			a/r2-c0/commit ok commit=l             -> a/r2-c0/merge
 			a/r2-c0/merge ok commit=l              -> run/r2/land commit=l`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			play(t, machine(t, tt.info, tt.plan), tt.script)
-		})
-	}
+	})
 }

@@ -1,31 +1,20 @@
 package runner
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
-// schedule starts what may start: the landing lane first, then waiting batches in plan order, and the
-// landing of the run once all is merged.
+// schedule hands out all that may be done now: first what brings candidates to the run branch, then work for
+// agents, and the landing of the run once all is merged.
 func (m *Machine) schedule() []Command {
 	if m.stop != nil {
 		return nil
 	}
-	var cmds []Command
-	for _, t := range m.tracks {
-		if t.status == Working && t.state == StatePublish && m.lane == nil {
-			cmds = append(cmds, m.enter(t)...)
-		}
-	}
-	room := m.info.Workers - m.working()
-	for _, t := range m.tracks {
-		if room <= 0 {
-			break
-		}
-		if t.status == Waiting && m.ready(t) {
-			room--
-			t.status, t.state, t.tries = Working, StateRetrieve, 0
-			m.nextAttempt(t)
-			cmds = append(cmds, m.enter(t)...)
-		}
-	}
+	cmds := m.line()
+	cmds = append(cmds, m.compete()...)
+	cmds = append(cmds, m.give()...)
 	if m.landed == "" && len(m.out) == 0 && m.settled() && m.toLand() {
 		if n := len(m.lands); n == 0 || m.lands[n-1] != m.tip {
 			m.lands = append(m.lands, m.tip)
@@ -40,23 +29,158 @@ func (m *Machine) schedule() []Command {
 	return cmds
 }
 
-func (m *Machine) working() int {
-	n := 0
+// start is a batch that an agent may work on now, or a candidate of one.
+type start struct {
+	*track
+	n    *entrant // nil outside of a tournament
+	base string
+	on   []string // needs that are not merged and whose candidates base holds
+}
+
+// give hands work to agents that are free. What was begun comes first; then the batch that most others wait
+// for, as far as that is known.
+func (m *Machine) give() []Command {
+	room := m.width - m.atWork(Execute)
+	if room <= 0 || m.overBudget() != "" {
+		return nil
+	}
+	var starts []start
 	for _, t := range m.tracks {
-		if t.status == Working {
+		if t.cup != nil && t.parked == nil {
+			starts = append(starts, m.due(t)...)
+			continue
+		}
+		due := t.status == Waiting || t.status == Working && t.state == StateEdit && t.out == "" && t.parked == nil
+		if !due {
+			continue
+		}
+		if base, on, ok := m.startable(t); ok {
+			starts = append(starts, start{t, nil, base, on})
+		}
+	}
+	slices.SortStableFunc(starts, func(a, b start) int {
+		return cmp.Or(
+			-cmp.Compare(bit(a.status == Working), bit(b.status == Working)),
+			cmp.Compare(bit(len(a.on) > 0), bit(len(b.on) > 0)),
+			-cmp.Compare(a.rank, b.rank),
+		)
+	})
+	var cmds []Command
+	for _, s := range starts[:min(room, len(starts))] {
+		if m.overBudget() != "" {
+			break
+		}
+		if s.n != nil {
+			cmds = append(cmds, m.enter(s))
+		} else {
+			cmds = append(cmds, m.begin(s))
+		}
+	}
+	return cmds
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// begin gives a batch to an agent.
+func (m *Machine) begin(s start) Command {
+	t := s.track
+	if t.status == Waiting {
+		t.status, t.state, t.tries = Working, StateRetrieve, 1
+		m.nextAttempt(t)
+		m.fire(t, OnSkipped)
+		if t.Sample > 0 {
+			m.fire(t, OnSample)
+			t.on = s.on
+			return m.issue(t, Command{Kind: Sample, Tier: t.tier})
+		}
+		m.fire(t, OnDone)
+	}
+	t.base, t.on, t.alone, t.reason = s.base, s.on, m.width == 1, ""
+	c := Command{Kind: Execute, Base: t.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t)}
+	if t.base == m.tip {
+		c.Before = m.before
+	}
+	return m.issue(t, c)
+}
+
+// startable tells whether t may start now, and on what. It may start on candidates that are not merged where
+// the plan's files allow that (TEAM-04): then the last of them in the queue holds the others as well.
+func (m *Machine) startable(t *track) (base string, on []string, ok bool) {
+	for _, n := range t.Needs {
+		if m.done(n) {
+			continue
+		}
+		if !m.info.Speculate || !slices.Contains(t.Early, n) || !m.holds(m.byKey[n]) {
+			return "", nil, false
+		}
+		on = append(on, n)
+	}
+	base = m.tip
+	for _, q := range m.chain {
+		if slices.Contains(on, q.Key) {
+			base = q.stands.commit
+		}
+	}
+	return base, on, true
+}
+
+// holds tells whether others may build on the candidate of t.
+func (m *Machine) holds(t *track) bool {
+	return t.verdict != red && t.stands.commit != "" && slices.Contains(m.chain, t)
+}
+
+// atWork counts the commands of a kind that are under way.
+func (m *Machine) atWork(k CommandKind) int {
+	n := 0
+	for _, c := range m.out {
+		if c.Kind == k {
 			n++
 		}
 	}
 	return n
 }
 
-func (m *Machine) ready(t *track) bool {
-	for _, n := range t.Needs {
-		if s := m.byKey[n].status; s != Passed && s != Skipped {
-			return false
+// rank weighs each batch by the longest chain of batches that begins with it, in milliseconds where that is
+// known. A batch of unknown length counts as long as the average of the others.
+func (m *Machine) rank() {
+	known, sum := int64(0), int64(0)
+	for _, t := range m.tracks {
+		if t.ExpectMS > 0 {
+			known, sum = known+1, sum+t.ExpectMS
 		}
 	}
-	return true
+	usual := int64(1000)
+	if known > 0 {
+		usual = max(1, sum/known)
+	}
+	behind := map[string][]*track{}
+	for _, t := range m.tracks {
+		for _, n := range t.Needs {
+			behind[n] = append(behind[n], t)
+		}
+	}
+	var visit func(t *track) int64
+	visit = func(t *track) int64 {
+		if t.rank > 0 {
+			return t.rank
+		}
+		for _, b := range behind[t.Key] {
+			t.rank = max(t.rank, visit(b))
+		}
+		if t.status != Skipped {
+			t.rank += cmp.Or(t.ExpectMS, usual)
+		}
+		t.rank = max(t.rank, 1)
+		return t.rank
+	}
+	for _, t := range m.tracks {
+		visit(t)
+	}
 }
 
 func (m *Machine) settled() bool {
@@ -82,21 +206,25 @@ func (m *Machine) toLand() bool {
 }
 
 // Pending returns what was handed out and not yet reported on, in plan order: what to dispatch after a
-// replay.
+// replay. There is at most one command of a batch, and of a candidate that competes for it.
 func (m *Machine) Pending() []Command {
 	var cmds []Command
 	for _, t := range m.tracks {
-		cmds = append(cmds, m.ofTrack(m.out, t.Key)...)
-	}
-	return append(cmds, m.ofTrack(m.out, "")...)
-}
-
-// ofTrack returns the commands of one batch, or with key "" those of the run. There is at most one under way.
-func (m *Machine) ofTrack(set map[string]Command, key string) []Command {
-	for _, c := range set {
-		if c.Batch == key {
-			return []Command{c}
+		if t.out != "" {
+			cmds = append(cmds, m.out[t.out])
+		}
+		if t.cup != nil {
+			for _, n := range t.cup.entrants {
+				if n.out != "" {
+					cmds = append(cmds, m.out[n.out])
+				}
+			}
 		}
 	}
-	return nil
+	for _, c := range m.out {
+		if c.Kind == LandRun {
+			cmds = append(cmds, c)
+		}
+	}
+	return cmds
 }

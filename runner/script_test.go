@@ -1,19 +1,22 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 )
 
-// machine makes a machine of a short plan: "a b:a c:a,b d!empty" are four batches; b needs a, c needs a and
-// b, and d is skipped because it is empty.
+// machine makes a machine of a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches; b needs a, c
+// needs a and b and may start on what b left before that is merged, d is skipped because it is empty, and e is
+// small work that is likely to take 30 milliseconds.
 func machine(t testing.TB, info Info, plan string) *Machine {
 	t.Helper()
 	m, err := New(plans(info, plan))
@@ -27,14 +30,40 @@ func plans(info Info, plan string) Info {
 	info.Base, info.LoopVersion = "base", LoopVersion
 	for i, f := range strings.Fields(plan) {
 		f, skip, _ := strings.Cut(f, "!")
-		key, needs, _ := strings.Cut(f, ":")
-		b := BatchInfo{Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip}
-		if needs != "" {
-			b.Needs = strings.Split(needs, ",")
+		f, needs, _ := strings.Cut(f, ":")
+		f, expect, _ := strings.Cut(f, "#")
+		key, tier, _ := strings.Cut(f, "@")
+		b := BatchInfo{Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip, Tier: tier}
+		b.ExpectMS, _ = strconv.ParseInt(expect, 10, 64)
+		for n := range strings.FieldsSeq(strings.ReplaceAll(needs, ",", " ")) {
+			n, early := strings.CutSuffix(n, "*")
+			b.Needs = append(b.Needs, n)
+			if early {
+				b.Early = append(b.Early, n)
+			}
 		}
 		info.Batches = append(info.Batches, b)
 	}
 	return info
+}
+
+// scenario is a story about one machine.
+type scenario struct {
+	plan   string
+	info   Info // one worker and three attempts unless it says otherwise
+	script string
+}
+
+// tell plays each story.
+func tell(t *testing.T, stories map[string]scenario) {
+	t.Helper()
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			tt.info.Workers = cmp.Or(tt.info.Workers, 1)
+			tt.info.MaxAttempts = cmp.Or(tt.info.MaxAttempts, 3)
+			play(t, machine(t, tt.info, tt.plan), tt.script)
+		})
+	}
 }
 
 // script drives a machine. Each line is a fact and, after an arrow, all the commands that answer it, with
@@ -47,10 +76,14 @@ func plans(info Info, plan string) Info {
 //	reopen a base=x                        -> a/r2-c0/execute
 //	pending                                -> a/r2-c0/execute
 //	status a=working
+//	queue a=green b=red c
+//	parked a=limited
 //	end stopped limited
+//	because five hours
 //
 // A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
-// event.
+// event. The queue stands in its order, with what is known of each candidate; a resume tells of other workers=,
+// onlimit=, limit= (of the cost) and unknown= where the run goes on with others.
 type script struct {
 	*testing.T
 	m    *Machine
@@ -82,6 +115,24 @@ func (s *script) step(fact, answer []string) {
 			got = append(got, v.Key+"="+string(v.Status))
 		}
 		s.diff(fact[1:], got)
+	case "queue":
+		got := []string{}
+		for _, q := range s.m.queue {
+			text := q.Key
+			if q.verdict != open {
+				text += "=" + string(q.verdict)
+			}
+			got = append(got, text)
+		}
+		s.diff(fact[1:], got)
+	case "parked":
+		got := []string{}
+		for _, v := range s.m.Batches() {
+			if v.Parked != "" {
+				got = append(got, v.Key+"="+string(v.Parked))
+			}
+		}
+		s.diff(fact[1:], got)
 	case "reason":
 		v, _ := s.m.Batch(fact[1])
 		s.diff(strings.Join(fact[2:], " "), v.Reason)
@@ -98,6 +149,12 @@ func (s *script) step(fact, answer []string) {
 		}
 		s.diff(strings.Join(fact[1:], " "), got)
 		s.diff(res.Status != RunActive, done)
+	case "because":
+		got := ""
+		if res, _ := s.m.Done(); res.Stop != nil {
+			got = res.Stop.Reason
+		}
+		s.diff(strings.Join(fact[1:], " "), got)
 	default:
 		s.expect(s.m.Apply(s.event(fact)), answer)
 	}
@@ -123,6 +180,8 @@ func (s *script) event(fact []string) Event {
 	}
 	for _, f := range rest {
 		name, value, _ := strings.Cut(f, "=")
+		n, _ := strconv.Atoi(value)
+		usd, _ := strconv.ParseFloat(value, 64)
 		switch name {
 		case "kind":
 			e.Kind = EventKind(value)
@@ -137,13 +196,33 @@ func (s *script) event(fact []string) Event {
 		case "reason":
 			e.Reason = value
 		case "tests":
-			n, _ := strconv.Atoi(value)
 			e.Tests = &gates.TestCount{Passed: n}
+		case "cost":
+			e.Usage = &agents.Usage{CostUSD: &usd}
+		case "retry":
+			e.RetryAt = at(n)
+		case "workers":
+			s.job(&e).Workers = n
+		case "onlimit":
+			s.job(&e).OnLimit = value
+		case "limit":
+			s.job(&e).MaxCostUSD = usd
+		case "unknown":
+			s.job(&e).UnknownCost = value
 		default:
 			s.Fatalf("line %d: what is %q?", s.line, f)
 		}
 	}
 	return e
+}
+
+// job is what a resumed run goes on with: what it had, but for what the line says.
+func (s *script) job(e *Event) *Info {
+	if e.Job == nil {
+		job := s.m.info
+		e.Job = &job
+	}
+	return e.Job
 }
 
 // expect compares commands with what a line says of them.
@@ -174,10 +253,20 @@ func field(c Command, name string) string {
 	switch name {
 	case "base":
 		return c.Base
+	case "from":
+		return c.From
 	case "commit":
 		return c.Commit
 	case "tree":
 		return c.Tree
+	case "on":
+		return strings.Join(c.On, ",")
+	case "tier":
+		return c.Tier
+	case "model":
+		return c.Model
+	case "until":
+		return strconv.Itoa(int(c.Until.Sub(at(0)).Seconds()))
 	case "after":
 		return strconv.Itoa(c.After)
 	case "before":
@@ -191,7 +280,7 @@ func field(c Command, name string) string {
 
 func (s *script) diff(want, got any) {
 	s.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		s.Errorf("line %d (-want +got):\n%s", s.line, diff)
 	}
 }

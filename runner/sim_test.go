@@ -47,15 +47,15 @@ type sim struct {
 	running []Command   // what the driver is at
 	told    []string    // where the run branch was and is, as far as the machine can know
 	crashes int
-
-	resuming bool // what was held is handed out
+	spent   float64
+	untold  map[string]bool // batches that are gone from the branch, and nobody has said so yet
 }
 
 // simulate runs a random plan through a random schedule.
 func simulate(seed uint64, b build) (*sim, error) {
 	r := rand.New(rand.NewPCG(seed, 20))
 	info := randomInfo(r)
-	s := &sim{world: &world{repo: newRepo(info), rand: r, needs: map[string][]string{}, rebases: r.IntN(2) == 0}, build: b, told: []string{info.Base}}
+	s := &sim{world: &world{repo: newRepo(info), rand: r, needs: map[string][]string{}, passers: map[string][]int{}}, build: b, told: []string{info.Base}}
 	s.audit = newAudit(info, s.fits)
 	for _, i := range info.Batches {
 		s.needs[i.Key] = slices.DeleteFunc(slices.Clone(i.Needs), func(k string) bool {
@@ -63,6 +63,12 @@ func simulate(seed uint64, b build) (*sim, error) {
 		})
 	}
 	var err error
+	for range r.IntN(2 * len(info.Batches)) {
+		x, y := info.Batches[r.IntN(len(info.Batches))].Key, info.Batches[r.IntN(len(info.Batches))].Key
+		if x != y {
+			s.clash[x] = append(s.clash[x], y)
+		}
+	}
 	if s.d, err = b(info, s.took); err != nil {
 		return s, err
 	}
@@ -87,7 +93,12 @@ func randomInfo(r *rand.Rand) Info {
 	}
 	info := Info{
 		Base: "k0", LoopVersion: LoopVersion, Workers: 1 + r.IntN(4), MaxAttempts: 1 + r.IntN(3),
-		Land: []string{"branch", "ff"}[r.IntN(2)],
+		Land: []string{"branch", "ff"}[r.IntN(2)], Speculate: r.IntN(3) > 0, Escalate: r.IntN(2) == 0,
+		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0,
+		OnLimit: []string{"exit", "wait"}[r.IntN(2)], UnknownCost: []string{"stop", "allow"}[r.IntN(2)],
+	}
+	if r.IntN(4) == 0 {
+		info.MaxCostUSD = float64(r.IntN(n*2)+1) / 4
 	}
 	for i := range n {
 		b := BatchInfo{Key: fmt.Sprintf("b%d.", i), Number: fmt.Sprint(i)}
@@ -97,8 +108,15 @@ func randomInfo(r *rand.Rand) Info {
 		for range r.IntN(3) {
 			if k := r.IntN(i + 1); k < i {
 				b.Needs = append(b.Needs, info.Batches[k].Key)
+				if r.IntN(2) == 0 {
+					b.Early = append(b.Early, info.Batches[k].Key)
+				}
 			}
 		}
+		if r.IntN(5) == 0 {
+			b.Sample = 1 + r.IntN(3)
+		}
+		b.ExpectMS = int64(r.IntN(3))
 		info.Batches = append(info.Batches, b)
 	}
 	r.Shuffle(n, func(i, j int) { info.Batches[i], info.Batches[j] = info.Batches[j], info.Batches[i] })
@@ -154,16 +172,32 @@ func (s *sim) post(e Event) error {
 	case e.Kind == RunResumed && e.Commit != "":
 		s.told = append(s.told, e.Commit)
 	}
-	s.resuming = e.Kind == RunResumed
+	if c, due := s.out[e.Command]; due && c.Kind == Execute && s.due(e) && e.Usage != nil {
+		s.spent += *e.Usage.CostUSD
+	}
 	cmds, err := s.apply(s.d, e)
 	s.replies = append(s.replies, cmds)
 	s.running = append(s.running, cmds...)
+	// What was called off may have been done all the same; nobody hears of it.
+	s.running = slices.DeleteFunc(s.running, func(c Command) bool {
+		_, on := s.out[c.ID]
+		if !on && s.chance(50) {
+			_, werr := s.work(c)
+			err = errors.Join(err, werr)
+		}
+		return !on
+	})
 	return err
 }
 
 // resume lets the run go on, most often with a look at where its branch is.
 func (s *sim) resume() error {
 	e := Event{Kind: RunResumed}
+	if s.honest { // whoever wants it done lifts the limit
+		job := s.info
+		job.MaxCostUSD = 0
+		e.Job = &job
+	}
 	if s.rand.IntN(4) > 0 {
 		e.Commit = s.tip()
 	}
@@ -173,13 +207,52 @@ func (s *sim) resume() error {
 // fits complains of a command that does not fit what is in the repository.
 func (s *sim) fits(c Command) error {
 	k := s.commits[c.Commit]
+	under := s.commits[c.Base].tree
 	switch c.Kind {
+	case Wait, Sample, Judge:
+		return nil
+	case Execute:
+		in := held(under)
+		for _, n := range s.needs[c.Batch] {
+			if s.untold[n] {
+				continue
+			}
+			if !in[n] {
+				return fmt.Errorf("starts on %s, which lacks %s", under, n)
+			}
+			if !slices.Contains(c.On, n) && s.count(n) == 0 {
+				return fmt.Errorf("starts on %s, which is not merged, and does not say so", n)
+			}
+		}
+		if len(c.On) > 0 && !s.info.Speculate {
+			return fmt.Errorf("starts on %v, but nobody allowed speculation", c.On)
+		}
+		for _, n := range c.On {
+			if !slices.Contains(s.info.Batches[s.place[c.Batch]].Early, n) {
+				return fmt.Errorf("starts on %s before it is merged, which it must not", n)
+			}
+		}
+		if len(c.On) == 0 && c.Slot == nil && under != s.commits[s.tipTold()].tree {
+			return fmt.Errorf("starts from %s, but the run branch is at %s", c.Base, s.tipTold())
+		}
+		if max := s.info.MaxCostUSD; max > 0 && s.spent >= max && !s.honest {
+			return fmt.Errorf("starts an agent with %v spent of %v", s.spent, max)
+		}
+		return nil
+	case Rebase:
+		if s.commits[k.parent].tree != s.commits[c.From].tree || k.tree != c.Tree {
+			return fmt.Errorf("rebases %s with tree %s from %s, but it is %v", c.Commit, c.Tree, c.From, k)
+		}
+		return nil
 	case Gate:
-		if k.parent != c.Base || k.tree != c.Tree {
+		if s.commits[k.parent].tree != under || k.tree != c.Tree {
 			return fmt.Errorf("gates %s with tree %s on %s, but it is %v", c.Commit, c.Tree, c.Base, k)
 		}
-		if n := s.tests[s.commits[c.Base].tree]; c.Before != nil && c.Before.Passed != n {
+		if n := s.tests[under]; c.Before != nil && c.Before.Passed != n {
 			return fmt.Errorf("compares with %d tests, but there were %d", c.Before.Passed, n)
+		}
+		if !s.info.Speculate && c.Slot == nil && under != s.commits[s.tipTold()].tree {
+			return fmt.Errorf("gates on %s, but the run branch is at %s and nobody allowed speculation", c.Base, s.tipTold())
 		}
 		return nil
 	case Merge:
@@ -202,11 +275,8 @@ func (s *sim) fits(c Command) error {
 			return fmt.Errorf("commits a tree that no gate has seen")
 		}
 	}
-	if s.resuming && slices.Contains(s.told, c.Base) {
-		return nil // it was held while others went on
-	}
 	if c.Base != s.tipTold() {
-		return fmt.Errorf("starts from %s, but the run branch is at %s", c.Base, s.tipTold())
+		return fmt.Errorf("%ss on %s, but the run branch is at %s", c.Kind, c.Base, s.tipTold())
 	}
 	return nil
 }
@@ -224,7 +294,12 @@ func (s *sim) reopen() error {
 	}
 	gone := slices.Clone(s.branch[i+1:])
 	s.branch = s.branch[:i+1]
+	s.untold = map[string]bool{}
 	for _, id := range gone {
+		s.untold[s.commits[id].batch] = true
+	}
+	for _, id := range gone {
+		delete(s.untold, s.commits[id].batch)
 		if key := s.commits[id].batch; key != "" {
 			if err := s.post(Event{Kind: Reopened, Batch: key, Base: s.tip()}); err != nil {
 				return err
@@ -300,7 +375,7 @@ func (s *sim) finish() error {
 	s.honest = true
 	n := len(s.info.Batches)
 	resumes := 0
-	for limit := len(s.journal) + 20 + 8*n + 4*n*n; len(s.journal) < limit; {
+	for limit := len(s.journal) + 100 + 50*n + 20*n*n; len(s.journal) < limit; {
 		var err error
 		switch res, done := s.d.Done(); {
 		case len(s.running) > 0:
@@ -344,9 +419,9 @@ func (s *sim) ended() error {
 // String is what happened, for a person who has to find out why.
 func (s *sim) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workers %d, attempts %d, land %s\n", s.info.Workers, s.info.MaxAttempts, s.info.Land)
+	fmt.Fprintf(&b, "workers %d, attempts %d, land %s, speculate %v, clash %v\n", s.info.Workers, s.info.MaxAttempts, s.info.Land, s.info.Speculate, s.clash)
 	for _, i := range s.info.Batches {
-		fmt.Fprintf(&b, "  %s needs %v %s\n", i.Key, i.Needs, i.Skip)
+		fmt.Fprintf(&b, "  %s needs %v early %v %s\n", i.Key, i.Needs, i.Early, i.Skip)
 	}
 	for i, e := range s.journal {
 		fmt.Fprintf(&b, "%d %s %s %s %s base=%s commit=%s ->", e.Seq, e.Kind, e.Command, e.Batch, e.Outcome, e.Base, e.Commit)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -20,6 +21,9 @@ type Summary struct {
 	Commit     string         `json:"commit"` // where the run branch is
 	Agent      string         `json:"agent"`
 	Mode       string         `json:"mode"`
+	Workers    int            `json:"workers"`
+	Score      int            `json:"score"`              // parallelism score of the plan
+	SpeedUp    float64        `json:"speed_up,omitempty"` // as predicted
 	Land       string         `json:"land"`
 	Status     RunStatus      `json:"status"`
 	Stop       Outcome        `json:"stop,omitempty"` // with status stopped: cancelled, limited, needs_human, error
@@ -44,11 +48,17 @@ type BatchSummary struct {
 	CostUSD     *float64     `json:"cost_usd"`
 	TestsBefore *int         `json:"tests_before"`
 	TestsAfter  *int         `json:"tests_after"`
+	Class       string       `json:"class,omitempty"`  // kind of work (ROUTE-12)
+	Tier        string       `json:"tier,omitempty"`   // that its agent was last started with
+	Routed      string       `json:"routed,omitempty"` // the tier that the routing plan gave it, as the configuration calls it
 	Needs       []string     `json:"needs,omitempty"`
 	Gates       []GateResult `json:"gates,omitempty"` // of the last attempt
-	Receipt     string       `json:"receipt,omitempty"`
-	Reason      string       `json:"reason,omitempty"`
-	Started     time.Time    `json:"started,omitzero"`
+
+	Candidates []*CandidateSummary `json:"candidates,omitempty"` // of the last tournament
+	Sampling   string              `json:"sampling,omitempty"`   // why there was one, or none, and who won
+	Receipt    string              `json:"receipt,omitempty"`
+	Reason     string              `json:"reason,omitempty"`
+	Started    time.Time           `json:"started,omitzero"`
 
 	costUnknown bool
 }
@@ -140,7 +150,7 @@ func (f *Fold) start(e Event) error {
 	j := e.Job
 	f.sum = Summary{
 		Run: e.Run, Plan: j.Plan, Title: j.Title, Slug: j.Slug, Branch: j.Branch, Base: j.Base, BaseBranch: j.BaseBranch,
-		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
+		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Workers: j.Workers, Score: j.Score, SpeedUp: j.SpeedUp, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
 	}
 	for i, b := range j.Batches {
 		f.byKey[b.Key] = i
@@ -150,6 +160,7 @@ func (f *Fold) start(e Event) error {
 		}
 		f.sum.Batches = append(f.sum.Batches, BatchSummary{
 			Key: b.Key, Number: b.Number, Title: b.Title, State: state, Reason: b.Skip, Needs: b.Needs,
+			Class: b.Class, Tier: b.Tier, Routed: cmp.Or(b.Label, b.Tier),
 		})
 	}
 	return nil
@@ -161,32 +172,33 @@ func (b *BatchSummary) stand(v View) {
 	if v.Status == Working {
 		b.State = string(v.State)
 	}
-	b.Attempts, b.Reason, b.Commit = v.Attempt, v.Reason, v.Commit
+	b.Attempts, b.Reason, b.Commit, b.Tier = v.Attempt, v.Reason, v.Commit, v.Tier
 }
 
 func (f *Fold) batch(b *BatchSummary, e Event) {
+	alone := b.tournament(e)
 	switch e.Kind {
 	case BatchStarted:
 		b.Started = e.At
 		b.TestsBefore = f.before
+	case Spent:
+		f.cost(b, e)
 	case Executed:
 		b.Agent, b.Model = e.Agent, e.Model
 		f.cost(b, e)
 	case Gated:
-		b.Gates = nil
-		for _, r := range e.Reports {
-			b.Gates = append(b.Gates, GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings)})
-		}
-		if e.Tests != nil {
-			n := e.Tests.Passed
-			b.TestsAfter = &n
+		if !alone {
+			b.gated(e)
 		}
 	case Merged:
 		if e.Receipt != "" {
 			b.Receipt = e.Receipt
 		}
-		if e.Outcome == OutcomeOK && b.TestsAfter != nil {
-			f.before = b.TestsAfter
+		if e.Outcome == OutcomeOK {
+			b.TestsBefore = f.before // of what it was merged on, whatever there was when it began
+			if b.TestsAfter != nil {
+				f.before = b.TestsAfter
+			}
 		}
 	}
 	b.DurationMS += e.DurationMS

@@ -91,7 +91,7 @@ func TestSummaryOfBatches(t *testing.T) {
 		"a batch at work is in a state of the loop": {
 			plan:   "a b",
 			events: merged("a", 1)[:3],
-			want:   []string{"commit", "waiting"},
+			want:   []string{"commit", "edit"},
 		},
 		"a batch that starts is seen before anything is told of it": {
 			plan:   "a b",
@@ -137,7 +137,7 @@ func TestSummaryOfBatches(t *testing.T) {
 			events: append(merged("a", 12)[:3],
 				Event{Kind: Committed, Command: "a/r1-c0/commit", Batch: "a", Outcome: OutcomeFailed},
 				Event{Kind: BatchStarted, Batch: "b"}),
-			want:  []string{"edit", "waiting"},
+			want:  []string{"edit", "edit"},
 			check: func(s Summary) any { return s.Batches[1].TestsBefore == nil }, value: true,
 		},
 		"the gates are those of the last attempt": {

@@ -11,6 +11,12 @@ import (
 type Work interface {
 	// Execute lets an agent work on a batch and returns the candidate: a commit that no hook has seen.
 	Execute(ctx context.Context, c Command, p Progress) (Event, error)
+	// Sample says which candidates are to compete, or why none are.
+	Sample(ctx context.Context, c Command, p Progress) (Event, error)
+	// Judge compares the candidates of a tournament.
+	Judge(ctx context.Context, c Command, p Progress) (Event, error)
+	// Rebase puts a candidate on top of another commit, without touching the run branch.
+	Rebase(ctx context.Context, c Command, p Progress) (Event, error)
 	// Gates checks the candidate's tree.
 	Gates(ctx context.Context, c Command, p Progress) (Event, error)
 	// Commit makes the batch's one commit of the gated tree, with the repository's hooks and signing.

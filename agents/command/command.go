@@ -1,8 +1,10 @@
-// Package command is the agent that is a program: any command line that reads a brief and changes files.
+// Package command is the agent that is a program: a CLI that runplan knows (see [Presets]), or any command line
+// that reads a brief and changes files.
 //
-// The program runs in the workspace with the brief on its standard input and in the file $RUNPLAN_BRIEF.
-// It may commit what it did or leave it lying; it need not say how it went. Its exit status says whether
-// it gave up, and nothing more: whether the work is good is for the gates to find out.
+// The program runs in the workspace with the brief on its standard input and in the file $RUNPLAN_BRIEF. It may
+// commit what it did or leave it lying; it need not say how it went. Of a program that runplan does not know, the
+// exit status says whether it gave up, and nothing more. Of a CLI with a preset its own events are read, see
+// package outcome. Either way: whether the work is good is for the gates to find out.
 package command
 
 import (
@@ -14,10 +16,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/outcome"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/redact"
 )
 
 // Config describes one agent of the configuration, [agents.NAME].
@@ -29,16 +34,38 @@ type Config struct {
 	Environ []string          // where PassEnv is looked up; nil is this process's environment
 	Root    string            // the project's root
 	Reaper  *proc.Reaper      // may be nil
+
+	Preset     *Preset           // how to drive the CLI; nil is a program that nothing is known of
+	Permission string            // of the preset; "" is Workspace
+	Models     map[string]string // model by tier; goes before the preset's
+	Prices     *price.Table      // may be nil
+	Now        func() time.Time  // nil is time.Now
 }
 
 // Agent runs a program.
 type Agent struct{ cfg Config }
 
 // New makes an agent of c.
-func New(c Config) *Agent { return &Agent{cfg: c} }
+func New(c Config) *Agent {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Agent{cfg: c}
+}
 
 // Name returns the name the configuration gives the agent.
 func (a *Agent) Name() string { return a.cfg.Name }
+
+// ModelOf is the model of a tier: small, medium or large. "" leaves the choice to the program.
+func (a *Agent) ModelOf(tier string) string {
+	if m, ok := a.cfg.Models[tier]; ok {
+		return m
+	}
+	if a.cfg.Preset != nil {
+		return a.cfg.Preset.Models[tier]
+	}
+	return ""
+}
 
 // Run runs the program once.
 func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
@@ -50,7 +77,7 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 }
 
 func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
-	if len(a.cfg.Command) == 0 {
+	if len(a.cfg.Command) == 0 && a.cfg.Preset == nil {
 		return agents.Result{}, errors.New("no command is configured; give it a command = [\"PROGRAM\", \"ARG\"] in .runplan/config.toml")
 	}
 	if err := t.CheckDir(); err != nil {
@@ -61,33 +88,73 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		return agents.Result{}, fmt.Errorf("write the brief: %w", err)
 	}
 	defer tidy()
-
-	args := slices.Clone(a.cfg.Command)
-	if strings.ContainsRune(args[0], '/') && !filepath.IsAbs(args[0]) {
-		args[0] = filepath.Join(a.cfg.Root, args[0])
+	args, err := a.arguments(t, brief)
+	if err != nil {
+		return agents.Result{}, err
 	}
+	env := a.environ(t, brief)
+	if p := a.cfg.Preset; p != nil && len(a.cfg.Command) == 0 {
+		if err := p.asRoot(a.cfg.Name, a.cfg.Permission, env); err != nil {
+			return agents.Result{}, err
+		}
+	}
+	w := a.watch(ctx, obs)
+	defer w.stop()
 	c := proc.Cmd{
 		Args:   args,
 		Dir:    t.Dir,
-		Env:    a.environ(t, brief),
+		Env:    env,
 		Stdin:  strings.NewReader(t.Brief),
 		Limits: proc.Limits{Total: t.Limits.Total, Idle: t.Limits.Idle, Grace: t.Limits.Grace},
+		Line:   w.line,
 		Redact: t.Redact,
 		Log:    t.LogPath,
 		Sweep:  proc.NewTag(),
 		Reaper: a.cfg.Reaper,
 	}
-	if obs != nil {
-		c.Line = obs.Line
+	if a.format().Lines() {
+		c.KeepStdout, c.Keep = keepStdout, keepTail
 	}
-	res, err := proc.Run(ctx, c)
+	res, err := proc.Run(w.ctx, c)
 	if errors.Is(err, proc.ErrNotFound) {
-		return agents.Result{}, fmt.Errorf("%w; or change command of [agents.%s] in .runplan/config.toml", err, a.cfg.Name)
+		return agents.Result{}, fmt.Errorf("%w; %s", err, a.remedy())
 	}
 	if err != nil {
 		return agents.Result{}, err
 	}
-	return result(res, t.Limits), nil
+	return a.result(t, args, env, w, res), nil
+}
+
+// remedy says what to do about a program that is not there.
+func (a *Agent) remedy() string {
+	if p := a.cfg.Preset; p != nil && len(a.cfg.Command) == 0 {
+		return "install it: " + p.Install
+	}
+	return "or change command of [agents." + a.cfg.Name + "] in .runplan/config.toml"
+}
+
+func (a *Agent) format() stream.Format {
+	if a.cfg.Preset == nil {
+		return stream.Plain
+	}
+	return a.cfg.Preset.Format
+}
+
+// arguments is the command line. A configured command takes the place of the preset's, model and all: whoever
+// writes arguments writes them all, and finds the model in $RUNPLAN_MODEL.
+func (a *Agent) arguments(t agents.Task, brief string) ([]string, error) {
+	if len(a.cfg.Command) > 0 {
+		args := slices.Clone(a.cfg.Command)
+		if strings.ContainsRune(args[0], '/') && !filepath.IsAbs(args[0]) {
+			args[0] = filepath.Join(a.cfg.Root, args[0])
+		}
+		return args, nil
+	}
+	args, err := a.cfg.Preset.arguments(a.cfg.Permission, t.Model, brief, filepath.Dir(brief))
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{a.cfg.Preset.Program}, args...), nil
 }
 
 // writeBrief puts the brief into a file, for programs that do not read standard input.
@@ -110,64 +177,52 @@ func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 	return path, tidy, nil
 }
 
-// environ is the task's environment, what the configuration adds, and what names this attempt.
+// environ is the task's environment, what preset and configuration add, and what names this attempt.
 func (a *Agent) environ(t agents.Task, brief string) []string {
-	var extra []string
+	pass := slices.Clone(a.cfg.PassEnv)
+	var set []string
+	if p := a.cfg.Preset; p != nil {
+		pass = append(pass, p.PassEnv...)
+		set = p.environ(a.cfg.Permission)
+	}
 	from := a.cfg.Environ
 	if from == nil {
 		from = os.Environ()
 	}
 	for _, kv := range from {
-		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(a.cfg.PassEnv, name) {
-			extra = append(extra, kv)
+		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(pass, name) {
+			set = append(set, kv)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
-		extra = append(extra, name+"="+a.cfg.Env[name])
+		set = append(set, name+"="+a.cfg.Env[name])
 	}
-	t.Env = slices.Concat(t.Env, extra)
+	t.Env = slices.Concat(t.Env, set)
 	return t.Environ("RUNPLAN_BRIEF=" + brief)
 }
 
-// result reads the end of the process. Nothing here looks at what the program printed: that is text.
-func result(res proc.Result, l agents.Limits) agents.Result {
-	out := agents.Result{Outcome: agents.GaveUp, Detail: agents.Tail(res.Tail)}
-	switch res.Ended {
-	case proc.Total:
-		out.Outcome = agents.TimedOut
-		out.Summary = fmt.Sprintf("time limit reached: %s for the whole attempt", l.Total)
-	case proc.Idle:
-		out.Outcome = agents.TimedOut
-		out.Summary = fmt.Sprintf("idle limit reached: it printed nothing for %s", l.Idle)
-	case proc.Cancelled:
-		out.Summary = fmt.Sprintf("stopped: %v", res.Cause)
-	case proc.Signaled:
-		out.Summary = "killed by " + res.Signal
-	case proc.Exited:
-		if res.Exit != 0 {
-			out.Summary = fmt.Sprintf("exited with status %d", res.Exit)
-			break
-		}
-		out.Outcome = agents.Done
-		out.Summary = lastLine(out.Detail)
+// result weighs what is known once the program is gone.
+func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.Result) agents.Result {
+	totals := w.totals(res)
+	out := agents.Result{Detail: agents.Tail(res.Tail), Model: totals.Model, SessionID: totals.Session}
+	if a.format() == stream.Codex {
+		fromRollout(&totals, env)
+		out.Model = totals.Model
 	}
-	if res.Swept > 0 {
-		out.Summary += fmt.Sprintf("; %d processes left in the background were killed", res.Swept)
+	if out.Model == "" && a.format() != stream.Plain {
+		out.Model = t.Model
 	}
-	if res.LogErr != nil {
-		out.Summary += "; its log is not complete: " + redact.Clean(res.LogErr.Error())
+	if a.format() != stream.Plain {
+		out.Detail = agents.Tail(strings.Join(w.shown, "\n"))
+	}
+	v := outcome.Decide(outcome.Evidence{
+		Name: a.cfg.Name, Format: a.format(), Result: res, Limits: t.Limits, Totals: totals,
+		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Now: a.cfg.Now(),
+	})
+	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
+	out.Usage = a.usage(totals, out.Model, args)
+	if t.Redact != nil {
+		out.Summary, out.Detail = t.Redact(out.Summary), t.Redact(out.Detail)
 	}
 	return out
-}
-
-// lastLine is what a program says last, which most agents make a summary.
-func lastLine(detail string) string {
-	last := detail[strings.LastIndexByte(detail, '\n')+1:]
-	if last == "" {
-		return "ended without a word"
-	}
-	if len(last) > 200 {
-		last = strings.ToValidUTF8(last[:200], "") + "…"
-	}
-	return last
 }

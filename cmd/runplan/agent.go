@@ -2,12 +2,17 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
+	_ "time/tzdata" // providers tell of limits in the zone of the account; not every machine knows the zones
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -22,27 +27,25 @@ type chosenAgent struct {
 // Name is the agent's name.
 func (c chosenAgent) Name() string { return c.name }
 
+// auto asks for the choice that is made where nobody asks for an agent.
+const auto = "auto"
+
 // chooseAgent picks the agent: asked for, else configured, else script for a literal plan, else the only
-// one there is. It says why, where nobody asked for it.
+// one that is configured, else the first CLI that is installed. It says why, where nobody asked for it.
 func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent, string, error) {
 	name, why := asked, ""
+	if name == auto {
+		name = ""
+	}
 	if name == "" {
 		if name = p.config.Run.Agent; name != "" {
 			why = "from " + p.config.Source("run.agent")
 		}
 	}
-	if name == "" {
-		prose := proseLines(plan, d)
-		switch {
-		case len(prose) == 0:
-			name, why = script.Name, "the plan spells everything out, so no model is needed"
-		case len(p.config.Agents) == 1:
-			for n := range p.config.Agents {
-				name, why = n, "the only one that is configured"
-			}
-		default:
-			return chosenAgent{}, "", usage(fmt.Errorf("the plan needs an agent: %s", prose[0]),
-				"name one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"]")
+	if name == "" || name == auto {
+		var err error
+		if name, why, err = a.anyAgent(p, plan, d); err != nil {
+			return chosenAgent{}, "", err
 		}
 	}
 	if name == script.Name {
@@ -52,19 +55,90 @@ func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routi
 			return agent
 		}}, why, nil
 	}
-	c, ok := p.config.Agents[name]
-	if !ok {
-		known := []string{script.Name}
-		for n := range p.config.Agents {
-			known = append(known, n)
-		}
-		sort.Strings(known)
-		return chosenAgent{}, "", usage(fmt.Errorf("there is no agent %q; there are: %s", name, strings.Join(known, ", ")),
-			"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
+	c, err := a.commandAgent(p, name)
+	if err != nil {
+		return chosenAgent{}, "", err
 	}
 	return chosenAgent{name, func(_ string, r *proc.Reaper) agents.Agent {
-		return command.New(command.Config{Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.repo.Root, Environ: a.Environ, Reaper: r})
+		c.Reaper = r
+		return command.New(c)
 	}}, why, nil
+}
+
+// anyAgent picks an agent where nobody named one.
+func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (name, why string, err error) {
+	prose := proseLines(plan, d)
+	if len(prose) == 0 {
+		return script.Name, "the plan spells everything out, so no model is needed", nil
+	}
+	switch len(p.config.Agents) {
+	case 0:
+		for _, preset := range command.Presets() {
+			if path, err := a.onPath(preset.Program); err == nil {
+				return preset.Name, "none is configured, and the first that is installed is " + path, nil
+			}
+		}
+	case 1:
+		for n := range p.config.Agents {
+			return n, "the only one that is configured", nil
+		}
+	}
+	return "", "", usage(fmt.Errorf("the plan needs an agent: %s", prose[0]),
+		"name one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor shows what is installed")
+}
+
+// commandAgent is the agent of a name: as it is configured, or else the CLI of that name, if it is installed.
+func (a *App) commandAgent(p *project, name string) (command.Config, error) {
+	c, configured := p.config.Agents[name]
+	out := command.Config{
+		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.repo.Root, Environ: a.Environ,
+		Permission: c.Permission, Models: c.Models,
+	}
+	presetName := c.Preset
+	if !configured {
+		presetName = name
+	}
+	preset, known := command.PresetOf(presetName)
+	switch {
+	case known:
+		out.Preset = &preset
+	case !configured:
+		return out, a.unknownAgent(p, name)
+	}
+	if !configured {
+		if _, err := a.onPath(preset.Program); err != nil {
+			return out, fail(exitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s", preset.Install)
+		}
+	}
+	var err error
+	if out.Prices, err = price.Load(a.priceFile()); err != nil {
+		return out, usage(err, "the form is described at the top of the built-in table, agents/price/prices.toml")
+	}
+	return out, nil
+}
+
+func (a *App) unknownAgent(p *project, name string) error {
+	known := []string{script.Name}
+	for n := range p.config.Agents {
+		known = append(known, n)
+	}
+	for _, preset := range command.Presets() {
+		if _, err := a.onPath(preset.Program); err == nil && !slices.Contains(known, preset.Name) {
+			known = append(known, preset.Name)
+		}
+	}
+	sort.Strings(known)
+	return usage(fmt.Errorf("there is no agent %q; there are: %s", name, strings.Join(known, ", ")),
+		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
+}
+
+// priceFile is the user's own table of prices.
+func (a *App) priceFile() string {
+	file, err := config.UserFile(a.Getenv)
+	if err != nil {
+		return "" // a machine without a home folder has no prices of its own
+	}
+	return filepath.Join(filepath.Dir(file), "prices.toml")
 }
 
 // proseLines says which tasks to run are prose, which only an agent with a model can carry out.

@@ -36,6 +36,7 @@ type execution struct {
 	run      string
 	info     runner.Info
 	why      string // why this agent
+	decided  []routing.Line
 	journal  *store.Journal
 }
 
@@ -62,11 +63,17 @@ func (x *execution) start(ctx context.Context) error {
 	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
+	decisions, err := x.openDecisions()
+	if err != nil {
+		return err
+	}
+	defer decisions.Close()
 	for ev, err := range local.Events(ctx, journal, x.run, 0) {
 		if err != nil {
 			return err
 		}
 		view.Recall(ev)
+		decisions.Recall(ev)
 	}
 	agent := x.agent.build(self, reaper)
 	if x.why != "" {
@@ -77,8 +84,13 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	engine := local.New(x.config(settings, journal, agent, view))
+	config, err := x.config(settings, journal, agent, view)
+	if err != nil {
+		return err
+	}
+	engine := local.New(config)
 	engine.Reaper = reaper
+	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev) }
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
 	res, err := engine.Start(ctx, x.run, x.info)
@@ -89,10 +101,15 @@ func (x *execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) local.Config {
+func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config, error) {
 	c := x.project.config.Config
+	tournaments, err := x.sampling(c)
+	if err != nil {
+		return local.Config{}, err
+	}
 	return local.Config{
-		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Sampling: tournaments,
+		Repo:     x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
 			Total: first(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
 			Idle:  first(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
@@ -100,10 +117,21 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		MaxTime: x.options.maxTime, Environ: x.app.Environ, Now: time.Now,
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Style: func(ctx context.Context, dir string) string {
+			text, note, err := x.app.styleOf(ctx, dir)
+			if err != nil {
+				note = "the style of the code could not be found out: " + err.Error()
+			}
+			if note != "" {
+				v.Note(note)
+			}
+			return text
+		},
+		MaxTime: first(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
-		Observe:        v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
-	}
+		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
+		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+	}, nil
 }
 
 // gateSettings are those of the configuration. self is this program, which has the testscript engine in it.

@@ -2,74 +2,107 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
-	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
 
-// cached puts the store of earlier answers in front of the gates.
+// cached puts the store of earlier answers in front of the gates, and the reaper behind them.
 func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
+	list := underReaper(x.gates, x.reaper)
 	l := x.project.layout
-	if _, err := os.Stat(l.Root); err != nil || x.options.noCache {
-		return x.gates, nil
+	if _, err := os.Stat(l.Root); err != nil || x.options.noCache || x.hidden {
+		return list, nil
+	}
+	x.store = cache.Store{Dir: l.GateCache()}
+	complete, err := x.store.Complete(ctx, x.project.repo, x.subject.Tree)
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	if !complete {
+		return list, nil
 	}
 	settings, err := json.Marshal(x.settings)
 	if err != nil {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
-	more := []string{string(settings), fmt.Sprint(x.options.all), x.project.config.Digest}
-	for _, layer := range []string{l.Root, x.userFolder()} {
-		more = append(more, listing(filepath.Join(layer, "lessons")), listing(filepath.Join(layer, "patterns")))
+	place := cache.Place{
+		Root: x.project.repo.Root, Ignored: x.ignored, Self: x.self, Programs: x.named(), Env: x.app.Environ,
+		More: []string{string(settings), fmt.Sprint(x.options.all), x.project.config.Digest},
 	}
-	if x.around, err = cache.Surroundings(ctx, x.project.repo, x.subject.Tree, x.self, x.app.Environ, more); err != nil {
-		return nil, fail(exitCannotRun, err, "")
+	for _, p := range x.settings.Projects(place.Root) {
+		place.Roots = append(place.Roots, p.Root)
 	}
-	x.store = cache.Store{Dir: l.GateCache()}
-	list := make([]gates.Gate, len(x.gates))
-	for i, g := range x.gates {
+	for _, layer := range x.app.ruleLayers(place.Root) {
+		place.More = append(place.More, contents(layer.lessons), contents(layer.patterns))
+	}
+	x.around = cache.Surroundings(place)
+	for i, g := range list {
 		list[i] = cache.Around(g, x.store, x.around)
 	}
 	return list, nil
 }
 
-// userFolder is where the user's own lessons and patterns are.
-func (x *inspection) userFolder() string {
-	file, err := config.UserFile(x.app.Getenv)
-	if err != nil {
-		return ""
+// named are the programs that the configuration or the environment names.
+func (x *inspection) named() []string {
+	out := []string{x.project.config.Gates.AstGrep}
+	if p, ok := x.app.Getenv(patterns.EnvVar); ok {
+		out = append(out, p)
 	}
-	return filepath.Dir(file)
+	return out
 }
 
-// listing tells one state of a folder from another.
-func listing(dir string) string {
+// contents tells one state of a folder of rules from another, by what is in the files and not by their dates.
+func contents(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return ""
 	}
-	var b strings.Builder
+	sum := sha256.New()
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", filepath.Join(dir, e.Name()), info.Size(), info.ModTime().UnixNano())
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		fmt.Fprintf(sum, "%q %d %t\n", e.Name(), len(data), err == nil)
+		sum.Write(data)
+	}
+	return dir + " " + hex.EncodeToString(sum.Sum(nil))
+}
+
+// readRules reads the rules that somebody wrote for gates that will be asked. What is wrong with them is wrong with the
+// command, and told before anything runs; those that are built in can wait.
+func (x *inspection) readRules(list []gates.Gate) error {
+	for _, g := range list {
+		name := g.Info().Name
+		if slices.ContainsFunc(x.app.ruleLayers(x.project.repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
+			if err := x.rules.read(name); err != nil {
+				return err
+			}
 		}
 	}
-	return b.String()
+	return nil
 }
 
 // baseline looks at the base where a gate fails; nil where nobody asked for it, or there is no base.
-func (x *inspection) baseline() *local.Baseline {
+func (x *inspection) baseline() (*local.Baseline, error) {
 	if !x.options.baseline || x.subject.Base == "" {
-		return nil
+		return nil, nil
 	}
+	reaper, err := x.reaper.get()
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	subject := x.subject
+	subject.Reaper = reaper
 	c := x.project.config.Workspace
 	key := func(info gates.Info, s gates.Subject) string {
 		if k := cache.Key(info, s, x.around); k != "" {
@@ -78,8 +111,8 @@ func (x *inspection) baseline() *local.Baseline {
 		return ""
 	}
 	return &local.Baseline{
-		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: x.subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: x.reaper},
+		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
 		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			if k := key(info, s); k != "" {
@@ -92,5 +125,5 @@ func (x *inspection) baseline() *local.Baseline {
 				_ = x.store.Put(k, r) // without it the base is asked again
 			}
 		},
-	}
+	}, nil
 }

@@ -13,41 +13,38 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/lessons"
-	"github.com/runplan/runplan/patterns"
 )
 
 // gateSuite is what the configuration asks for, with the gates that live as long as the process: the libraries
 // of rules, read from the user's checkout and never from a workspace, and plugins, which start when they are
 // first asked. Libraries of gates that are not wanted are not read. done ends the plugins.
 func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+	books := a.ruleBooks(ctx, p)
+	for _, gate := range books.gates() {
+		if wanted(gate) {
+			if err := books.read(gate); err != nil {
+				return s, nil, err
+			}
+		}
+	}
+	s, done = a.suiteOf(p, self, requireTests, books)
+	for _, g := range s.More {
+		if l, ok := g.(*lazyPlugin); ok {
+			l.config.Reaper = reaper
+		}
+	}
+	return s, done, nil
+}
+
+// suiteOf is [App.gateSuite] with rules that nobody has read yet.
+func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
 	s = p.gateSettings(self, requireTests)
-	lib := &lessons.Library{}
-	if wanted("lessons") {
-		if lib, _, err = a.lessonsOf(p.repo.Root); err != nil {
-			return s, nil, err
-		}
-	}
-	scanner, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
-	if err != nil {
-		return s, nil, usage(err, "correct the lesson")
-	}
-	var patternRules []patterns.Rule
-	if wanted("patterns") {
-		if patternRules, err = a.patternsOf(p.repo.Root); err != nil {
-			return s, nil, err
-		}
-	}
-	find := sync.OnceValues(func() (patterns.Program, error) {
-		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.config.Gates.AstGrep)
-	})
-	s.More = append(s.More, rules.Lessons(scanner), rules.Patterns(
-		func(context.Context) (patterns.Program, error) { return find() }, patternRules, p.config.Gates.StrictAST))
+	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST))
 	var plugins []*lazyPlugin
 	hide := redact.New(a.Environ)
 	for _, g := range p.config.Gates.Plugin {
 		l := &lazyPlugin{config: pluginConfig(g)}
-		l.config.Dir, l.config.Environ, l.config.Redact, l.config.Reaper = p.repo.Root, a.Environ, hide.String, reaper
+		l.config.Dir, l.config.Environ, l.config.Redact = p.repo.Root, a.Environ, hide.String
 		l.config.LogFile = filepath.Join(p.layout.Root, "logs", "plugin-"+g.Name+".log")
 		plugins = append(plugins, l)
 		s.More = append(s.More, l)
@@ -56,7 +53,7 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 		for _, l := range plugins {
 			l.close()
 		}
-	}, nil
+	}
 }
 
 func pluginConfig(g config.Plugin) plugin.Config {
@@ -88,6 +85,9 @@ func (l *lazyPlugin) Info() gates.Info {
 func (l *lazyPlugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	l.mu.Lock()
 	if l.open == nil && l.failed == nil {
+		if l.config.Reaper == nil {
+			l.config.Reaper = s.Reaper
+		}
 		l.open, l.failed = plugin.Open(ctx, l.config)
 	}
 	open, err := l.open, l.failed

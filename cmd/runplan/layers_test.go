@@ -33,12 +33,18 @@ func layers() []layer {
 	return []layer{
 		{"cmd/runplan", []string{"*"}},
 		{"runner", []string{"agents", "gates", "planparse", "routing"}},
-		{"runner/briefing", []string{"gates", "planparse"}},
-		{"runner/local", []string{"runner", "runner/briefing", "agents", "gates", "gates/...", "gates/suite", "planparse", "routing", "internal"}},
-		{"runner/report", []string{"runner", "gates", "internal"}},
+		{"runner/briefing", []string{"gates", "planparse", "runner/failures", "internal"}},
+		{"runner/failures", []string{"gates", "internal"}},
+		{"sampling", []string{"internal/condition", "internal/prompt"}},
+		{"internal/prompt", nil},
+		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "agents", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"agents/agenttest", []string{"agents"}},
-		{"agents/command", []string{"agents", "planparse", "internal"}},
+		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/stream", "planparse", "internal"}},
+		{"agents/outcome", []string{"agents", "agents/stream", "internal"}},
+		{"agents/price", []string{"agents", "internal"}},
+		{"agents/stream", []string{"agents", "internal"}},
 		{"agents/script", []string{"agents", "planparse", "internal"}},
 		// The port and the pipeline; each kind of gate is a folder below it.
 		{"gates", []string{"gates/...", "planparse", "internal"}},
@@ -46,9 +52,8 @@ func layers() []layer {
 		{"gates/testout", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
-		{"routing", []string{"planparse", "internal/condition"}},
+		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/redact"}},
 		{"planparse", nil},
-		{"sampling", nil},
 		{"trust", []string{"internal"}},
 		{"lessons", []string{"lessons/literal", "internal"}},
 		{"lessons/literal", nil},
@@ -59,9 +64,10 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"internal/condition", nil},
-		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons"}}, // a program: it times a scan and a plugin by themselves
+		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "sampling"}}, // a program: it times a scan and a plugin by themselves
 		{"internal/config", nil},
 		{"internal/edit", nil},
+		{"internal/layered", nil},
 		{"internal/git", []string{"internal/proc"}},
 		{"internal/proc", []string{"internal/redact"}},
 		{"internal/redact", nil},
@@ -96,7 +102,7 @@ func doors() []door {
 		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
 		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan"}, "testscript blocks are a matter of the script agent"},
-		{"github.com/gofrs/flock", []string{"runner/local"}, "locks are taken where their order is known"},
+		{"github.com/gofrs/flock", []string{"runner/local", "runner/failures", "sampling"}, "locks are taken where their order is known"},
 		{"os/signal", []string{"cmd/runplan", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", nil, "a tool prints for people or writes to the journal; it keeps no log on the side"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},

@@ -10,11 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
-	"github.com/runplan/runplan/runner/local"
 )
 
 func newLessonsCommand(a *App) *cobra.Command {
@@ -56,11 +54,10 @@ func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own stri
 // lessonsOf reads the layers of the tree at root.
 func (a *App) lessonsOf(root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
-	if user, err := config.UserFile(a.Getenv); err == nil {
-		layers = append(layers, lessons.DirLayer("user", filepath.Join(filepath.Dir(user), "lessons")))
+	for _, l := range a.ruleLayers(root) {
+		own = shortPath(l.lessons) // the project's is the last
+		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
-	own = shortPath(filepath.Join(root, local.DirName, "lessons"))
-	layers = append(layers, lessons.DirLayer("project", own))
 	if lib, err = lessons.Load(layers...); err != nil {
 		return nil, "", usage(err, "correct the lesson files; runplan lessons show 0001 shows what one looks like")
 	}

@@ -10,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -53,10 +51,9 @@ func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.R
 // patternsOf reads the layers of the tree at root.
 func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
 	sources := []patterns.Source{patterns.Builtin()}
-	if user, err := config.UserFile(a.Getenv); err == nil {
-		sources = append(sources, patterns.Folder(patterns.User, filepath.Join(filepath.Dir(user), "patterns")))
+	for _, l := range a.ruleLayers(root) {
+		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.patterns))
 	}
-	sources = append(sources, patterns.Folder(patterns.Project, filepath.Join(root, local.DirName, "patterns")))
 	rules, err := patterns.Load(sources...)
 	if err != nil {
 		return nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
@@ -347,14 +344,9 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 
 // lessonsFor hands the lessons of all layers to the rule generator.
 func (a *App) lessonsFor(root string) ([]patterns.Lesson, error) {
-	layers := []lessons.Layer{lessons.BuiltIn()}
-	if user, err := config.UserFile(a.Getenv); err == nil {
-		layers = append(layers, lessons.DirLayer("user", filepath.Join(filepath.Dir(user), "lessons")))
-	}
-	layers = append(layers, lessons.DirLayer("project", filepath.Join(root, local.DirName, "lessons")))
-	lib, err := lessons.Load(layers...)
+	lib, _, err := a.lessonsOf(root)
 	if err != nil {
-		return nil, usage(err, "runplan lessons check tells more")
+		return nil, err
 	}
 	var out []patterns.Lesson
 	for _, l := range lib.Lessons {

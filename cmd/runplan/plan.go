@@ -161,30 +161,6 @@ func newIntrospectCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// showDecision is --dry-run.
-func (a *App) showDecision(plan *planparse.Plan, d routing.Decision, info runner.Info, agent, why string) error {
-	fmt.Fprintf(a.Stdout, "%s: %s\n", info.Plan, ui.Sanitize(info.Title))
-	fmt.Fprintf(a.Stdout, "mode %s, agent %s", d.Mode, agent)
-	if why != "" {
-		fmt.Fprintf(a.Stdout, " (%s)", why)
-	}
-	fmt.Fprintf(a.Stdout, ", land %s, at most %d attempts a batch\n", info.Land, info.MaxAttempts)
-	for _, r := range d.Reasons {
-		fmt.Fprintf(a.Stdout, "- %s\n", r)
-	}
-	fmt.Fprintln(a.Stdout)
-	var rows [][]string
-	for i, s := range d.Steps {
-		b := plan.Batches[i]
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprint(len(b.Tasks)), joinOr(s.Needs, "-"), s.Skip})
-	}
-	if err := table(a.Stdout, []string{"batch", "title", "tasks", "after", "skipped"}, rows); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.Stdout, "\nnothing was run (--dry-run)")
-	return nil
-}
-
 // printCheck tells what [planparse.Check] found.
 func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
 	verdict := "can be run"

@@ -53,7 +53,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	})
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a),
-		newParseCommand(a), newCheckCommand(a), newGateCommand(a), newIntrospectCommand(a),
+		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
 		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newVersionCommand(a),
 		newPatternsCommand(a), newLessonsCommand(a), newDocsCommand(), newExitCodesTopic(),
 	)

@@ -28,7 +28,9 @@ type runOptions struct {
 	maxTime      time.Duration
 	agentTimeout time.Duration
 	idleTimeout  time.Duration
-	from, to     string
+	route        routeFlags
+	limits       limitFlags
+	sample       sampleFlags
 	requireTests bool
 	allowDirty   bool
 	fresh        bool
@@ -50,6 +52,7 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	o.limits.add(cmd)
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
 }
@@ -73,8 +76,10 @@ Ctrl-C once lets the batch at work finish its step; twice stops at once. Either 
 	f := cmd.Flags()
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed")
-	f.StringVar(&o.from, "from", "", "first batch to run, by number")
-	f.StringVar(&o.to, "to", "", "last batch to run, by number")
+	f.StringVar(&o.route.from, "from", "", "first batch to run, by number")
+	f.StringVar(&o.route.to, "to", "", "last batch to run, by number")
+	o.route.add(cmd)
+	o.sample.add(cmd)
 	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run although the checkout has changes; they are not part of the run")
 	f.BoolVar(&o.fresh, "new", false, "start afresh although a run of this plan is not finished")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be run, and stop")
@@ -118,9 +123,13 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	decision, err := routing.Decide(plan, routing.Options{From: o.from, To: o.to, Env: a.env()})
+	how, _, _, err := a.routeOptions(ctx, p, path, plan, o.route, o.agent)
 	if err != nil {
-		return usage(fmt.Errorf("%s: %w", path, err), "")
+		return err
+	}
+	decision, err := routing.Decide(plan, how)
+	if err != nil {
+		return planError(path, err)
 	}
 	agent, why, err := a.chooseAgent(p, path, plan, decision, o.agent)
 	if err != nil {
@@ -130,8 +139,16 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := o.sample.mark(&info, plan, p.config.Sampling); err != nil {
+		return err
+	}
+	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), o.sample.lines(info)...)}
 	if o.dryRun {
-		return a.showDecision(plan, decision, info, agent.Name(), why)
+		if err := a.showRoute(ctx, a.Stdout, p, path, plan, decision, shown); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Stdout, "nothing was run (--dry-run)")
+		return nil
 	}
 	if err := a.preflight(ctx, p, path, o); err != nil {
 		return err
@@ -148,6 +165,12 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	}
 	defer lock.Release()
 	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agent: agent, options: o, run: uuid.NewString(), info: info, why: why}
+	if !o.json {
+		if err := a.showRoute(ctx, a.Stderr, p, path, plan, decision, shown); err != nil {
+			return err
+		}
+	}
+	x.decided = decision.LogLines(how.Rules)
 	return x.start(ctx)
 }
 
@@ -163,7 +186,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	}
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
-		Mode: string(d.Mode), Workers: d.Workers, Land: first(o.land, p.config.Run.Land), MaxAttempts: first(o.maxAttempts, p.config.Run.MaxAttempts),
+		Land: first(o.land, p.config.Run.Land), MaxAttempts: first(o.maxAttempts, p.config.Run.MaxAttempts),
 		ConfigDigest: p.config.Digest, LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
 	}
 	if info.Title == "" {
@@ -175,10 +198,9 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	if info.MaxAttempts < 1 {
 		return info, usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", info.MaxAttempts), "")
 	}
-	for i, s := range d.Steps {
-		b := &plan.Batches[i]
-		info.Batches = append(info.Batches, runner.BatchInfo{Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip})
-	}
+	o.limits.apply(&info, p.config.Run)
+	info.Models = modelsOf(p.config.Config, agent)
+	routed(&info, plan, d, p.config.Routing, o.route.noSpeculate)
 	return info, nil
 }
 
@@ -190,8 +212,8 @@ func (o runOptions) flags() map[string]string {
 			m[name] = v
 		}
 	}
-	set("from", o.from, o.from != "")
-	set("to", o.to, o.to != "")
+	set("from", o.route.from, o.route.from != "")
+	set("to", o.route.to, o.route.to != "")
 	set("require-tests", "true", o.requireTests)
 	set("allow-dirty", "true", o.allowDirty)
 	set("tick", "true", o.tick)
@@ -315,6 +337,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	}
 	defer lock.Release()
 	o.take(info.Flags)
+	o.limits.again(&info)
 	file := info.Plan
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(p.repo.Root, filepath.FromSlash(file))
@@ -323,7 +346,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	decision := routing.Decision{Mode: routing.Mode(info.Mode), Workers: info.Workers}
+	decision := routing.Decision{}
 	for _, b := range info.Batches {
 		decision.Steps = append(decision.Steps, routing.Step{Batch: b.Key, Needs: b.Needs, Skip: b.Skip})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	agentcommand "github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
@@ -28,14 +29,16 @@ func newInitCommand(a *App) *cobra.Command {
 		Short: "Write .runplan/config.toml from what you say",
 		Long: `Write .runplan/config.toml with the values you give, and none that you do not give.
 An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Example: `  runplan init --agent claude --command claude --command -p --command --permission-mode=acceptEdits`,
-		Args:    cobra.NoArgs,
+		Example: `  runplan init --agent claude
+  runplan init --agent mine --command ./agent.sh --command --fast`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if (agent == "") != (len(command) == 0) && agent != "script" {
+			_, preset := agentcommand.PresetOf(agent)
+			if (agent == "") != (len(command) == 0) && agent != "script" && !preset {
 				return usage(errors.New("--agent and --command belong together"), "see: runplan init --help")
 			}
 			path := p.layout.Config()
@@ -135,12 +138,16 @@ type checked struct {
 
 func newDoctorCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
+	var agent string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether everything a run needs is there, and say what to do",
-		Long:  "Look at git, the repository, the settings, the agents and the tools that gates use." + exitStatus(exitOK, exitFailed),
+		Long:  "Look at git, the repository, the settings, the agents and the tools that gates use." + doctorAgentHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if agent != "" {
+				return a.tryAgent(cmd.Context(), agent, asJSONFlag)
+			}
 			list := a.examine(cmd)
 			bad := 0
 			var rows [][]string
@@ -163,6 +170,7 @@ func newDoctorCommand(a *App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a repository of its own: it says a word and writes a file")
 	return cmd
 }
 
@@ -205,22 +213,7 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 		add("disk", "ok", fmt.Sprintf("%d MiB free", free), "")
 	}
 	add("agent script", "ok", "embedded", "")
-	for name, c := range p.config.Agents {
-		prog := c.Command[0]
-		if strings.ContainsRune(prog, '/') {
-			if !filepath.IsAbs(prog) {
-				prog = filepath.Join(p.repo.Root, prog)
-			}
-			if _, err := os.Stat(prog); err != nil {
-				add("agent "+name, "problem", err.Error(), "correct agents."+name+".command")
-				continue
-			}
-		} else if _, err := a.onPath(prog); err != nil {
-			add("agent "+name, "problem", prog+" is "+err.Error(), "install "+prog+", or correct agents."+name+".command")
-			continue
-		}
-		add("agent "+name, "ok", strings.Join(c.Command, " "), "")
-	}
+	out = append(out, a.examineAgents(ctx, p)...)
 	for _, g := range suite.All(p.repo.Root, gates.Settings{Detect: p.config.Gates.Detect, Disable: p.config.Gates.Disable}) {
 		add("gate "+g.Info().Name, "ok", g.Info().Command, "")
 	}

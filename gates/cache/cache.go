@@ -112,16 +112,17 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if s.Tree == "" || surroundings == "" {
 		return ""
 	}
+	// A batch is written with all that is in it: its JSON leaves out what the plan spells out, which gates look at.
 	data, err := json.Marshal(struct {
 		Info         gates.Info
 		Surroundings string
 		Tree, Base   string
 		All          bool
 		Changed      []string
-		Batch        any
+		Batch        string
 		Literal      bool
 		Before       *gates.TestCount
-	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, s.Batch, s.Literal, s.Before})
+	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, fmt.Sprintf("%#v", s.Batch), s.Literal, s.Before})
 	if err != nil {
 		return ""
 	}
@@ -147,17 +148,33 @@ type kept struct {
 	surroundings string
 }
 
+// Known tells whether the store has the answer of a gate of [Around] about s, so that nobody will be asked.
+func Known(g gates.Gate, s gates.Subject) bool {
+	k, ok := g.(kept)
+	if !ok {
+		return false
+	}
+	_, ok = k.recall(k.Info(), s)
+	return ok
+}
+
+// recall is the answer in the store.
+func (k kept) recall(info gates.Info, s gates.Subject) (gates.Report, bool) {
+	key := Key(info, s, k.surroundings)
+	if key == "" {
+		return gates.Report{}, false
+	}
+	rep, ok := k.store.Get(key)
+	return rep, ok && rep.Gate == info.Name
+}
+
 // Note is what a report from the store says of itself.
 const Note = "cached"
 
 func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	info := k.Info()
-	key := Key(info, s, k.surroundings)
-	if key == "" {
-		return k.Gate.Check(ctx, s)
-	}
 	began := time.Now()
-	if rep, ok := k.store.Get(key); ok && rep.Gate == info.Name {
+	if rep, ok := k.recall(info, s); ok {
 		if _, err := os.Stat(rep.Log); err != nil {
 			rep.Log, rep.LogHash = "", ""
 		}
@@ -166,7 +183,8 @@ func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) 
 		return rep, nil
 	}
 	rep, err := k.Gate.Check(ctx, s)
-	if err == nil && keepable(info, rep) {
+	key := Key(info, s, k.surroundings)
+	if err == nil && key != "" && keepable(info, rep) {
 		rep.Gate = info.Name
 		if err := k.store.Put(key, rep); err != nil {
 			rep.Note = strings.TrimPrefix(rep.Note+"; "+err.Error(), "; ")

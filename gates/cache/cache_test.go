@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/planparse"
 )
 
 func counting(info gates.Info, findings ...gates.Finding) (gates.Gate, *int) {
@@ -95,6 +98,77 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// A gate may look at anything in a batch: no two batches that differ, however little, share an answer.
+func TestKeysOfBatches(t *testing.T) {
+	info := gates.Info{Name: "secrets"}
+	key := func(s gates.Subject) string { return Key(info, s, "s") }
+	var s gates.Subject
+	s.Tree = "t"
+	full := reflect.ValueOf(&s.Batch).Elem()
+	fill(full)
+	again := s
+	again.Batch = planparse.Batch{}
+	fill(reflect.ValueOf(&again.Batch).Elem())
+	before := key(s)
+	if key(again) != before {
+		t.Error("batches that are the same have different keys")
+	}
+	n := 0
+	each(t, "Batch", full, func(at string, v reflect.Value) {
+		n++
+		old := reflect.ValueOf(v.Interface())
+		switch v.Kind() {
+		case reflect.String:
+			v.SetString(v.String() + "\n")
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Int, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Slice:
+			v.Set(v.Slice(0, 0))
+		default:
+			t.Fatalf("%s is a %s: see to it that keys tell it apart", at, v.Kind())
+		}
+		if key(s) == before {
+			t.Errorf("%s does not count", at)
+		}
+		if v.Set(old); key(s) != before {
+			t.Fatalf("%s is not as before", at)
+		}
+	})
+	if n < 30 {
+		t.Errorf("only %d fields were tried", n)
+	}
+}
+
+// fill gives each list in v one element, all through.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	}
+}
+
+// each hands over whatever in v may change.
+func each(t *testing.T, at string, v reflect.Value, do func(at string, v reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			each(t, at+"."+v.Type().Field(i).Name, v.Field(i), do)
+		}
+	case reflect.Slice:
+		do(at, v)
+		each(t, at+"[0]", v.Index(0), do)
+	default:
+		do(at, v)
+	}
+}
+
 func TestBrokenEntriesAreMisses(t *testing.T) {
 	s := Store{t.TempDir()}
 	if err := s.Put("k", gates.Report{Gate: "g", Status: gates.Pass}); err != nil {
@@ -121,61 +195,144 @@ func TestBrokenEntriesAreMisses(t *testing.T) {
 	}
 }
 
+// Whatever decides about answers besides the tree is in the digest, and what means nothing is not.
 func TestSurroundings(t *testing.T) {
-	subject := gatetest.Change(t, nil, map[string]string{"a.txt": "a", ".gitignore": ".env\nout/\n"})
-	repo, err := git.Open(t.Context(), subject.Dir, subject.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	env := []string{"PATH=" + bin, "A=1", "PWD=/x"}
-	here := func(env []string, more ...string) string {
-		t.Helper()
-		sum, err := Surroundings(t.Context(), repo, subject.Tree, "", env, more)
-		if err != nil || sum == "" {
-			t.Fatal(sum, err)
-		}
-		return sum
-	}
-	put := func(at string) {
+	root, bin, home := t.TempDir(), t.TempDir(), t.TempDir()
+	put := func(at, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at, []byte("x"), 0o755); err != nil {
+		if err := os.WriteFile(at, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := here(env)
-	if here(slices.Concat(env, []string{"SSH_TTY=1", "OLDPWD=/"})) != first {
-		t.Error("a variable that means nothing counts")
+	self, tool := filepath.Join(bin, "runplan"), filepath.Join(root, "tools", "ast-grep")
+	put(self, "1")
+	put(tool, "1")
+	place := func() Place {
+		return Place{
+			Root: root, Roots: []string{"web"}, Ignored: []string{".env", "out/", "local.toml"}, Self: self, Programs: []string{tool},
+			Env: []string{"PATH=" + bin, "HOME=" + home, "A=1", "PWD=/x"}, More: []string{"m"},
+		}
 	}
-	put(filepath.Join(subject.Dir, "out", "x.json"))
-	if here(env) != first {
-		t.Error("what a build leaves counts")
+	now := Surroundings(place())
+	for name, change := range map[string]func(*Place){
+		"a variable that means nothing":       func(p *Place) { p.Env = append(p.Env, "SSH_TTY=1", "OLDPWD=/") },
+		"what a build leaves":                 func(*Place) { put(filepath.Join(root, "out", "x.json"), "x") },
+		"a file that git ignores, of no kind": func(p *Place) { p.Ignored = append(p.Ignored, "x.o") },
+		"the order of what git ignores":       func(p *Place) { slices.Reverse(p.Ignored) },
+	} {
+		p := place()
+		if change(&p); Surroundings(p) != now {
+			t.Errorf("%s counts", name)
+		}
 	}
-	if here([]string{"PATH=" + bin, "A=2"}) == first || here(env, "m") == first {
-		t.Error("a variable, or what the caller knows, does not count")
+	for _, c := range []struct {
+		name   string
+		change func(*Place)
+	}{
+		{"a variable", func(p *Place) { p.Env[2] = "A=2" }},
+		{"a variable more", func(p *Place) { p.Env = append(p.Env, "B=") }},
+		{"two variables that look like one of two lines", func(p *Place) { p.Env = append(p.Env[:2], "A=1\nB=2") }},
+		{"what the caller knows", func(p *Place) { p.More[0] = "n" }},
+		{"more that the caller knows", func(p *Place) { p.More = append(p.More, "m") }},
+	} {
+		p := place()
+		if c.change(&p); Surroundings(p) == now {
+			t.Errorf("%s does not count", c.name)
+		}
 	}
-	put(filepath.Join(subject.Dir, ".env"))
-	second := here(env)
-	if second == first {
-		t.Error("a setting that git does not know does not count")
+	// These stay as they are: each has to tell itself from all before.
+	seen := map[string]string{now: "before"}
+	for _, c := range []struct{ name, file string }{
+		{"this program", self},
+		{"a program that the configuration names", tool},
+		{"a program that was installed", filepath.Join(bin, "ruff")},
+		{"a setting that git does not know", filepath.Join(root, ".env")},
+		{"another one", filepath.Join(root, "local.toml")},
+		{"packages of node", filepath.Join(root, "node_modules", ".package-lock.json")},
+		{"packages of node in a project below", filepath.Join(root, "web", "node_modules", ".package-lock.json")},
+		{"an environment of python", filepath.Join(root, ".venv", "pyvenv.cfg")},
+		{"packages of python", filepath.Join(root, ".venv", "lib", "python3", "site-packages", "x", "x.py")},
+		{"settings of go", filepath.Join(home, ".config", "go", "env")},
+		{"the version of python", filepath.Join(home, ".pyenv", "version")},
+	} {
+		put(c.file, "longer than before: "+c.name)
+		sum := Surroundings(place())
+		if other, ok := seen[sum]; ok {
+			t.Errorf("%s does not count: as %s", c.name, other)
+		}
+		seen[sum] = c.name
 	}
-	put(filepath.Join(bin, "ruff"))
-	if here(env) == second {
-		t.Error("a program that was installed does not count")
+	if err := os.Chtimes(self, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := seen[Surroundings(place())]; ok {
+		t.Error("the date of a program does not count")
 	}
 }
 
-// A tree that does not say all, or that brings answers along, is looked at each time.
-func TestNoStoreForSuchTrees(t *testing.T) {
-	subject := gatetest.Change(t, nil, map[string]string{".runplan/cache/gates/x.json": "{}"})
-	repo, err := git.Open(t.Context(), subject.Dir, subject.Env)
-	if err != nil {
+// A tree that does not say all, or that brings answers along, is no tree to keep answers for. Of one that does, the
+// store takes a note.
+func TestCompleteTrees(t *testing.T) {
+	sub := gatetest.Change(t, nil, map[string]string{"a": "a"})
+	for name, tt := range map[string]struct {
+		files    map[string]string
+		index    string // an entry more
+		complete bool
+	}{
+		"plain":                     {map[string]string{"a.txt": "a"}, "", true},
+		"a store was committed":     {map[string]string{".runplan/cache/gates/x.json": "{}"}, "", false},
+		"a submodule":               {map[string]string{"a.txt": "a"}, "160000," + sub.Base + ",sub", false},
+		"a name like that of store": {map[string]string{"x/.runplan/cache/gates/x.json": "{}"}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subject := gatetest.Change(t, nil, tt.files)
+			repo, err := git.Open(t.Context(), subject.Dir, subject.Env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree := subject.Tree
+			if tt.index != "" {
+				if _, err := repo.Run(t.Context(), "update-index", "--add", "--cacheinfo", tt.index); err != nil {
+					t.Fatal(err)
+				}
+				if tree, err = repo.Run(t.Context(), "write-tree"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := Store{filepath.Join(t.TempDir(), "s")}
+			for range 2 {
+				if ok, err := s.Complete(t.Context(), repo, tree); err != nil || ok != tt.complete {
+					t.Error(ok, err)
+				}
+			}
+			notes, err := filepath.Glob(filepath.Join(s.Dir, "*"))
+			if err != nil || (len(notes) == 1) != tt.complete {
+				t.Error("notes:", notes, err)
+			}
+			if ok, err := (Store{}).Complete(t.Context(), repo, tree); err != nil || ok != tt.complete {
+				t.Error("without a store:", ok, err)
+			}
+		})
+	}
+}
+
+// A gate is known while the store has its answer about just this subject.
+func TestKnown(t *testing.T) {
+	g, _ := counting(gates.Info{Name: "lint", Pure: true})
+	s := gates.Subject{Dir: t.TempDir(), Tree: "abc"}
+	k := Around(g, Store{filepath.Join(t.TempDir(), "s")}, "here")
+	if Known(k, s) || Known(g, s) {
+		t.Error("it is known before it was asked")
+	}
+	if _, err := k.Check(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if sum, err := Surroundings(t.Context(), repo, subject.Tree, "", nil, nil); err != nil || sum != "" {
-		t.Error(sum, err)
+	other := s
+	other.Tree = "def"
+	if !Known(k, s) || Known(k, other) || Known(g, s) {
+		t.Error(Known(k, s), Known(k, other), Known(g, s))
 	}
 }

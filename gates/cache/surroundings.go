@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
 )
 
@@ -23,49 +21,39 @@ func programs() []string {
 	}
 }
 
-// Surroundings is a digest of what decides about the answers of gates besides the tree: this program and the others, the
-// dependencies that are installed, settings that git does not know, and the environment. more is what the caller knows,
-// such as the configuration. It is "" where the tree does not say all, and so nothing may be kept.
-func Surroundings(ctx context.Context, repo *git.Repo, tree, self string, env, more []string) (string, error) {
-	var ignored string
-	var failed error
-	var group sync.WaitGroup
-	group.Go(func() {
-		ignored, failed = repo.Run(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	})
-	defer group.Wait()
-	listing, err := repo.Run(ctx, "ls-tree", "-r", "-z", tree)
-	if err != nil {
-		return "", fmt.Errorf("list the tree: %w", err)
-	}
-	for entry := range strings.SplitSeq(listing, "\x00") {
-		_, name, _ := strings.Cut(entry, "\t")
-		// A submodule's files are not in the tree, and a store that was committed is somebody else's.
-		if strings.HasPrefix(entry, "160000 ") || strings.HasPrefix(name, ".runplan/cache/") {
-			return "", nil
-		}
-	}
+// Place is where gates look, besides the tree: what decides about their answers and is in no commit.
+type Place struct {
+	Root     string   // of the checkout
+	Roots    []string // of the projects in it, relative to Root
+	Ignored  []string // what git ignores, relative to Root: files, and folders with a slash at the end
+	Self     string   // this program
+	Programs []string // more programs that gates run, by name or path
+	Env      []string
+	More     []string // what else the caller knows, such as the configuration
+}
+
+// Surroundings is a digest of the place: this program and the others, the dependencies that are installed, settings that
+// git does not know, and the environment.
+func Surroundings(p Place) string {
 	var b strings.Builder
 	stat := func(file string) {
 		if info, err := os.Stat(file); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintf(&b, "%q %d %d\n", file, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	stat(self)
-	for _, p := range programs() {
-		stat(which(p, env))
+	env := p.Env
+	stat(p.Self)
+	for _, name := range slices.Concat(programs(), p.Programs) {
+		stat(which(name, env))
 	}
 	if home := value(env, "HOME"); home != "" {
 		stat(filepath.Join(home, ".pyenv", "version"))
 		stat(filepath.Join(home, ".config", "go", "env"))
 	}
-	roots := []string{"."}
-	for _, p := range gates.Detect(repo.Root) {
-		roots = append(roots, p.Root)
-	}
+	roots := append([]string{"."}, p.Roots...)
 	slices.Sort(roots)
 	for _, root := range slices.Compact(roots) {
-		at := filepath.Join(repo.Root, filepath.FromSlash(root))
+		at := filepath.Join(p.Root, filepath.FromSlash(root))
 		for _, name := range []string{"node_modules/.package-lock.json", "node_modules/.modules.yaml", "node_modules/.yarn-integrity", "node_modules"} {
 			stat(filepath.Join(at, filepath.FromSlash(name)))
 		}
@@ -79,23 +67,46 @@ func Surroundings(ctx context.Context, repo *git.Repo, tree, self string, env, m
 			}
 		}
 	}
-	if group.Wait(); failed != nil {
-		return "", fmt.Errorf("list what git ignores: %w", failed)
-	}
-	for name := range strings.SplitSeq(ignored, "\x00") {
+	for _, name := range slices.Sorted(slices.Values(p.Ignored)) {
 		if setting(name) {
-			stat(filepath.Join(repo.Root, filepath.FromSlash(name)))
+			stat(filepath.Join(p.Root, filepath.FromSlash(name)))
 		}
 	}
 	for _, kv := range slices.Sorted(slices.Values(env)) {
 		if name, _, _ := strings.Cut(kv, "="); !volatile(name) {
-			b.WriteString(kv + "\n")
+			fmt.Fprintf(&b, "%q\n", kv)
 		}
 	}
-	for _, m := range more {
+	for _, m := range p.More {
 		fmt.Fprintf(&b, "%q\n", m)
 	}
-	return digest([]byte(b.String())), nil
+	return digest([]byte(b.String()))
+}
+
+// Complete tells whether a tree says all that is in it. It does not where a submodule is, whose files are not in it. And
+// one that brings a store along is not to be believed: what lies there is somebody else's answer. Of a tree that is
+// complete the store takes a note, since a tree never changes.
+func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool, error) {
+	note := filepath.Join(s.Dir, "complete-"+tree)
+	if s.Dir != "" {
+		if info, err := os.Lstat(note); err == nil && info.Mode().IsRegular() {
+			return true, nil
+		}
+	}
+	listing, err := repo.Run(ctx, "ls-tree", "-r", "-z", tree)
+	if err != nil {
+		return false, fmt.Errorf("list the tree: %w", err)
+	}
+	for entry := range strings.SplitSeq(listing, "\x00") {
+		_, name, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(entry, "160000 ") || strings.HasPrefix(name, ".runplan/cache/") {
+			return false, nil
+		}
+	}
+	if s.Dir != "" && os.MkdirAll(s.Dir, 0o755) == nil {
+		_ = os.WriteFile(note, nil, 0o644) // without it git is asked again
+	}
+	return true, nil
 }
 
 // setting tells files that git ignores and programs read all the same.
@@ -133,8 +144,11 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// which finds a program in PATH.
+// which finds a program in PATH; a name with a slash is the file.
 func which(name string, env []string) string {
+	if strings.ContainsRune(name, '/') {
+		return name
+	}
 	for _, dir := range filepath.SplitList(value(env, "PATH")) {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {

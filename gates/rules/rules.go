@@ -13,8 +13,9 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn.
-func Lessons(s *lessons.Scanner) gates.Gate {
+// Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read
+// when there is something to look at.
+func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		sub := l.Subject()
@@ -25,6 +26,10 @@ func Lessons(s *lessons.Scanner) gates.Gate {
 		if len(files) == 0 {
 			l.Skip("no file changed")
 			return nil
+		}
+		s, err := read()
+		if err != nil {
+			return err
 		}
 		res, err := s.Scan(ctx, sub.Dir, files)
 		if err != nil {
@@ -55,9 +60,9 @@ func Lessons(s *lessons.Scanner) gates.Gate {
 	})
 }
 
-// Patterns looks for the structures of a set of rules (ASTG-03). Without ast-grep it is a visible skip. Hits warn;
-// with strict, those of severity error fail.
-func Patterns(find func(context.Context) (patterns.Program, error), rules []patterns.Rule, strict bool) gates.Gate {
+// Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
+// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error fail.
+func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
 	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		sub := l.Subject()
@@ -74,6 +79,10 @@ func Patterns(find func(context.Context) (patterns.Program, error), rules []patt
 			l.Skip("%s", patterns.MissingNote)
 			return nil
 		}
+		if err != nil {
+			return err
+		}
+		rules, err := read()
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
@@ -45,7 +47,7 @@ func TestLessonsLookAtWhatChanged(t *testing.T) {
 		"without a change nobody looks":          {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rep, err := Lessons(scanner).Check(t.Context(), tt.subject)
+			rep, err := Lessons(func() (*lessons.Scanner, error) { return scanner, nil }).Check(t.Context(), tt.subject)
 			if err != nil || rep.Status != tt.status {
 				t.Fatalf("%s %v: %+v", rep.Status, err, rep)
 			}
@@ -53,6 +55,38 @@ func TestLessonsLookAtWhatChanged(t *testing.T) {
 				t.Errorf("findings %+v", rep.Findings)
 			}
 		})
+	}
+}
+
+// The gate for secrets and the lesson about them are two views of one matter. What a vendor's documentation shows is no
+// secret to either, and a key that somebody could use is one to both.
+func TestTheLessonAndTheGateForSecretsAgree(t *testing.T) {
+	lib, err := lessons.Load(lessons.BuiltIn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanner, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lesson := Lessons(func() (*lessons.Scanner, error) { return scanner, nil })
+	// Put together here, so that no scanner takes this file for a leak.
+	for line, secret := range map[string]bool{
+		`aws_access_key_id = "AKIA` + `IOSFODNN7EXAMPLE"`:                                                 false,
+		`AccessKeyId: ASIA` + `IOSFODNN7EXAMPLE`:                                                          false,
+		`aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY` + `EXAMPLEKEY"`:                         false,
+		`aws_access_key_id = "AKIA` + `Z7QWERT5PLMK2VNB"`:                                                 true,
+		`ids: [AKIA` + `IOSFODNN7EXAMPLE, AKIA` + `Z7QWERT5PLMK2VNB]`:                                     true,
+		`aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY` + `Zk8Qw2Xr9L"`:                         true,
+		`# an EXAMPLE of a key` + "\n" + `github_token = "ghp_` + `q8Zr2LkV0mXw9TbYc4NfHs7JdPu1Ga6EoR3i"`: true,
+	} {
+		s := gatetest.Change(t, nil, map[string]string{"settings.yml": line + "\n"})
+		for _, g := range []gates.Gate{lesson, secrets.New()} {
+			rep, found := gatetest.Look(t, g, s)
+			if (rep.Status == gates.Fail) != secret {
+				t.Errorf("%s about %s: %s %v", g.Info().Name, line[:12], rep.Status, found)
+			}
+		}
 	}
 }
 

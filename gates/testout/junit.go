@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -87,11 +88,25 @@ func (r *Result) junit(c junitCase) {
 		f.Message = strings.TrimSpace(f.Message + "\n" + lastText(bad[0].Text))
 	}
 	// The text ends in the place of the failing line; the attributes name the head of the test.
-	if m := pyPlace.FindAllStringSubmatch(bad[0].Text, -1); len(m) > 0 {
-		last := m[len(m)-1]
-		f.Path, f.Line = last[1], number(last[2])
+	if p, line := pythonPlace(bad[0].Text); p != "" {
+		f.Path, f.Line = p, line
 	}
 	r.fail(f)
+}
+
+// pythonPlace finds the last line of a traceback that is not in somebody else's package, or where a file could not be
+// parsed, which is at its very end.
+func pythonPlace(text string) (file string, line int) {
+	if m := pySyntax.FindAllStringSubmatch(text, -1); len(m) > 0 {
+		last := m[len(m)-1]
+		return last[1], number(last[2])
+	}
+	for _, m := range slices.Backward(pyPlace.FindAllStringSubmatch(text, -1)) {
+		if !strings.Contains(m[1], "-packages/") && !pyLibrary.MatchString(m[1]) {
+			return m[1], number(m[2])
+		}
+	}
+	return "", 0
 }
 
 // nodeID is how pytest itself names a test: its file, its class and its name. It is "" for a report of another runner.
@@ -107,7 +122,11 @@ func nodeID(c junitCase) string {
 	return id + "::" + c.Name
 }
 
-var pyPlace = regexp.MustCompile(`(?m)^(\S+\.py):(\d+): `)
+var (
+	pyPlace   = regexp.MustCompile(`(?m)^(\S+\.py):(\d+): `)
+	pySyntax  = regexp.MustCompile(`(?m)^E\s+File "(.+)", line (\d+)$`)
+	pyLibrary = regexp.MustCompile(`/lib/python[\d.]+/`)
+)
 
 // lastText returns the last line that is not blank: Python's errors end in what went wrong.
 func lastText(s string) string {

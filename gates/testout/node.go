@@ -10,13 +10,16 @@ var (
 	nodeAt    = regexp.MustCompile(`^\s*test at (.+)$`)
 	nodeBad   = regexp.MustCompile(`^\s*✖ (.+?) \([\d.]+ms\)(.*)$`)
 	jestSum   = regexp.MustCompile(`^Tests:\s+(.*\btotal)\s*$`)
-	jestBad   = regexp.MustCompile(`^\s*● (.+)$`)
+	jestBad   = regexp.MustCompile(`^ {0,2}● (.+)$`) // deeper in, it is what a test printed
 	jestFile  = regexp.MustCompile(`^FAIL\s+(?:\S+\s+)??(\S+\.[cm]?[jt]sx?)\b`)
 	jsFrame   = regexp.MustCompile(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
 	vitestSum = regexp.MustCompile(`^\s*Tests\s{2,}(no tests|\d.*)$`)
 	vitestBad = regexp.MustCompile(`^\s*FAIL\s+(?:\|?[\w-]+\|?\s+)??(\S+\.[cm]?[jt]sx?)(?:\s+>\s+(.+)|\s+\[.*)?$`)
 	mochaSum  = regexp.MustCompile(`^\s+(\d+) (passing|failing|pending)\b`)
 	mochaBad  = regexp.MustCompile(`^\s+\d+\) (.+)$`)
+	mochaFile = regexp.MustCompile(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
+	jsSyntax  = regexp.MustCompile(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
+	vitestAt  = regexp.MustCompile(`^\s*File: (.+?):(\d+):(\d+)$`)
 )
 
 // Node reads `node --test`, in its TAP and in its spec form. Todo tests count as skipped.
@@ -149,8 +152,12 @@ func Mocha(lines []string) Result {
 		// The list of failures comes after the totals; the same marks before them are the running log.
 		if m := mochaBad.FindStringSubmatch(l); m != nil && r.Known {
 			below := untilNext(lines[i+1:], mochaBad)
-			f := Failure{Name: strings.TrimSuffix(m[1], ":"), Message: firstText(below, 3)}
-			f.Path, f.Line, f.Col = jsPlace(below)
+			f := Failure{}
+			f.Name, below = mochaTitle(m[1], below)
+			f.Message = firstText(below, 3)
+			if f.Path, f.Line, f.Col = jsPlace(below); f.Path == "" {
+				f.Path = mochaSuite(below)
+			}
 			found = append(found, f)
 		}
 	}
@@ -163,9 +170,40 @@ func Mocha(lines []string) Result {
 	return r
 }
 
-// jsPlace finds the first frame that is the project's own.
+// mochaTitle puts the title of a test together: each of its suites has a line, further in, and the last one ends in a
+// colon. What is below it is returned as well.
+func mochaTitle(first string, below []string) (string, []string) {
+	words := []string{first}
+	for i, l := range below {
+		if strings.HasSuffix(words[len(words)-1], ":") {
+			return strings.TrimSuffix(strings.Join(words, " "), ":"), below[i:]
+		}
+		if l = strings.TrimSpace(l); l == "" {
+			break
+		}
+		words = append(words, l)
+	}
+	return strings.TrimSuffix(first, ":"), below
+}
+
+// mochaSuite is the file that mocha names where there is no frame, as for a test that took too long.
+func mochaSuite(lines []string) string {
+	for _, l := range lines {
+		if m := mochaFile.FindStringSubmatch(strings.TrimSpace(l)); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// jsPlace finds the first frame that is the project's own, or where a file could not be parsed.
 func jsPlace(lines []string) (string, int, int) {
 	for _, l := range lines {
+		for _, broken := range []*regexp.Regexp{jsSyntax, vitestAt} {
+			if m := broken.FindStringSubmatch(l); m != nil {
+				return m[1], number(m[2]), number(m[3])
+			}
+		}
 		if m := jsFrame.FindStringSubmatch(l); m != nil &&
 			!strings.Contains(m[1], "node_modules") && !strings.HasPrefix(m[1], "node:") {
 			return m[1], number(m[2]), number(m[3])

@@ -11,7 +11,7 @@ var (
 	tapHash = regexp.MustCompile(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
 	tapPlan = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
 	tapBail = regexp.MustCompile(`^Bail out!\s*(.*)$`)
-	batsAt  = regexp.MustCompile(`\(in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
+	batsAt  = regexp.MustCompile(`[( ]in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
 	batsEnd = regexp.MustCompile(`^(\d+) tests?, (\d+) failures?(?:, (\d+) skipped)?`)
 	batsBad = regexp.MustCompile(`^ ✗ (.+)$`)
 )
@@ -92,10 +92,11 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 			if strings.HasPrefix(c, " Subtest:") {
 				break
 			}
-			if m := batsAt.FindStringSubmatch(c); m != nil && f.Path == "" {
-				f.Path, f.Line = m[1]+m[3], number(m[2]+m[4])
-			} else {
+			switch m := batsAt.FindStringSubmatch(c); {
+			case m == nil:
 				notes = append(notes, c)
+			case f.Path == "": // the first is the innermost
+				f.Path, f.Line = m[1]+m[3], number(m[2]+m[4])
 			}
 			continue
 		}

@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,42 @@ func TestSamples(t *testing.T) {
 			{"src/b.test.ts", "src/b.test.ts", 0, "Failed to resolve", true}, {"sum > adds", "src/sum.test.ts", 5, "expected 1 to be 2", false},
 		}},
 		"vitest-none.txt": {},
-		"mocha.txt":       {passed: 5, failed: 1, skipped: 2, failures: []failure{{"sum", "test/sum.js", 10, "expected", false}}},
+		"mocha.txt":       {passed: 5, failed: 1, skipped: 2, failures: []failure{{"sum carries", "test/sum.js", 10, "expected", false}}},
+		"bats-1.13.0.txt": {passed: 1, failed: 4, skipped: 2, failures: []failure{
+			{"a command that is not there", "tests/a.bats", 25, "`nothing_of_that_name' failed with status 127", false},
+			{"adds numbers", "tests/a.bats", 11, "`[ \"$output\" = 3 ]' failed", false},
+			{"fails in a helper", "tests/lib.bash", 2, "`helper 1 2' failed", false},
+			{"prints, and fails", "tests/a.bats", 31, "`false' failed", false},
+		}},
+		"jest-30.5.2.txt": {passed: 2, failed: 6, skipped: 2, failures: []failure{
+			{"Test suite failed to run", "src/empty.test.js", 0, "must contain at least one test", true},
+			{"Test suite failed to run", "src/load.test.js", 1, "Cannot find module './nowhere.js'", true},
+			{"Test suite failed to run", "/home/me/p/src/syntax.test.js", 2, "unexpected token", true},
+			{"sum › adds", "src/sum.test.js", 9, "Expected: 3\nReceived: 2", false},
+			{"sum › deep › compares objects", "src/sum.test.js", 16, "toEqual", false},
+			{"sum › deep › throws in the source", "src/sum.js", 2, "TypeError: negative: -1", false},
+			{"sum › each 2", "src/sum.test.js", 29, "Expected: 1\nReceived: 2", false},
+			{"sum › is slow", "src/sum.test.js", 24, "Exceeded timeout of 50 ms", false},
+			{"sum › rejects", "src/sum.test.js", 22, "no luck", false},
+		}},
+		"mocha-12.0.3.txt": {passed: 1, failed: 5, skipped: 2, failures: []failure{
+			{"sum adds", "test/sum.js", 9, "strictly equal", false},
+			{"sum deep compares objects", "test/sum.js", 16, "deep-equal", false},
+			{"sum deep throws in the source", "src/sum.js", 2, "TypeError: negative: -1", false},
+			{"sum is slow", "/home/me/p/test/sum.js", 0, "Timeout of 50ms exceeded", false},
+			{"sum rejects", "test/sum.js", 21, "Error: no luck", false},
+		}},
+		"vitest-3.2.7.txt": {passed: 2, failed: 6, skipped: 2, failures: []failure{
+			{"src/empty.test.js", "src/empty.test.js", 0, "No test suite found", true},
+			{"src/load.test.js", "src/load.test.js", 1, "Cannot find module './nowhere.js'", true},
+			{"src/syntax.test.js", "/home/me/p/src/syntax.test.js", 1, "invalid JS syntax", true},
+			{"sum > adds", "src/sum.test.js", 10, "expected 2 to be 3", false},
+			{"sum > deep > compares objects", "src/sum.test.js", 17, "to deeply equal", false},
+			{"sum > deep > throws in the source", "src/sum.test.js", 14, "TypeError: negative: -1", false},
+			{"sum > each 2", "src/sum.test.js", 29, "expected 2 to be 1", false},
+			{"sum > is slow", "src/sum.test.js", 25, "Test timed out in 50ms", false},
+			{"sum > rejects", "src/sum.test.js", 23, "Error: no luck", false},
+		}},
 		"cargo.txt": {passed: 6, failed: 1, skipped: 2, failures: []failure{
 			{"tests::bad", "src/lib.rs", 10, "left: 1", false},
 		}},
@@ -93,9 +129,11 @@ func TestSamples(t *testing.T) {
 				t.Errorf("known %v: %d passed, %d failed, %d skipped", got.Known, got.Passed, got.Failed, got.Skipped)
 			}
 			var short []failure
-			for i, f := range got.Failures {
-				if i < len(c.failures) && strings.Contains(f.Message, c.failures[i].Message) {
-					f.Message = c.failures[i].Message
+			for _, f := range got.Failures {
+				for _, want := range c.failures {
+					if want.Name == f.Name && want.Path == f.Path && strings.Contains(f.Message, want.Message) {
+						f.Message = want.Message
+					}
 				}
 				short = append(short, failure{f.Name, f.Path, f.Line, f.Message, f.Build})
 			}
@@ -133,6 +171,52 @@ func TestJUnit(t *testing.T) {
 	for _, bad := range []string{"", "<html></html>", "<testsuite><testcase name='a'>", "<testsuite", "no xml"} {
 		if _, err := JUnit(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q was read as a report", bad)
+		}
+	}
+}
+
+// What pytest itself wrote: the place is the last line of a traceback that is the project's own.
+func TestJUnitOfPytest(t *testing.T) {
+	for name, want := range map[string]struct {
+		passed, failed, skipped int
+		failures                []string
+	}{
+		"pytest-7.2.1.xml": {4, 8, 2, []string{
+			"tests/test_a.py:14 tests/test_a.py::test_bad", "tests/test_a.py:6 tests/test_a.py::test_helper",
+			"pkg/calc.py:2 tests/test_a.py::test_raises_elsewhere", "tests/test_a.py:27 tests/test_a.py::TestBox::test_in_class",
+			"tests/test_a.py:31 tests/test_a.py::TestBox::test_param[3]", "tests/test_a.py:36 tests/test_a.py::test_fixture",
+			"tests/test_a.py:42 tests/test_a.py::test_teardown", "tests/test_a.py:63 tests/test_a.py::test_xpass_strict",
+		}},
+		"pytest-7.2.1-broken.xml": {0, 2, 0, []string{"tests/sub/test_import.py:1 build", "/home/me/p/tests/sub/test_syntax.py:1 build"}},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := JUnit(strings.NewReader(string(text)))
+		if err != nil || r.Passed != want.passed || r.Failed != want.failed || r.Skipped != want.skipped {
+			t.Errorf("%s: %d passed, %d failed, %d skipped (%v)", name, r.Passed, r.Failed, r.Skipped, err)
+		}
+		var got []string
+		for _, f := range r.Failures {
+			what := f.ID
+			if f.Build {
+				what = "build"
+			}
+			got = append(got, fmt.Sprintf("%s:%d %s", f.Path, f.Line, what))
+		}
+		if d := cmp.Diff(want.failures, got); d != "" {
+			t.Errorf("%s:\n%s", name, d)
+		}
+	}
+	// A line in somebody else's package is nobody's place, unless there is no other.
+	for text, want := range map[string]string{
+		"tests/a.py:3: in x\n.venv/lib/python3.11/site-packages/numpy/testing.py:80: AssertionError": "tests/a.py:3",
+		".venv/lib/python3.11/site-packages/numpy/testing.py:80: AssertionError":                     ":0",
+		"a.py:3: in x\n/usr/lib/python3.11/json/decoder.py:355: JSONDecodeError":                     "a.py:3",
+	} {
+		if p, line := pythonPlace(text); fmt.Sprintf("%s:%d", p, line) != want {
+			t.Errorf("%q: %s:%d, want %s", text, p, line, want)
 		}
 	}
 }

@@ -26,10 +26,10 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// All makes a gate for each type checker that is set up in the tree.
-func All(dir string, strict []string) []gates.Gate {
+// All makes a gate for each type checker that is set up in the projects of the tree in dir.
+func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 	var out []gates.Gate
-	for _, p := range gates.Detect(dir) {
+	for _, p := range projects {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {

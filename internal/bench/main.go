@@ -15,9 +15,10 @@ import (
 
 func main() {
 	quick := flag.Bool("quick", false, "fewer and smaller measurements")
-	only := flag.String("only", "", "parse, start, batch, memory, plugin, again or lessons: only this one")
+	only := flag.String("only", "", "parse, start, batch, memory, plugin, again, lessons or sampling: only this one")
+	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
 	flag.Parse()
-	b := &bench{quick: *quick}
+	b := &bench{quick: *quick, svg: *svg}
 	place, err := scratch.New("bench")
 	if err == nil {
 		b.place = place
@@ -40,6 +41,7 @@ type figure struct {
 type bench struct {
 	place   *scratch.Place
 	quick   bool
+	svg     string
 	figures []figure
 }
 
@@ -51,6 +53,7 @@ func (b *bench) all(only string) error {
 		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"memory", b.memory},
 		// Last: a child counts the memory of this program as its own until it is a program of its own.
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
+		{"sampling", func() error { return b.sampling(b.svg) }},
 	} {
 		if only != "" && only != m.name {
 			continue

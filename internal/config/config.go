@@ -105,6 +105,9 @@ type Sampling struct {
 
 // Agent is a program that works on batches.
 type Agent struct {
+	Preset     string `toml:"preset" doc:"CLI that runplan knows how to drive: claude, codex, gemini, opencode, aider, goose, crush, qwen or pi; a command besides it takes the place of its program and arguments"`
+	Permission string `toml:"permission" doc:"what a preset may do without asking: workspace (write files), ask (what its own settings allow) or full; empty is workspace"`
+
 	Command []string          `toml:"command" doc:"program and arguments; the brief comes on standard input"`
 	Env     map[string]string `toml:"env" doc:"variables to set"`
 	PassEnv []string          `toml:"pass_env" doc:"variables of yours that the agent may see"`
@@ -437,9 +440,7 @@ func (l *Loaded) validate() error {
 	between("sampling.close", l.Sampling.Close, 0, 1)
 	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
-		if len(l.Agents[name].Command) == 0 {
-			errs = append(errs, fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"]", l.Source("agents."+name), name))
-		}
+		l.checkAgent(name, func(err error) { errs = append(errs, err) })
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
 				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.Source("agents."+name), name, tier))
@@ -462,6 +463,29 @@ func (l *Loaded) validate() error {
 		seen[g.Name] = true
 	}
 	return errors.Join(errs...)
+}
+
+// Presets are the names that agents.NAME.preset may have.
+func Presets() []string {
+	return []string{"claude", "codex", "gemini", "opencode", "aider", "goose", "crush", "qwen", "pi"}
+}
+
+// Permissions are the words that agents.NAME.permission may have.
+func Permissions() []string { return []string{"workspace", "ask", "full"} }
+
+// checkAgent looks at one agent: it needs something to start, and words that are known.
+func (l *Loaded) checkAgent(name string, wrong func(error)) {
+	a, source := l.Agents[name], l.Source("agents."+name)
+	switch {
+	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
+		wrong(fmt.Errorf("%s: agents.%s.preset is %q; it is one of %s", source, name, a.Preset, strings.Join(Presets(), ", ")))
+	case a.Preset == "" && len(a.Command) == 0:
+		wrong(fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another CLI that runplan knows", source, name))
+	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
+		wrong(fmt.Errorf("%s: agents.%s.permission is %q; it is workspace, ask or full", source, name, a.Permission))
+	case a.Permission != "" && a.Preset == "":
+		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; what a command may do is up to its arguments", source, name))
+	}
 }
 
 // Source says where a key's value came from; of a table, which file was the last to say something in it.
@@ -514,7 +538,15 @@ func (l *Loaded) Values() []Value {
 	list("gates.severity", "; ", severities)
 	list("workspace.copy", ", ", l.Workspace.Copy)
 	for name, a := range l.Agents {
-		list("agents."+name+".command", " ", a.Command)
+		if a.Preset != "" {
+			list("agents."+name+".preset", "", []string{a.Preset})
+		}
+		if a.Permission != "" {
+			list("agents."+name+".permission", "", []string{a.Permission})
+		}
+		if a.Preset == "" || len(a.Command) > 0 {
+			list("agents."+name+".command", " ", a.Command)
+		}
 		if len(a.Env) > 0 {
 			list("agents."+name+".env", ", ", slices.Sorted(maps.Keys(a.Env)))
 		}

@@ -188,6 +188,9 @@ func TestRefused(t *testing.T) {
 		"no attempts":                  {text: "run.max_attempts = 0\n", want: []string{"repo.toml", "at least 1"}},
 		"less than no disk":            {text: "run.min_free_mb = -1\n", want: []string{"repo.toml", "run.min_free_mb is -1"}},
 		"an agent without a command":   {text: "[agents.x]\nenv = { A = 'b' }\n", want: []string{"repo.toml", "agents.x has no command"}},
+		"a preset nobody knows":        {text: "[agents.x]\npreset = 'clod'\n", want: []string{"agents.x.preset is \"clod\"", "claude, codex"}},
+		"a permission nobody knows":    {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n", want: []string{"agents.x.permission is \"all\"", "workspace, ask or full"}},
+		"a permission of a command":    {text: "[agents.x]\ncommand = ['x']\npermission = 'full'\n", want: []string{"agents.x.permission needs a preset"}},
 		"an agent without anything":    {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
 		"an agent of an empty list":    {text: "agents.x.command = []\n", want: []string{"repo.toml", "agents.x has no command"}},
 		"a gate without a name":        {text: "[[gates.command]]\nrun = 'x'\n", want: []string{"repo.toml", "gate 1 ", "needs both name and run"}},
@@ -299,6 +302,8 @@ func leaves(t reflect.Type, prefix string) []string {
 func TestEverySettingIsListed(t *testing.T) {
 	l, err := Load(files(t, `
 [agents.NAME]
+preset = "claude"
+permission = "ask"
 command = ["x"]
 env = { SECRET = "hunter2" }
 pass_env = ["TOKEN"]

@@ -117,11 +117,29 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
-	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--no-track", "-B", branch, base); err != nil {
+	// An agent may have put another worktree on this branch. Newer gits would refuse then.
+	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
+	}
+	return nil
+}
+
+// Leave brings the workspace to commit at and off branch, without a trace of what was there but for ignored files.
+func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
+	if err := w.Unlock(branch); err != nil {
+		return err
+	}
+	if err := w.DropUnfinished(); err != nil {
+		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
+	}
+	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--detach", at); err != nil {
+		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
+	}
+	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
+		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	return nil
 }

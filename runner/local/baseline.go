@@ -34,6 +34,7 @@ type Baseline struct {
 	mu    sync.Mutex
 	dir   string
 	temp  string // a folder to remove with it
+	lock  *Lock  // held as long as the worktree is there
 	gates []gates.Gate
 	tree  string
 	err   error // why it could not be made
@@ -115,6 +116,12 @@ func (b *Baseline) open(ctx context.Context) error {
 		tie = func(do func() error) error { return do() }
 	}
 	dir := filepath.Join(parent, fmt.Sprintf("base-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if b.temp == "" {
+		var err error
+		if b.lock, err = TakeLock(b.Layout.Lock(filepath.Base(dir)), time.Now()); err != nil {
+			return fmt.Errorf("make a worktree of the base: %w", err)
+		}
+	}
 	var ws *git.Workspace
 	err := tie(func() error {
 		if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -168,9 +175,30 @@ func (b *Baseline) Close(ctx context.Context) error {
 	} else {
 		err = with(b.Layout.GitLock(), remove)
 	}
+	if b.lock != nil {
+		b.lock.Release()
+		os.Remove(b.Layout.Lock(filepath.Base(b.dir))) // no other lock has this name
+		b.lock = nil
+	}
 	b.dir = ""
 	if err != nil {
 		return fmt.Errorf("remove the worktree of the base: %w", err)
 	}
 	return nil
+}
+
+// baseName is how worktrees of a base are called; those of a plan end in their number.
+var baseName = regexp.MustCompile(`^base-\d+-\d+$`)
+
+func isBase(dir string) bool { return baseName.MatchString(filepath.Base(dir)) }
+
+// leftBase tells whether the worktree of a base was left by a process that was killed. Nothing in it is anybody's work:
+// whatever lies there besides the commit, setup and gates made.
+func leftBase(l Layout, dir string) (remove bool, why string) {
+	lock, err := TakeLock(l.Lock(filepath.Base(dir)), time.Now())
+	if err != nil {
+		return false, "a gate is at work in it"
+	}
+	lock.Release()
+	return true, "a gate that was killed left it"
 }

@@ -30,15 +30,12 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Commit, e.Outcome = done, runner.OutcomeOK
 		return e, nil
 	}
-	view, ok := w.base(c.Batch)
-	if ok && view != c.Base {
-		e.Outcome, e.Reason = runner.OutcomeConflict, fmt.Sprintf("the run branch is at %s, the batch was made on %s", short(c.Base), short(view))
-		return e, nil
-	}
 	space, err := w.pool.Restore(ctx, c.Batch, c.Base, c.Tree)
 	if err != nil {
 		return e, err
 	}
+	at, now := w.refs.move(branch), unknown
+	defer func() { at(now) }()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
@@ -69,15 +66,22 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if err != nil {
 		return e, err
 	}
+	if len(info.Parents) != 1 || info.Parents[0] != c.Base {
+		// Another agent moved the branch, so that the commit stands on something that no gate has seen.
+		space.Tree = ""
+		return e, fmt.Errorf("commit batch %s: its branch %s was moved from %s by somebody else meanwhile", c.Batch, branch, short(c.Base))
+	}
 	if info.Tree != c.Tree {
 		// A hook changed files. What was gated is not what would be merged, so it is gated again.
 		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: c.Base, Old: head}); err != nil {
 			return e, err
 		}
-		e.Outcome, e.Tree, space.Tree = runner.OutcomeChanged, info.Tree, ""
-		e.Reason = "a hook of the repository changed the files; they are checked again"
-		return e, nil
+		now, space.Tree = c.Base, ""
+		e.Outcome, e.Reason = runner.OutcomeChanged, "a hook of the repository changed the files; they are checked again"
+		e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, info.Tree)
+		return e, err
 	}
+	now = head
 	e.Outcome, e.Commit = runner.OutcomeOK, head
 	return e, nil
 }
@@ -120,16 +124,21 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, err
 	}
 	e.Receipt, e.Fingerprint, e.Outcome = w.Layout.Rel(receipt), hash, runner.OutcomeOK
+	atMain, atBatch := w.refs.move(w.info.Branch), w.refs.move(BatchBranch(w.info.Slug, c.Batch))
+	tip := unknown
+	defer func() { atMain(tip); atBatch("") }()
 	err = w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: main, New: c.Commit, Old: c.Base}, git.RefUpdate{Ref: batch, Old: c.Commit})
 	if err == nil {
+		tip = c.Commit
 		w.pool.Release(c.Batch)
 		return e, nil
 	}
 	// Somebody was here: an earlier try of ours, or another hand.
-	tip, rerr := w.Repo.Resolve(ctx, main)
-	if rerr != nil || tip == "" {
+	found, rerr := w.Repo.Resolve(ctx, main)
+	if rerr != nil || found == "" {
 		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
 	}
+	tip = found
 	in, aerr := w.Repo.IsAncestor(ctx, c.Commit, tip)
 	switch {
 	case aerr != nil:

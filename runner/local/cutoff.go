@@ -28,7 +28,7 @@ func (w *work) glancePath(batch string) string {
 
 // glance looks, and writes down what it saw.
 func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, error) {
-	g := glance{Dir: s.Dir, Batch: c.Batch, Base: c.Base}
+	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base}
 	var err error
 	if g.Refs, err = w.Repo.Refs(ctx); err != nil {
 		return g, err
@@ -36,12 +36,14 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 	if g.Stashes, err = w.Repo.Stashes(); err != nil {
 		return g, err
 	}
-	return g, writeJSON(w.glancePath(c.Batch), g)
+	return g, writeJSON(w.glancePath(c.Place()), g)
 }
 
 // lookAfter puts right what an agent did to git, and returns why its attempt cannot count, or "".
 func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
-	w.tidyStashes(ctx, g.Stashes)
+	w.tidying.Lock()
+	defer w.tidying.Unlock()
+	w.tidyStashes(ctx, s.Branch, g.Stashes)
 	why := w.inspect(ctx, s, runner.Command{Batch: g.Batch, Base: g.Base}, g.Refs)
 	if err := os.Remove(w.glancePath(g.Batch)); err != nil && why == "" {
 		return err.Error()
@@ -51,11 +53,22 @@ func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 
 // lookAfterCutOff does for attempts that were cut off with their runplan what [work.lookAfter] does for
 // others. It comes before anything else is done: until then the refs of the run are as the kill left them.
-func (w *work) lookAfterCutOff(ctx context.Context) error {
+// The run branch has to be at tip, or where a merge that nobody wrote down has brought it.
+func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner.Command) error {
 	paths, err := filepath.Glob(w.glancePath("*"))
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	now, err := w.Repo.Refs(ctx)
 	if err != nil {
 		return err
 	}
+	for _, c := range pending {
+		if c.Kind == runner.Merge && now[w.info.Branch] == c.Commit {
+			tip = c.Commit
+		}
+	}
+	w.refs.move(w.info.Branch)(tip)
 	for _, path := range paths {
 		var g glance
 		if err := readJSON(path, &g); err != nil {
@@ -68,7 +81,9 @@ func (w *work) lookAfterCutOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.lookAfter(ctx, &Space{Workspace: ws, Branch: BatchBranch(w.info.Slug, g.Batch)}, g)
+		branch := BatchBranch(w.info.Slug, g.Batch)
+		w.refs.move(branch)(g.Base)
+		w.lookAfter(ctx, &Space{Workspace: ws, Branch: branch}, g)
 	}
 	return nil
 }

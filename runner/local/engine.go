@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/runner/failures"
 )
 
 // Config is what an engine needs to run a plan.
@@ -47,8 +51,19 @@ type Config struct {
 	Environ     []string      // the user's environment; agents and gates see a part of it
 	Reaper      *proc.Reaper
 
+	Sampling Sampling
+
+	Context     briefing.Limits                              // figures of the context block
+	ContextFile string                                       // file of the workspace that gets the block as a section; "" none
+	Style       func(ctx context.Context, dir string) string // how the code in a folder is written; nil does not tell
+
 	// StrictCheckout fails an attempt during which the user's checkout changed, instead of warning.
 	StrictCheckout bool
+
+	// MemoryFloor is how much memory has to be available, in bytes, before an agent is started beside others; 0 does
+	// not look. Memory reads it.
+	MemoryFloor uint64
+	Memory      func() (uint64, error)
 
 	Now     func() time.Time
 	Observe func(runner.Event)         // each event once it is in the journal, in order
@@ -87,17 +102,27 @@ type session struct {
 	work    *work
 	seq     int
 	status  map[string]runner.Status
-	results chan runner.Event
+	results chan result
+	jobs    map[string]*job // under way, by the id of their command
+	last    map[string]*job // of each batch, the one started last
+	guard   guard
 	ctx     context.Context // of the work; cancelled to stop at once
 	cancel  context.CancelCauseFunc
 	mu      sync.Mutex
 	facts   map[string]*facts
 	merged  map[string]runner.Event
-	passed  *gates.TestCount
-	live    bool // what is remembered happens now, and is not read back
+	tests   map[string]*gates.TestCount // by commit of the run branch
+	live    bool                        // what is remembered happens now, and is not read back
 	notes   []string
 	noted   chan struct{}
+	history chronicle
+	watch   failures.Observer
 	digests map[string]string // of the batches' texts, as the run last knew them
+
+	erred    bool           // something could not be done at all, and nothing was asked for since
+	stopping chan struct{}  // closed once no more is begun
+	stopOnce sync.Once      // closes it
+	clearing sync.WaitGroup // clears away what batches left that were put back
 }
 
 // errStopped is the cause of a context that ends because the run is to stop at once.
@@ -107,16 +132,29 @@ var errStopped = errors.New("the run was stopped")
 // the caller holds the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := &session{
-		Engine: e, run: run, status: map[string]runner.Status{}, results: make(chan runner.Event),
-		facts: map[string]*facts{}, merged: map[string]runner.Event{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
+		Engine: e, run: run, status: map[string]runner.Status{}, results: make(chan result),
+		jobs: map[string]*job{}, last: map[string]*job{},
+		facts: map[string]*facts{}, merged: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
+		stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.clearing.Wait()
 	defer s.cancel(errStopped)
+	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
 	cfg := e.Config
 	cfg.Note = s.note
-	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, base: s.base}
+	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, refs: newRefs()}
+	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
+	s.watch = failures.Observer{Store: s.work.failures, Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
+		return failures.Difference(ctx, e.Repo, from, to)
+	}}
+	s.work.chronicle = func() chronicle {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return chronicle{slices.Clone(s.history.ended), slices.Clone(s.history.working)}
+	}
 	s.work.pool = &Pool{
-		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{},
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
 	pending, err := s.begin(ctx, info)
@@ -135,14 +173,14 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 		defer t.Stop()
 		deadline = t.C
 	}
-	running := 0
-	for {
+	for running := 0; ; {
 		for _, c := range pending {
 			running++
-			go func() { s.results <- s.do(c) }()
+			s.start(c)
 		}
 		pending = nil
 		if running == 0 {
+			s.clearing.Wait()
 			if err := s.writeNotes(); err != nil {
 				return runner.Result{}, err
 			}
@@ -153,9 +191,9 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 		}
 		var err error
 		select {
-		case ev := <-s.results:
+		case r := <-s.results:
 			running--
-			pending, err = s.record(ev)
+			pending, err = s.done(r)
 		case ev := <-s.posts:
 			pending, err = s.record(ev)
 		case <-s.noted:
@@ -206,13 +244,24 @@ func (s *session) writeNotes() error {
 }
 
 // do carries out one command and turns whatever comes of it into an event.
-func (s *session) do(c runner.Command) runner.Event {
+func (s *session) do(ctx context.Context, c runner.Command) runner.Event {
 	start := s.Now()
-	ev, err := s.tries(c)
+	ev, err := s.tries(ctx, c)
+	if c.Slot != nil {
+		ev.Candidate, ev.Variant = c.Slot.Number, c.Slot.Variant
+	}
 	ev.Command, ev.Batch, ev.Attempt, ev.DurationMS = c.ID, c.Batch, c.Attempt, since(start, s.Now())
 	switch c.Kind {
 	case runner.Execute:
 		ev.Kind = runner.Executed
+	case runner.Sample:
+		ev.Kind = runner.Sampled
+	case runner.Judge:
+		ev.Kind = runner.Judged
+	case runner.Rebase:
+		ev.Kind = runner.Rebased
+	case runner.Wait:
+		ev.Kind = runner.Waited
 	case runner.Gate:
 		ev.Kind = runner.Gated
 	case runner.Commit:
@@ -224,7 +273,10 @@ func (s *session) do(c runner.Command) runner.Event {
 	}
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
-		if errors.Is(err, errStopped) || s.ctx.Err() != nil {
+		if unstarted := (*agentError)(nil); errors.As(err, &unstarted) {
+			ev.Outcome = runner.OutcomeUnstarted
+		}
+		if errors.Is(err, errStopped) || ctx.Err() != nil {
 			ev.Outcome, ev.Reason = runner.OutcomeCancelled, "stopped while it was under way"
 		}
 	}
@@ -232,31 +284,39 @@ func (s *session) do(c runner.Command) runner.Event {
 }
 
 // tries calls the port. Errors of the infrastructure are tried again, unless no other try can cure them.
-func (s *session) tries(c runner.Command) (ev runner.Event, err error) {
+func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, err error) {
 	const most = 3
 	for try := 1; ; try++ {
 		switch c.Kind {
 		case runner.Execute:
-			ev, err = s.work.Execute(s.ctx, c, lines(s.Line))
+			ev, err = s.execute(ctx, c)
+		case runner.Sample:
+			ev, err = s.work.Sample(ctx, c, lines(s.Line))
+		case runner.Judge:
+			ev, err = s.work.Judge(ctx, c, lines(s.Line))
+		case runner.Rebase:
+			ev, err = s.work.Rebase(ctx, c, lines(s.Line))
+		case runner.Wait:
+			ev, err = s.wait(ctx, c)
 		case runner.Gate:
-			ev, err = s.work.Gates(s.ctx, c, lines(s.Line))
+			ev, err = s.work.Gates(ctx, c, lines(s.Line))
 		case runner.Commit:
-			ev, err = s.work.Commit(s.ctx, c, lines(s.Line))
+			ev, err = s.work.Commit(ctx, c, lines(s.Line))
 		case runner.Merge:
-			ev, err = s.work.Merge(s.ctx, c, lines(s.Line))
+			ev, err = s.work.Merge(ctx, c, lines(s.Line))
 		case runner.LandRun:
-			ev, err = s.work.Land(s.ctx, c, lines(s.Line))
+			ev, err = s.work.Land(ctx, c, lines(s.Line))
 		default:
 			return runner.Event{}, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 		}
-		if err == nil || try == most || s.ctx.Err() != nil || infrastructure(err) {
+		if err == nil || try == most || ctx.Err() != nil || infrastructure(err) {
 			return ev, err
 		}
 		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))
-		s.work.pool.Release(c.Batch)
+		s.work.pool.Release(c.Place())
 		select {
 		case <-time.After(time.Duration(try*try) * 200 * time.Millisecond):
-		case <-s.ctx.Done():
+		case <-ctx.Done():
 		}
 	}
 }
@@ -270,10 +330,18 @@ func (f lines) Line(batch, text string) { f(batch, text) }
 // record writes an event and what follows from it, in one transaction, and returns what is to be done.
 func (s *session) record(ev runner.Event) ([]runner.Command, error) {
 	ev = s.stamp(ev)
+	width := s.machine.Width()
 	cmds := s.machine.Apply(ev)
-	events := append([]runner.Event{ev}, s.changes()...)
+	if s.machine.Width() < width {
+		s.note(fmt.Sprintf("%san agent could not be started beside others (%s), so one works at a time from now on", runner.FallbackNote, ev.Reason))
+	}
+	if ev.Kind == runner.StopAsked {
+		s.stop()
+	}
+	events := append([]runner.Event{ev}, s.withdrawn(cmds)...)
+	events = append(events, s.changes()...)
 	for _, c := range cmds {
-		events = append(events, s.stamp(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base}))
+		events = append(events, s.stamp(dispatched(c)))
 	}
 	if err := s.append(events); err != nil {
 		return nil, err
@@ -341,6 +409,7 @@ func (s *session) show(events []runner.Event) error {
 		if err := s.forPeople(ev); err != nil {
 			return err
 		}
+		s.learn(ev)
 		s.Observe(ev)
 	}
 	return nil
@@ -358,19 +427,21 @@ func (s *session) remember(ev runner.Event) error {
 	defer s.mu.Unlock()
 	f := s.facts[ev.Batch]
 	if f == nil {
-		f = &facts{before: s.passed}
+		f = &facts{}
 		s.facts[ev.Batch] = f
 	}
 	f.add(ev)
+	s.history.add(ev, s.fold.Summary())
 	switch ev.Kind {
 	case runner.Merged:
 		if ev.Outcome == runner.OutcomeOK {
 			s.merged[ev.Batch] = ev
+			f.before, f.merged = s.tests[ev.Base], true
 			if s.live {
 				f.gates = nil // the receipt is written, and a resume has them from the journal
 			}
-			if f.after != nil {
-				s.passed = f.after
+			if s.tests[ev.Commit] = f.after; f.after == nil {
+				s.tests[ev.Commit] = f.before // nobody counted, so nothing newer is known
 			}
 		}
 	case runner.Reopened:
@@ -380,19 +451,18 @@ func (s *session) remember(ev runner.Event) error {
 	return nil
 }
 
-func (s *session) factsOf(batch string) facts {
+// factsOf returns what is known of a batch that is, or will be, merged on commit base.
+func (s *session) factsOf(batch, base string) facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var now facts
 	if f := s.facts[batch]; f != nil {
-		return *f
+		now = *f
 	}
-	return facts{}
-}
-
-// base returns the commit that the candidate of a batch was made on.
-func (s *session) base(batch string) (string, bool) {
-	f := s.factsOf(batch)
-	return f.base, f.base != ""
+	if !now.merged {
+		now.before = s.tests[base]
+	}
+	return now
 }
 
 // digest returns the failure digest of an earlier event, and the file with its changes.
@@ -402,7 +472,11 @@ func (s *session) digest(seq int) (text, patch string) {
 			s.note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
 		}
-		path := s.work.patchPath(ev.Batch, ev.Attempt)
+		at := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
+		if ev.Candidate > 0 {
+			at.Slot = &runner.Slot{Number: ev.Candidate}
+		}
+		path := filepath.Join(s.work.attemptDir(at), patchName)
 		if _, err := os.Stat(path); err != nil {
 			path = ""
 		}

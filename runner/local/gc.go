@@ -41,7 +41,11 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 			return nil, err
 		}
 		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: size(dir)}
-		x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
+		if isBase(dir) {
+			x.Remove, x.Why = leftBase(l, dir)
+		} else {
+			x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
+		}
 		out = append(out, x)
 	}
 	branches, err := repo.Branches(ctx, "runplan/")
@@ -111,6 +115,9 @@ func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) e
 	return with(l.GitLock(), func() error {
 		if err := repo.RemoveWorkspace(ctx, dir); err != nil {
 			return err
+		}
+		if isBase(dir) {
+			os.Remove(l.Lock(filepath.Base(dir))) // nobody will ever take a lock of this name again
 		}
 		return os.Remove(markerOf(dir))
 	})

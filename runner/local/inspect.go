@@ -14,10 +14,10 @@ import (
 // count, or "". Files are not looked at: whatever the agent committed on its own is taken as its work.
 func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before map[string]string) string {
 	if err := s.Check(); err != nil {
-		w.pool.Release(c.Batch)
 		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
 		os.RemoveAll(s.Dir)
-		if err := w.restore(ctx, s, c, before); err != nil {
+		w.pool.Release(c.Place()) // only now: others may take the folder
+		if err := w.putBack(ctx); err != nil {
 			return err.Error()
 		}
 		return "the agent removed or replaced the .git of its workspace"
@@ -45,7 +45,8 @@ func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before m
 	if why == "" && len(conflicts) > 0 {
 		why = "the agent left a merge in the middle, with conflicts in " + strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
 	}
-	if err := w.restore(ctx, s, c, before); err != nil {
+	// Commits of the agent's own: the files stay, the branch goes back, and the one commit is made later.
+	if err := w.putBack(ctx); err != nil {
 		return err.Error()
 	}
 	return why
@@ -63,6 +64,12 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	old, was := before[name]
 	now, _ := w.Repo.Resolve(ctx, head)
+	if w.ofRun(name) {
+		if w.refs.strayed(map[string]string{name: now})[name] != "" {
+			return fmt.Sprintf("the agent switched to branch %s and moved it; the branch is put back", name)
+		}
+		return fmt.Sprintf("the agent switched to branch %s", name)
+	}
 	if !was {
 		if now != "" {
 			if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
@@ -104,30 +111,4 @@ func (w *work) dropVisited(ctx context.Context, s *Space, before map[string]stri
 		}
 		w.Note(fmt.Sprintf("the agent made a branch of its own, %s, which was removed", name))
 	}
-}
-
-// restore puts the refs of this run back to where the journal has them.
-func (w *work) restore(ctx context.Context, s *Space, c runner.Command, before map[string]string) error {
-	now, err := w.Repo.Refs(ctx)
-	if err != nil {
-		return err
-	}
-	var updates []git.RefUpdate
-	for name, old := range before {
-		if !strings.HasPrefix(name, "runplan/"+w.info.Slug+"/") || now[name] == old || name == s.Branch {
-			continue
-		}
-		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + name, New: old})
-	}
-	if now[s.Branch] != c.Base {
-		// Commits of the agent's own: the files stay, the branch goes back, and the one commit is made later.
-		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + s.Branch, New: c.Base})
-	}
-	if len(updates) == 0 {
-		return nil
-	}
-	if err := w.Repo.UpdateRefs(ctx, updates...); err != nil {
-		return fmt.Errorf("put the branches of the run back: %w", err)
-	}
-	return nil
 }

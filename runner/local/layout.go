@@ -44,6 +44,19 @@ func (l Layout) Progress() string { return filepath.Join(l.Root, "progress.txt")
 // GateCache holds what gates said of trees.
 func (l Layout) GateCache() string { return filepath.Join(l.Root, "cache", "gates") }
 
+// DecisionLog tells what was decided, and why; SamplingOutcomes and FailurePatterns what came of it.
+func (l Layout) DecisionLog() string { return filepath.Join(l.Root, "logs", "routing-decisions.log") }
+
+// SamplingOutcomes holds how candidates of tournaments did.
+func (l Layout) SamplingOutcomes() string {
+	return filepath.Join(l.Root, "logs", "sampling-outcomes.json")
+}
+
+// FailurePatterns holds how batches failed, and what helped.
+func (l Layout) FailurePatterns() string {
+	return filepath.Join(l.Root, "logs", "failure-patterns.json")
+}
+
 // Lock is held while a run of slug is at work.
 func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }
 
@@ -76,6 +89,10 @@ func (l Layout) Rel(path string) string {
 
 // RunBranch is the branch that a run's batches land on, BatchBranch the one that a batch is worked on.
 func RunBranch(slug string) string { return "runplan/" + slug + "/main" }
+
+// CandidateBranch is the branch whose log has what batches left that others may build on, so that git does not drop it
+// while the run is not finished.
+func CandidateBranch(slug string) string { return "runplan/" + slug + "/candidates" }
 
 // BatchBranch is the branch that a batch is worked on.
 func BatchBranch(slug, batch string) string { return "runplan/" + slug + "/b" + batch }

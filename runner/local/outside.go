@@ -131,7 +131,7 @@ func (w *work) around(ctx context.Context) (outside, error) {
 
 // watched looks around when the agent is done. It reports whether that ends the attempt, and then fills in e.
 func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s *Space, before outside) (bool, error) {
-	w.sights.Delete(c.Batch)
+	w.sights.Delete(c.Place())
 	if literal(w.Agent) {
 		return false, nil
 	}
@@ -147,7 +147,7 @@ func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s
 		for _, f := range findings {
 			w.Note("batch " + c.Batch + ": " + f.Message)
 		}
-		w.sights.Store(c.Batch, rep)
+		w.sights.Store(c.Place(), rep)
 		return false, nil
 	}
 	first := findings[slices.IndexFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })]

@@ -48,7 +48,15 @@ func (s *session) progressLine(ev runner.Event) string {
 		return name + " skipped: " + ev.Reason
 	case runner.Reopened:
 		return name + " is due again: " + ev.Reason
-	case runner.Executed, runner.Gated, runner.Committed:
+	case runner.Withdrawn:
+		if strings.HasSuffix(ev.Command, "/"+string(runner.Execute)) {
+			return fmt.Sprintf("%s attempt %d %s", name, ev.Attempt, ev.Reason)
+		}
+	case runner.Waited:
+		if ev.Outcome == runner.OutcomeOK {
+			return name + " goes on: the limit of its agent is over"
+		}
+	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed:
 		if ev.Outcome != runner.OutcomeOK {
 			return fmt.Sprintf("%s attempt %d: %s", name, ev.Attempt, ev.Reason)
 		}
@@ -76,7 +84,7 @@ func (s *session) attempt(ev runner.Event) error {
 		Applied: ev.Tree != "", Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
 		Final: ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
 	}
-	if f := s.factsOf(ev.Batch); f.usage != nil {
+	if f := s.factsOf(ev.Batch, ev.Base); f.usage != nil {
 		a.PromptTokens, a.CompletionTokens = f.usage.InputTokens, f.usage.OutputTokens
 	}
 	for _, r := range ev.Reports {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,15 +22,20 @@ import (
 
 // Pool hands out workspaces. A workspace is used again for the next batch, so that build caches survive;
 // what the last batch left in it is gone but for ignored files.
+//
+// A batch keeps its workspace between two pieces of work, as long as nobody else needs it: what it holds is in git as
+// well, and comes back. So there are no more workspaces than there are pieces of work at the same time.
 type Pool struct {
 	repo   *git.Repo
 	layout Layout
 	slug   string
 	setup  Setup
 	note   func(string) // tells people what is worth knowing
+	refs   *refs
 
-	mu   sync.Mutex
-	used map[string]*Space // by batch
+	mu    sync.Mutex
+	used  map[string]*Space // by batch
+	rests int               // how often a batch rested, to tell the longest rest
 }
 
 // Setup says how a fresh workspace is made ready.
@@ -45,11 +51,14 @@ type Setup struct {
 // Space is a workspace in the hands of one batch.
 type Space struct {
 	*git.Workspace
+	dir    string   // of the workspace, from before it is made
 	Branch string   // without refs/heads/
 	Base   string   // commit it was reset to
 	Tree   string   // tree in its index, once known
 	Paths  []string // in which Tree differs from Base, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
+	rest   int      // since when nobody works in it; 0 while somebody does
+	keep   bool     // somebody may want to look at it, so others take it last
 }
 
 // marker lies beside a workspace and makes it one of ours: gc and reset touch nothing without it.
@@ -62,45 +71,100 @@ type marker struct {
 func markerOf(dir string) string { return dir + ".json" }
 
 // Acquire returns a workspace for batch, reset to base.
-func (p *Pool) Acquire(ctx context.Context, batch, base string) (*Space, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.used[batch]; s != nil {
+func (p *Pool) Acquire(ctx context.Context, batch, base string) (_ *Space, err error) {
+	branch := BatchBranch(p.slug, batch)
+	at := p.refs.move(branch)
+	defer func() {
+		if err != nil {
+			at(unknown)
+			return
+		}
+		at(base)
+	}()
+	if s := p.using(batch); s != nil {
 		if err := s.Check(); err == nil {
 			return s, p.reset(ctx, s, base)
 		}
-		delete(p.used, batch)
+		p.Release(batch)
 	}
-	dir := p.free()
-	branch := BatchBranch(p.slug, batch)
-	ws, err := p.open(ctx, dir, branch, base)
+	s := &Space{Branch: branch}
+	dir, err := p.take(batch, s)
 	if err != nil {
 		return nil, err
 	}
-	s := &Space{Workspace: ws, Branch: branch}
-	if err := p.reset(ctx, s, base); err != nil {
+	if s.Workspace, err = p.open(ctx, dir, base); err == nil {
+		err = p.reset(ctx, s, base)
+	}
+	if err != nil {
+		p.Release(batch)
 		return nil, err
 	}
-	p.used[batch] = s
 	return s, nil
 }
 
-// free returns the folder of the lowest number that no batch uses.
-func (p *Pool) free() string {
-	for n := 1; ; n++ {
-		dir := p.layout.Workspace(p.slug, n)
-		taken := false
-		for _, s := range p.used {
-			taken = taken || s.Dir == dir
-		}
-		if !taken {
-			return dir
-		}
+// using returns the workspace of batch, to work in it; nil while it has none.
+func (p *Pool) using(batch string) *Space {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.used[batch]
+	if s != nil {
+		s.rest, s.keep = 0, false
+	}
+	return s
+}
+
+// Rest says that nobody works in the workspace of batch for now. With keep, somebody may want to look at what is there.
+func (p *Pool) Rest(batch string, keep bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.used[batch]; s != nil {
+		p.rests++
+		s.rest, s.keep = p.rests, keep
 	}
 }
 
+// take books a folder for batch: one that is there and that no batch uses, else one whose batch rests, else a new one.
+func (p *Pool) take(batch string, s *Space) (dir string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dirs := map[string]bool{}
+	for _, o := range p.used {
+		dirs[o.dir] = true
+	}
+	made, err := p.made()
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(made, func(d string) bool { return !dirs[d] }); i >= 0 {
+		dir = made[i]
+	} else if from := p.resting(); from != "" {
+		dir = p.used[from].dir
+		delete(p.used, from)
+	}
+	for n := 1; dir == ""; n++ {
+		if d := p.layout.Workspace(p.slug, n); !dirs[d] {
+			dir = d
+		}
+	}
+	s.dir = dir
+	p.used[batch] = s
+	return dir, nil
+}
+
+// resting returns the batch that rests longest, "" if none does.
+func (p *Pool) resting() string {
+	longest := ""
+	for _, b := range sortedKeys(p.used) {
+		s, l := p.used[b], p.used[longest]
+		if s.rest > 0 && (l == nil || !s.keep && l.keep || s.keep == l.keep && s.rest < l.rest) {
+			longest = b
+		}
+	}
+	return longest
+}
+
 // open takes up the workspace in dir, or makes it anew where it is missing or broken.
-func (p *Pool) open(ctx context.Context, dir, branch, base string) (*git.Workspace, error) {
+func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, error) {
 	if _, err := os.Stat(markerOf(dir)); err == nil {
 		if ws, err := p.repo.OpenWorkspace(dir); err == nil {
 			return ws, nil
@@ -122,7 +186,7 @@ func (p *Pool) open(ctx context.Context, dir, branch, base string) (*git.Workspa
 			return err
 		}
 		var err error
-		ws, err = p.repo.AddWorkspace(ctx, dir, branch, base)
+		ws, err = p.repo.AddDetached(ctx, dir, base) // another workspace may be on the branch still
 		return err
 	})
 	return ws, err
@@ -157,9 +221,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
 
 // Restore brings the workspace of batch to tree on top of base, unless it is there already.
 func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (*Space, error) {
-	p.mu.Lock()
-	s := p.used[batch]
-	p.mu.Unlock()
+	s := p.using(batch)
 	if s != nil && s.Base == base && s.Tree == tree && s.Check() == nil {
 		return s, nil
 	}
@@ -184,29 +246,80 @@ func (p *Pool) Release(batch string) {
 	delete(p.used, batch)
 }
 
-// RemoveAll deletes the worktrees of the pool.
-func (p *Pool) RemoveAll(ctx context.Context) error {
+// Retire takes the workspace from a batch that was put back to where it has not begun. Nothing stays of it, neither
+// files nor branch; what git ignores stays, as everywhere.
+func (p *Pool) Retire(ctx context.Context, batch, base string) error {
+	s := p.using(batch)
+	if s == nil {
+		return nil
+	}
+	defer p.Release(batch)
+	defer p.refs.move(s.Branch)("")
+	if s.Check() == nil {
+		if err := s.Leave(ctx, s.Branch, base); err != nil {
+			return err
+		}
+	}
+	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.Branch})
+}
+
+// Held lists the batches that have a workspace, sorted.
+func (p *Pool) Held() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.used = map[string]*Space{}
+	return sortedKeys(p.used)
+}
+
+// Remove deletes the worktrees of the pool, but for those of the batches to keep.
+func (p *Pool) Remove(ctx context.Context, keep func(batch string) bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := map[string]bool{}
+	for batch, s := range p.used {
+		if keep(batch) {
+			kept[s.dir] = true
+		} else {
+			delete(p.used, batch)
+		}
+	}
+	dirs, err := p.made()
+	if err != nil {
+		return err
+	}
 	return with(p.layout.GitLock(), func() error {
-		for n := 1; ; n++ {
-			dir := p.layout.Workspace(p.slug, n)
-			_, noMarker := os.Stat(markerOf(dir))
-			_, noDir := os.Stat(dir)
-			if noMarker != nil && noDir != nil {
-				return nil
+		for _, dir := range dirs {
+			if kept[dir] {
+				continue
 			}
-			if noMarker == nil {
-				if err := p.repo.RemoveWorkspace(ctx, dir); err != nil {
-					return err
-				}
-				if err := os.Remove(markerOf(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
+			if err := p.repo.RemoveWorkspace(ctx, dir); err != nil {
+				return err
+			}
+			if err := os.Remove(markerOf(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
 			}
 		}
+		return nil
 	})
+}
+
+// made lists the workspaces that bear the mark of this pool, whichever process made them.
+func (p *Pool) made() ([]string, error) {
+	entries, err := os.ReadDir(p.layout.Worktrees())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the workspaces: %w", err)
+	}
+	var dirs []string
+	for _, e := range entries {
+		name, isMark := strings.CutSuffix(e.Name(), markerOf(""))
+		number, ours := strings.CutPrefix(name, p.slug+"-w")
+		if n, err := strconv.Atoi(number); isMark && ours && err == nil {
+			dirs = append(dirs, p.layout.Workspace(p.slug, n))
+		}
+	}
+	return dirs, nil
 }
 
 // submodules checks them out, with the user's checkout as reference. One that cannot be had is a warning:

@@ -53,10 +53,9 @@ type GateReceipt struct {
 // facts are what the journal knows of a batch by the time it merges.
 type facts struct {
 	gates   []GateReceipt
-	before  *gates.TestCount
+	before  *gates.TestCount // of what it was merged on
+	merged  bool
 	after   *gates.TestCount
-	base    string
-	tree    string // that the gates saw
 	attempt int
 	agent   string
 	model   string
@@ -64,13 +63,15 @@ type facts struct {
 	usage   *agents.Usage // of the last attempt
 	cost    *float64
 	unknown bool // some attempt did not tell its cost
+
+	competing map[int]runner.Event // what the gates said of the candidates of a tournament; for the engine's loop alone
 }
 
 // add takes up one event of the batch.
 func (f *facts) add(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed:
-		f.base, f.attempt, f.usage, f.agent, f.model = e.Base, e.Attempt, e.Usage, e.Agent, e.Model
+		f.attempt, f.usage, f.agent, f.model = e.Attempt, e.Usage, e.Agent, e.Model
 		if e.Usage == nil || e.Usage.CostUSD == nil {
 			f.unknown = true
 		} else {
@@ -81,12 +82,31 @@ func (f *facts) add(e runner.Event) {
 			f.cost = &sum
 		}
 	case runner.Gated:
-		f.gates, f.after, f.tree = nil, e.Tests, e.Tree
-		for _, g := range e.Reports {
-			f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
+		if e.Candidate > 0 {
+			if f.competing == nil {
+				f.competing = map[int]runner.Event{}
+			}
+			f.competing[e.Candidate] = e
+			return
+		}
+		f.gated(e)
+	case runner.Judged:
+		if e.Outcome == runner.OutcomeOK {
+			f.gated(f.competing[e.Candidate])
+		}
+		if e.Outcome != runner.OutcomeUndecided {
+			f.competing = nil
 		}
 	case runner.Committed:
 		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
+	}
+}
+
+// gated takes up what the gates said of the candidate.
+func (f *facts) gated(e runner.Event) {
+	f.gates, f.after = nil, e.Tests
+	for _, g := range e.Reports {
+		f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
 	}
 }
 
@@ -96,7 +116,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	f := w.factsOf(c.Batch)
+	f := w.factsOf(c.Batch, c.Base)
 	r := Receipt{
 		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit, Tree: c.Tree,
 		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: f.agent, Model: f.model, At: f.at,
@@ -164,6 +184,6 @@ func (w *work) mendReceipt(key string, m runner.Event) error {
 		return nil
 	}
 	w.Note("the receipt of batch " + key + " was missing or changed; it was written again from the journal")
-	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key).attempt, Base: m.Base, Commit: m.Commit, Tree: m.Tree})
+	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key, m.Base).attempt, Base: m.Base, Commit: m.Commit, Tree: m.Tree})
 	return err
 }

@@ -36,7 +36,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	cmds := machine.Start()
 	first := append([]runner.Event{started}, s.changes()...)
 	for _, c := range cmds {
-		first = append(first, s.stamp(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base}))
+		first = append(first, s.stamp(dispatched(c)))
 	}
 	records, err := encode(first)
 	if err != nil {
@@ -72,6 +72,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		if err := s.remember(ev); err != nil {
 			return false, err
 		}
+		s.watch.Recall(s.factOf(ev))
 		last = ev.Seq
 	}
 	if known {
@@ -87,7 +88,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err := s.Repo.UnlockBranches("runplan/" + info.Slug); err != nil {
 		return nil, err
 	}
-	if err := s.work.lookAfterCutOff(ctx); err != nil {
+	if err := s.work.lookAfterCutOff(ctx, s.machine.Tip(), s.machine.Pending()); err != nil {
 		return nil, err
 	}
 	if err := s.runBranch(ctx, s.machine.Tip()); err != nil {
@@ -128,12 +129,17 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 func (s *session) runBranch(ctx context.Context, at string) error {
 	ref := "refs/heads/" + s.work.info.Branch
 	now, err := s.Repo.Resolve(ctx, ref)
-	if err != nil || now != "" {
+	if err != nil {
 		return err
+	}
+	if now != "" {
+		s.work.refs.move(s.work.info.Branch)(now)
+		return nil
 	}
 	if err := s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: at}); err != nil {
 		return fmt.Errorf("make the run branch %s: %w", s.work.info.Branch, err)
 	}
+	s.work.refs.move(s.work.info.Branch)(at)
 	return nil
 }
 
@@ -141,7 +147,7 @@ func (s *session) runBranch(ctx context.Context, at string) error {
 // so that a run that the journal calls finished has nothing left to tidy.
 func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
-	if res.Status == runner.RunDone {
+	if res.Status != runner.RunStopped {
 		if err := s.tidy(ctx); err != nil {
 			s.note("tidying up: " + err.Error())
 		}
@@ -173,22 +179,35 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 	return err
 }
 
-// tidy removes the worktrees and the branches of batches. What did not merge is kept.
+// tidy removes worktrees and branches (TEAM-08). Those of batches that failed are kept, for people to look at, and so
+// is whatever did not merge and is no batch's.
 func (s *session) tidy(ctx context.Context) error {
-	if err := s.work.pool.RemoveAll(ctx); err != nil {
+	failed := func(batch string) bool {
+		v, _ := s.machine.Batch(batch)
+		return v.Status == runner.Failed
+	}
+	if err := s.work.pool.Remove(ctx, failed); err != nil {
 		return err
 	}
-	branches, err := s.Repo.Branches(ctx, "runplan/"+s.work.info.Slug+"/")
+	slug := s.work.info.Slug
+	branches, err := s.Repo.Branches(ctx, "runplan/"+slug+"/")
 	if err != nil {
 		return err
 	}
+	spent := map[string]bool{CandidateBranch(slug): true}
+	s.machine.EachStatus(func(batch string, _ runner.Status) { spent[BatchBranch(slug, batch)] = !failed(batch) })
 	var drop []git.RefUpdate
-	for name, hash := range branches {
+	for _, name := range sortedKeys(branches) {
 		if name == s.work.info.Branch {
 			continue
 		}
-		if in, err := s.Repo.IsAncestor(ctx, hash, s.machine.Tip()); err == nil && in {
-			drop = append(drop, git.RefUpdate{Ref: "refs/heads/" + name, Old: hash})
+		gone, known := spent[name]
+		if !known {
+			in, err := s.Repo.IsAncestor(ctx, branches[name], s.machine.Tip())
+			gone = err == nil && in
+		}
+		if gone {
+			drop = append(drop, git.RefUpdate{Ref: "refs/heads/" + name, Old: branches[name]})
 		}
 	}
 	if len(drop) == 0 {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,6 +23,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/runner/failures"
 )
 
 // work carries out commands with git worktrees on this machine. It implements [runner.Work].
@@ -34,28 +36,36 @@ type work struct {
 	before sync.Map                       // what gates said of base trees
 	digest func(seq int) (string, string) // failure digest and patch file of an earlier event
 
-	factsOf func(batch string) facts
-	base    func(batch string) (string, bool)
+	factsOf func(batch, base string) facts
+	refs    *refs
+
+	failures  *failures.Store
+	chronicle func() chronicle
+	styleOnce sync.Once
+	styleText string
+
+	tidying sync.Mutex // one agent is looked after at a time
+	holding sync.Mutex // one candidate is put into the log at a time
 
 	sights sync.Map // batch → gates.Report of what its agent touched outside
 }
 
 // Execute lets the agent work in a fresh workspace and stages what it left.
 func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
-	e := runner.Event{Base: c.Base, Agent: w.Agent.Name(), Model: w.info.Model}
+	e := runner.Event{Base: c.Base, On: c.On, Agent: w.Agent.Name(), Tier: c.Tier, Model: cmp.Or(c.Model, w.info.Model)}
 	b, err := w.batch(c)
 	if err != nil {
 		return e, err
 	}
-	space, err := w.pool.Acquire(ctx, c.Batch, c.Base)
+	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
 	if err != nil {
 		return e, err
 	}
-	dir := w.Layout.Attempt(w.run, c.Batch, c.Attempt)
+	dir := w.attemptDir(c)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return e, fmt.Errorf("keep the logs of batch %s: %w", c.Batch, err)
 	}
-	task, err := w.task(c, b, space, dir)
+	task, composed, err := w.task(ctx, c, b, space, dir)
 	if err != nil {
 		return e, err
 	}
@@ -68,7 +78,19 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
+	undo := func() error { return nil }
+	if w.ContextFile != "" {
+		if undo, err = briefing.PutSection(space.Dir, w.ContextFile, composed.Block); err != nil {
+			return e, err
+		}
+	}
 	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	if err != nil {
+		err = &agentError{err}
+	}
+	if uerr := undo(); err == nil {
+		err = uerr
+	}
 	tampered := w.lookAfter(ctx, space, before) // however it ended
 	if err != nil {
 		return e, err
@@ -89,6 +111,13 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	return w.staged(ctx, e, c, b, space, res)
 }
 
+// agentError is an agent that could not be run at all. Everything else that goes wrong around it is no fault of how many
+// are at work.
+type agentError struct{ err error }
+
+func (e *agentError) Error() string { return e.err.Error() }
+func (e *agentError) Unwrap() error { return e.err }
+
 // batch returns the batch of a command as the plan of this run has it.
 func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	b, ok := w.Plan.Batch(c.Batch)
@@ -98,29 +127,37 @@ func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	return b, nil
 }
 
-func (w *work) task(c runner.Command, b *planparse.Batch, s *Space, dir string) (agents.Task, error) {
-	in := briefing.Input{
-		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
+func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string) (agents.Task, briefing.Composed, error) {
+	composed, err := w.brief(ctx, c, b, s)
+	if err != nil {
+		return agents.Task{}, composed, err
 	}
-	for _, g := range suite.All(s.Dir, w.GateConfig) {
-		in.Gates = append(in.Gates, g.Info())
+	brief, variant, err := w.variantOf(ctx, c, composed.Text)
+	if err != nil {
+		return agents.Task{}, composed, err
 	}
-	if c.After > 0 {
-		in.Digest, in.Patch = w.digest(c.After)
-	}
-	brief := briefing.Brief(in)
 	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief))); err != nil {
-		return agents.Task{}, err
+		return agents.Task{}, composed, err
 	}
-	temp := w.Layout.Temp(w.run)
-	if err := os.MkdirAll(temp, 0o755); err != nil {
-		return agents.Task{}, err
+	temp, err := w.temp(c.Place())
+	if err != nil {
+		return agents.Task{}, composed, err
 	}
 	return agents.Task{
-		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Model: w.info.Model, Batch: *b,
+		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Model: cmp.Or(c.Model, w.info.Model), Batch: *b,
 		Limits: w.Limits, Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
 		Redact: w.redact.String,
-	}, nil
+	}, composed, nil
+}
+
+// temp returns the folder for what programs that work on a batch write outside of its workspace. Each batch has one of
+// its own: several are worked on at a time.
+func (w *work) temp(batch string) (string, error) {
+	dir := filepath.Join(w.Layout.Temp(w.run), batch)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for temporary files of batch %s: %w", batch, err)
+	}
+	return dir, nil
 }
 
 // agentEnv is the environment of everything that works in a workspace.
@@ -140,7 +177,11 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 		return e, err
 	}
 	if w.Format && len(changed) > 0 && res.Outcome == agents.Done {
-		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(w.Layout.Temp(w.run)), w.GateConfig)
+		temp, err := w.temp(c.Place())
+		if err != nil {
+			return e, err
+		}
+		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(temp), w.GateConfig)
 		if err != nil {
 			return e, err
 		}
@@ -150,7 +191,10 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			}
 		}
 	}
-	e.Tree, s.Tree, s.Paths = tree, tree, changed
+	if e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree); err != nil {
+		return e, err
+	}
+	s.Tree, s.Paths, e.Files = tree, changed, len(changed)
 	e.Outcome, e.Reason = outcome(res)
 	if e.Outcome == runner.OutcomeOK && len(changed) == 0 && !mayStandStill(b, w.Agent) {
 		e.Outcome, e.Reason = runner.OutcomeUnchanged, "the agent changed nothing, but the batch asks for changes"
@@ -232,15 +276,23 @@ func tail(s string, n int) string {
 func (w *work) keepPatch(ctx context.Context, s *Space, c runner.Command) {
 	out, err := s.Run(ctx, "diff-index", "--cached", "--binary", "--patch", c.Base)
 	if err == nil && out != "" {
-		err = writeFile(w.patchPath(c.Batch, c.Attempt), []byte(out+"\n"))
+		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(out+"\n"))
 	}
 	if err != nil {
 		w.Note("the patch of batch " + c.Batch + " could not be kept: " + err.Error())
 	}
 }
 
-func (w *work) patchPath(batch string, attempt int) string {
-	return filepath.Join(w.Layout.Attempt(w.run, batch, attempt), "changes.patch")
+// patchName is the file with what an attempt changed.
+const patchName = "changes.patch"
+
+// attemptDir is where the logs of an attempt lie; a candidate of a tournament has a folder of its own in it.
+func (w *work) attemptDir(c runner.Command) string {
+	dir := w.Layout.Attempt(w.run, c.Batch, c.Attempt)
+	if c.Slot != nil {
+		dir = filepath.Join(dir, fmt.Sprintf("c%d", c.Slot.Number))
+	}
+	return dir
 }
 
 // Gates checks the candidate's tree.
@@ -250,13 +302,17 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	space, err := w.pool.Restore(ctx, c.Batch, c.Base, c.Tree)
+	space, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
+	if err != nil {
+		return e, err
+	}
+	temp, err := w.temp(c.Place())
 	if err != nil {
 		return e, err
 	}
 	subject := gates.Subject{
 		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
-		Env: w.agentEnv(w.Layout.Temp(w.run)), Timeout: w.GateTimeout, LogDir: w.Layout.Attempt(w.run, c.Batch, c.Attempt),
+		Env: w.agentEnv(temp), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
 		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(space.Compared(c.Base, c.Tree)), Literal: literal(w.Agent),
 	}
 	list := suite.All(space.Dir, w.GateConfig)
@@ -278,7 +334,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	e.Reports, e.Tests = w.trim(append(verdict.Reports, w.seenOutside(c.Batch)...)), verdict.Tests()
+	e.Reports, e.Tests = w.trim(append(verdict.Reports, w.seenOutside(c.Place())...)), verdict.Tests()
 	e.Outcome = runner.OutcomeOK
 	if !verdict.OK() {
 		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()

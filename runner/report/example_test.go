@@ -190,18 +190,3 @@ func before(i int) []int {
 	}
 	return []int{i - 1}
 }
-
-func alone(int) []int { return nil }
-
-// woven is neither chain nor heap.
-func woven(i int) []int {
-	switch {
-	case i < 3:
-		return nil
-	case i%7 == 0:
-		return []int{i - 1, i - 3, max(0, i-20)}
-	case i%3 == 0:
-		return []int{i - 3}
-	}
-	return []int{i - 1 - i%2}
-}

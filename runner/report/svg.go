@@ -3,9 +3,9 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
-	"math"
 	"strings"
 
+	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -16,7 +16,7 @@ func SVG(s runner.Summary) string {
 	g := layout(s.Batches)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="g" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
-		num(g.width), num(g.height), num(g.width), num(g.height), escape("batches of "+titleOf(s)))
+		layered.Num(g.Width), layered.Num(g.Height), layered.Num(g.Width), layered.Num(g.Height), escape("batches of "+titleOf(s)))
 	b.WriteString("<style>" + graphStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="g-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="g-tip" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>` + "\n")
 	for i, n := range g.nodes {
@@ -25,7 +25,7 @@ func SVG(s runner.Summary) string {
 			if runner.Status(g.nodes[j].batch.State) == runner.Passed {
 				class += " g-done"
 			}
-			fmt.Fprintf(&b, `<path class="%s" d="%s" marker-end="url(#g-tip)"/>`+"\n", class, path(g.route(j, i)))
+			fmt.Fprintf(&b, `<path class="%s" d="%s" marker-end="url(#g-tip)"/>`+"\n", class, g.Path(j, i))
 		}
 	}
 	for _, n := range g.nodes {
@@ -46,47 +46,13 @@ func box(b *strings.Builder, s runner.Summary, n node) {
 	if x.DurationMS > 0 {
 		right += " " + ui.Duration(millis(x.DurationMS))
 	}
-	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, num(n.x), num(n.y), boxWidth, boxHeight, escape(tip))
-	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, boxWidth-1.5, boxHeight-1.5)
-	fmt.Fprintf(b, `<rect class="g-bar" x="6" y="12" width="3" height="%d" rx="1.5"/>`, boxHeight-24)
+	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, layered.Num(n.x), layered.Num(n.y), layered.BoxWidth, layered.BoxHeight, escape(tip))
+	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-1.5, layered.BoxHeight-1.5)
+	fmt.Fprintf(b, `<rect class="g-bar" x="6" y="12" width="3" height="%d" rx="1.5"/>`, layered.BoxHeight-24)
 	fmt.Fprintf(b, `<text class="g-num" x="17" y="22">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Number), 8, "…")))
-	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, boxWidth-12, escape(right), ui.Style{}.Icon(f.tone))
+	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, layered.BoxWidth-12, escape(right), ui.Style{}.Icon(f.tone))
 	fmt.Fprintf(b, `<text class="g-title" x="17" y="41">%s</text>`, escape(ui.Cut(ui.Sanitize(x.Title), 22, "…")))
 	b.WriteString("</svg>\n")
-}
-
-// path writes corners as path data, with the corners rounded.
-func path(c []point, curve bool) string {
-	if curve {
-		mid := (c[0].x + c[1].x) / 2
-		return fmt.Sprintf("M%s %sC%s %s %s %s %s %s", num(c[0].x), num(c[0].y), num(mid), num(c[0].y), num(mid), num(c[1].y), num(c[1].x), num(c[1].y))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "M%s %s", num(c[0].x), num(c[0].y))
-	for i := 1; i < len(c)-1; i++ {
-		p, q, r := c[i-1], c[i], c[i+1]
-		d := min(7, dist(p, q)/2, dist(q, r)/2)
-		from, to := toward(q, p, d), toward(q, r, d)
-		fmt.Fprintf(&b, "L%s %sQ%s %s %s %s", num(from.x), num(from.y), num(q.x), num(q.y), num(to.x), num(to.y))
-	}
-	last := c[len(c)-1]
-	fmt.Fprintf(&b, "L%s %s", num(last.x), num(last.y))
-	return b.String()
-}
-
-func dist(a, b point) float64 { return math.Hypot(a.x-b.x, a.y-b.y) }
-
-// toward returns the point d away from a on the way to b.
-func toward(a, b point, d float64) point {
-	l := dist(a, b)
-	if l == 0 {
-		return a
-	}
-	return point{a.x + (b.x-a.x)*d/l, a.y + (b.y-a.y)*d/l}
-}
-
-func num(f float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
 }
 
 // escape makes text of s, for elements and attributes alike. Characters that XML does not know become U+FFFD.

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/stream"
+)
+
+// usage is what the work used, and where its cost comes from: what the CLI reports, else what the price table makes
+// of the tokens, else unknown. Only a model that runs on this machine costs nothing.
+func (a *Agent) usage(t stream.Totals, model string, args []string) agents.Usage {
+	u := agents.Usage{
+		InputTokens: t.Tokens.Input, OutputTokens: t.Tokens.Output, CacheReadTokens: t.Tokens.CacheRead,
+		CacheWriteTokens: t.Tokens.CacheWrite, ReasoningTokens: t.Tokens.Reasoning, Source: agents.SourceUnknown,
+	}
+	switch cost, known := a.cfg.Prices.Cost(model, u); {
+	case isLocal(a.format(), model, args):
+		u.CostUSD, u.Source = new(float64), agents.SourceLocal
+	case t.CostUSD != nil && t.OnPlan:
+		u.CostUSD, u.Source = t.CostUSD, agents.SourcePlan
+	case t.CostUSD != nil:
+		u.CostUSD, u.Source = t.CostUSD, agents.SourceReported
+	case u.InputTokens != nil && u.OutputTokens != nil && !t.Tokens.Any():
+		u.CostUSD, u.Source = new(float64), agents.SourceComputed // no tokens, no cost, whatever the price
+	case known:
+		u.CostUSD, u.Source = &cost, agents.SourceComputed
+	}
+	return u
+}
+
+// isLocal tells a model of this machine by the words that CLIs have for it. An address on loopback is no proof: what
+// listens there may well pass on to a provider that bills.
+func isLocal(f stream.Format, model string, args []string) bool {
+	if f == stream.Codex && slices.Contains(args, "--oss") {
+		return true
+	}
+	if f == stream.Plain {
+		return false
+	}
+	provider, _, _ := strings.Cut(model, "/")
+	return provider != model && slices.Contains([]string{"ollama", "ollama_chat", "lmstudio", "llamacpp"}, provider)
+}

@@ -1,0 +1,182 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+const (
+	keepStdout = 32 << 20 // of events; what comes after that is judged by its end
+	keepTail   = 1 << 20
+	maxShown   = 60
+)
+
+// linger is how long a CLI may go on after it said that it was done. Some never end by themselves.
+var linger = 30 * time.Second
+
+// errLingers ends a CLI that said that it was done and did not go.
+var errLingers = errors.New("it was done, but did not end")
+
+// watcher follows a program while it runs: it tells the observer in plain words what the CLI's events say. The
+// lines that it sees are cut where they are long, so what counts is read again from the whole output in the end.
+type watcher struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	obs    agents.Observer
+	format stream.Format
+	now    func() time.Time
+	live   *stream.Parser
+	shown  []string
+
+	mu   sync.Mutex
+	done *time.Timer
+}
+
+func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
+	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	w.live = stream.New(w.format, w.now)
+	return w
+}
+
+func (w *watcher) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done != nil {
+		w.done.Stop()
+	}
+	w.cancel(nil)
+}
+
+// cutMark is how a line ends that was too long to be shown.
+const cutMark = " […]"
+
+func (w *watcher) line(text string) {
+	if w.format == stream.Plain {
+		if w.obs != nil {
+			w.obs.Line(text)
+		}
+		return
+	}
+	whole, cut := strings.CutSuffix(text, cutMark)
+	if cut && len(whole) < 4000 {
+		whole, cut = text, false // it ends so by itself
+	}
+	w.live.Line(whole, cut)
+	w.show()
+	if w.format.Terminal() {
+		w.expectEnd(w.live.Totals().Ended)
+	}
+}
+
+func (w *watcher) show() {
+	for _, e := range w.live.Take() {
+		for _, line := range e.Lines() {
+			if len(line) > 4<<10 {
+				line = strings.ToValidUTF8(line[:4<<10], "") + cutMark
+			}
+			if len(w.shown) == maxShown {
+				w.shown = slices.Delete(w.shown, 0, 1)
+			}
+			w.shown = append(w.shown, line)
+			if w.obs != nil {
+				w.obs.Line(line)
+			}
+		}
+	}
+}
+
+// expectEnd gives a CLI that is done some time to go.
+func (w *watcher) expectEnd(ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done != nil {
+		w.done.Stop()
+		w.done = nil
+	}
+	if ended {
+		w.done = time.AfterFunc(linger, func() { w.cancel(errLingers) })
+	}
+}
+
+// totals reads the whole output.
+func (w *watcher) totals(res proc.Result) stream.Totals {
+	w.live.Close()
+	w.show()
+	if !w.format.Lines() {
+		return w.live.Totals()
+	}
+	p := stream.New(w.format, w.now)
+	_, _ = p.Write(res.Stdout)
+	if res.Truncated {
+		_, _ = p.Write([]byte("\n"))
+		if _, rest, ok := strings.Cut(res.Tail, "\n"); ok {
+			_, _ = p.Write([]byte(rest))
+		}
+	}
+	p.Close()
+	t := p.Totals()
+	if res.Truncated && (w.format == stream.OpenCode || w.format == stream.Pi || w.format == stream.Codex) {
+		// These count by the step, and some steps were not seen.
+		t.Tokens, t.CostUSD = stream.Tokens{}, nil
+	}
+	t.Stray = w.live.Totals().Stray // with those of standard error
+	return t
+}
+
+// fromRollout adds what codex writes into the file of its session and not into its events: the model, and when a
+// limit ends, to the second.
+func fromRollout(t *stream.Totals, env []string) {
+	id := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("0123456789abcdefABCDEF-", r) {
+			return r
+		}
+		return -1
+	}, t.Session)
+	if len(id) < 8 || id != t.Session {
+		return
+	}
+	home := lookup(env, "CODEX_HOME")
+	if home == "" {
+		if home = lookup(env, "HOME"); home == "" {
+			return
+		}
+		home = filepath.Join(home, ".codex")
+	}
+	files, err := fs.Glob(os.DirFS(home), "sessions/*/*/*/rollout-*"+id+".jsonl")
+	if err != nil || len(files) == 0 {
+		return
+	}
+	f, err := os.Open(filepath.Join(home, filepath.FromSlash(files[0])))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	model, resets := stream.Rollout(f)
+	if t.Model == "" {
+		t.Model = model
+	}
+	if t.Fault != nil && t.Fault.Kind == stream.Limit && !resets.IsZero() {
+		t.Fault.RetryAt = resets
+	}
+}
+
+func lookup(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,308 @@
+// Package outcome decides how an attempt ended, for all agents in one place.
+//
+// The evidence counts in this order: why runplan itself ended the program; the error that the CLI reports in a
+// field; the event with which it says that it is done; its exit status; what changed in the workspace; and only
+// then what a failed program left on its standard error. What the agent wrote is no evidence.
+package outcome
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Evidence is what is known once the program is gone.
+type Evidence struct {
+	Name    string // of the agent, for what to do now
+	Format  stream.Format
+	Result  proc.Result
+	Limits  agents.Limits
+	Totals  stream.Totals
+	Last    string // the last line of output, of a program that has no events
+	Changed *bool  // whether the workspace changed; nil if nobody looked
+	// Lingered tells that the program had said that it was done, and was ended because it did not go.
+	Lingered bool
+	Now      time.Time
+}
+
+// Verdict is the decision, with its reason.
+type Verdict struct {
+	Outcome agents.Outcome
+	Kind    agents.Kind
+	Summary string // one line
+	RetryAt time.Time
+	Rule    string // which rule decided
+}
+
+// Decide weighs e.
+func Decide(e Evidence) Verdict {
+	v := decide(e)
+	if !v.RetryAt.IsZero() {
+		v.RetryAt = v.RetryAt.UTC()
+	}
+	if e.Result.Swept > 0 {
+		v.Summary += fmt.Sprintf("; %d processes left in the background were killed", e.Result.Swept)
+	}
+	if e.Lingered {
+		v.Summary += "; it did not end after its last event and was stopped"
+	}
+	if e.Result.LogErr != nil {
+		v.Summary += "; its log is not complete: " + redact.Clean(e.Result.LogErr.Error())
+	}
+	return v
+}
+
+func decide(e Evidence) Verdict {
+	if !e.Lingered {
+		if v, ok := own(e); ok {
+			return v
+		}
+	}
+	if f := e.Totals.Fault; f != nil {
+		return fault(e, f, "the error it reported")
+	}
+	if e.Format.Terminal() && !e.Totals.Ended {
+		return unfinished(e)
+	}
+	if v, ok := exit(e); ok {
+		return v
+	}
+	return finished(e)
+}
+
+// own is what runplan itself did.
+func own(e Evidence) (Verdict, bool) {
+	v := Verdict{Rule: "ended by runplan", Outcome: agents.TimedOut}
+	switch e.Result.Ended {
+	case proc.Total:
+		v.Kind, v.Summary = agents.KindTotal, fmt.Sprintf("time limit reached: %s for the whole attempt", e.Limits.Total)
+	case proc.Idle:
+		v.Kind, v.Summary = agents.KindIdle, fmt.Sprintf("idle limit reached: it printed nothing for %s", e.Limits.Idle)
+	case proc.Cancelled:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindCancelled, fmt.Sprintf("stopped: %v", e.Result.Cause)
+		return v, true
+	default:
+		return v, false
+	}
+	if f := e.Totals.Passing; f != nil && !e.Totals.Ended {
+		v.Summary += "; it was trying to get over: " + f.Message
+	}
+	return v, true
+}
+
+// fault reads the error that a CLI reported, or that its standard error shows.
+func fault(e Evidence, f *stream.Fault, rule string) Verdict {
+	v := Verdict{Outcome: agents.Failed, Rule: rule, Summary: f.Message}
+	human := func(kind agents.Kind, text, todo string) {
+		v.Outcome, v.Kind, v.Summary = agents.NeedsHuman, kind, fmt.Sprintf("%s: %s; %s", text, f.Message, todo)
+	}
+	switch f.Kind {
+	case stream.Auth:
+		human(agents.KindAuth, "not signed in", signIn(e.Format))
+	case stream.Quota:
+		human(agents.KindQuota, "the account has nothing left", "see to its plan or billing")
+	case stream.MissingModel:
+		human(agents.KindMissingModel, "the model is not to be had", "name another in [agents."+nameOf(e)+".models]")
+	case stream.Usage:
+		human(agents.KindSettings, "it does not take its arguments", "see which version is installed: runplan doctor")
+	case stream.Limit:
+		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindLimit, f.RetryAt
+		v.Summary = "rate limit: " + f.Message + when(f.RetryAt, e.Now)
+	case stream.Overloaded:
+		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindOverloaded, f.RetryAt
+		v.Summary = "the provider is overloaded: " + f.Message + when(f.RetryAt, e.Now)
+	case stream.Network:
+		v.Kind, v.Summary = agents.KindNetwork, "no connection to the provider: "+f.Message
+	case stream.Server:
+		v.Kind, v.Summary = agents.KindServer, "the provider failed: "+f.Message
+	case stream.Refused:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "it refused: "+f.Message
+	case stream.Turns:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its limit of turns was reached: "+f.Message
+	case stream.Budget:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own limit of money was reached: "+f.Message
+	case stream.Context:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model: "+f.Message
+	default:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended in an error: "+f.Message
+	}
+	return v
+}
+
+func when(at, now time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "; try again at " + at.In(now.Location()).Format("2006-01-02 15:04:05 MST")
+}
+
+// unfinished is a CLI that went without the event that always comes last.
+func unfinished(e Evidence) Verdict {
+	if len(e.Totals.Denials) > 0 && e.Result.OK() {
+		return denied(e)
+	}
+	if v, ok := exit(e); ok {
+		return v
+	}
+	if f := stream.FaultInText(e.Totals.Stray, e.Now); f != nil {
+		return fault(e, f, "its standard error")
+	}
+	v := Verdict{Outcome: agents.Failed, Kind: agents.KindCut, Rule: "the last event is missing"}
+	v.Summary = "it exited with status 0 but without its last event, so what it did may be half of it"
+	if e.Totals.Events == 0 {
+		v.Summary = "it exited with status 0 and printed not one event"
+	}
+	if f := e.Totals.Passing; f != nil {
+		v.Summary += "; before that: " + f.Message
+	}
+	return v
+}
+
+// exit reads the exit status; false where it says nothing.
+func exit(e Evidence) (Verdict, bool) {
+	v := Verdict{Outcome: agents.GaveUp, Rule: "exit status"}
+	switch {
+	case e.Lingered || e.Result.OK():
+		return v, false
+	case e.Result.Ended == proc.Signaled:
+		v.Summary = "killed by " + e.Result.Signal
+		if e.Format != stream.Plain {
+			v.Outcome, v.Kind = agents.Failed, agents.KindCrash
+		}
+		return v, true
+	}
+	v.Summary = fmt.Sprintf("exited with status %d", e.Result.Exit)
+	if e.Format == stream.Plain {
+		return v, true
+	}
+	if f := meaning(e.Format, e.Result.Exit); f != nil {
+		if said := stream.FaultInText(e.Totals.Stray, e.Now); said != nil && (said.Kind == f.Kind || f.Kind == stream.Other) {
+			f = said
+		} else if n := len(e.Totals.Stray); n > 0 {
+			f.Message += ": " + strings.Join(strings.Fields(e.Totals.Stray[n-1]), " ")
+		}
+		return fault(e, f, "exit status"), true
+	}
+	if f := stream.FaultInText(complaint(e), e.Now); f != nil {
+		return fault(e, f, "its standard error"), true
+	}
+	if f := e.Totals.Passing; f != nil && !e.Totals.Ended {
+		return fault(e, f, "the last error it reported"), true
+	}
+	v.Kind = agents.KindExit
+	if !e.Totals.Ended && e.Format.Terminal() && e.Totals.Events > 0 {
+		v.Outcome, v.Kind = agents.Failed, agents.KindCrash
+		v.Summary += ", in the middle of its work"
+	}
+	if n := len(e.Totals.Stray); n > 0 {
+		v.Summary += ": " + e.Totals.Stray[n-1]
+	}
+	return v, true
+}
+
+// complaint is what a failed program may have said of its failure. A CLI without events prints it among the agent's
+// words, so only the very end of it counts.
+func complaint(e Evidence) []string {
+	lines := e.Totals.Stray
+	if !e.Format.Lines() {
+		lines = lines[max(len(lines)-3, 0):]
+	}
+	return lines
+}
+
+// meaning is what a CLI's exit status stands for; nil where it has none. Some give the status of HTTP in the eight
+// bits that there are.
+func meaning(f stream.Format, code int) *stream.Fault {
+	text := fmt.Sprintf("exit status %d", code)
+	if f == stream.Gemini || f == stream.Qwen {
+		switch code {
+		case 41:
+			return &stream.Fault{Kind: stream.Auth, Message: text}
+		case 42, 52, 55:
+			return &stream.Fault{Kind: stream.Usage, Message: text}
+		case 53:
+			return &stream.Fault{Kind: stream.Turns, Message: text}
+		case 401 % 256:
+			return &stream.Fault{Kind: stream.Auth, Status: 401, Message: text}
+		case 429 % 256:
+			return &stream.Fault{Kind: stream.Limit, Status: 429, Message: text}
+		case 503 % 256, 529 % 256:
+			return &stream.Fault{Kind: stream.Overloaded, Message: text}
+		}
+	}
+	if f == stream.Codex && code == 2 {
+		return &stream.Fault{Kind: stream.Usage, Message: text}
+	}
+	return nil
+}
+
+// finished is a program that says, or whose status says, that all is well. That alone is not enough.
+func finished(e Evidence) Verdict {
+	v := Verdict{Outcome: agents.Done, Rule: "it says that it is done"}
+	if e.Format == stream.Plain {
+		v.Rule = "exit status"
+		v.Summary = word(e.Last)
+		return v
+	}
+	t := e.Totals
+	switch {
+	case len(t.Denials) > 0:
+		return denied(e)
+	case len(t.Pending) > 0:
+		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindBackground, "work in the background"
+		v.Summary = "it ended while work that it had put into the background was not finished, and that was killed: " + strings.Join(t.Pending, ", ")
+		return v
+	case t.Text == "" && t.Tools == 0 && (e.Changed == nil || !*e.Changed):
+		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindNoAnswer, "nothing was said and nothing done"
+		v.Summary = "it ended without a word and without doing anything"
+		return v
+	case e.Changed != nil && !*e.Changed:
+		v.Kind = agents.KindUnchanged // whether that is well depends on the batch
+	}
+	v.Summary = word(lastLine(t.Text))
+	return v
+}
+
+// denied is an agent that went on, or gave up, without what it was not allowed.
+func denied(e Evidence) Verdict {
+	d := e.Totals.Denials[0]
+	what := d.Tool
+	if d.Args != "" {
+		what += " (" + d.Args + ")"
+	}
+	if n := len(e.Totals.Denials); n > 1 {
+		what += fmt.Sprintf(" and %d more", n-1)
+	}
+	return Verdict{
+		Outcome: agents.NeedsHuman, Kind: agents.KindDenied, Rule: "a tool was not allowed",
+		Summary: fmt.Sprintf("it was not allowed to use %s; %s", what, allow(e, d)),
+	}
+}
+
+func nameOf(e Evidence) string {
+	if e.Name == "" {
+		return "NAME"
+	}
+	return e.Name
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(redact.Clean(s))
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
+// word is what a program says last, which most agents make a summary.
+func word(last string) string {
+	if last == "" {
+		return "ended without a word"
+	}
+	if len(last) > 200 {
+		last = strings.ToValidUTF8(last[:200], "") + "…"
+	}
+	return last
+}

@@ -1,0 +1,222 @@
+package stream
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// claude reads what "claude -p --output-format stream-json --verbose" prints, and qwen, which took the form over.
+//
+// A result says subtype "success" even where the API failed: is_error counts, and the word in the error field of
+// the message that the CLI itself puts in. Tokens count only in the result; those of a message are placeholders.
+type claude struct {
+	qwen    bool
+	pending []task // started in the background, not ended
+	errWord string // of the CLI's own message
+	ended   bool
+}
+
+type task struct{ id, name string }
+
+type claudeLine struct {
+	Type, Subtype string
+	SessionID     string `json:"session_id"`
+	Model         string
+	Version       string `json:"claude_code_version"`
+	QwenVersion   string `json:"qwen_code_version"`
+	KeySource     string `json:"apiKeySource"`
+
+	Message struct {
+		Model   string
+		Content json.RawMessage
+	}
+	Error json.RawMessage // a word, of qwen an object
+
+	// system
+	ErrorStatus int    `json:"error_status"`
+	TaskID      string `json:"task_id"`
+	Description string
+	Status      string
+	Patch       struct{ Status string }
+
+	// rate_limit_event
+	Limit struct {
+		Status   string
+		ResetsAt float64
+	} `json:"rate_limit_info"`
+
+	// result
+	IsError    bool `json:"is_error"`
+	APIStatus  int  `json:"api_error_status"`
+	Result     string
+	Errors     []string
+	StopReason string   `json:"stop_reason"`
+	Cost       *float64 `json:"total_cost_usd"`
+	Usage      *struct {
+		In    *int64 `json:"input_tokens"`
+		Write *int64 `json:"cache_creation_input_tokens"`
+		Read  *int64 `json:"cache_read_input_tokens"`
+		Out   *int64 `json:"output_tokens"`
+	}
+	ModelUsage map[string]struct {
+		In    *int64 `json:"inputTokens"`
+		Out   *int64 `json:"outputTokens"`
+		Read  *int64 `json:"cacheReadInputTokens"`
+		Write *int64 `json:"cacheCreationInputTokens"`
+	}
+	Denials []struct {
+		Name  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+	} `json:"permission_denials"`
+}
+
+type claudePart struct {
+	Type, Text, Name string
+	Input            json.RawMessage
+}
+
+func (c *claude) event(p *Parser, line []byte) bool {
+	var l claudeLine
+	decode(line, &l)
+	if l.SessionID != "" {
+		p.t.Session = clip(l.SessionID, 100)
+	}
+	switch l.Type {
+	case "system":
+		return c.system(p, &l)
+	case "assistant":
+		c.assistant(p, &l)
+	case "user", "stream_event":
+	case "rate_limit_event":
+		if s := l.Limit.ResetsAt; s > 0 && s < 1e11 {
+			p.t.Window = time.Unix(int64(s), 0).UTC()
+		}
+		if l.Limit.Status == "rejected" {
+			p.pass(&Fault{Kind: Limit, Message: "the limit of the plan is reached", RetryAt: p.t.Window})
+		}
+	case "result":
+		c.result(p, &l)
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *claude) system(p *Parser, l *claudeLine) bool {
+	switch l.Subtype {
+	case "init":
+		p.t.Model, p.t.Version = clip(l.Model, 100), clip(l.Version+l.QwenVersion, 50)
+		// A key of one's own is named here; with a subscription there is none.
+		p.t.OnPlan = l.KeySource == "none"
+	case "api_retry":
+		f := p.faultOf(l.ErrorStatus, plain(l.Error), "")
+		if f.Message == "" {
+			f.Message = "error of the API"
+		}
+		p.pass(f)
+	case "task_started":
+		if len(c.pending) < maxEntries {
+			c.pending = append(c.pending, task{l.TaskID, clip(oneLine(l.Description), 100)})
+		}
+	case "task_notification", "task_updated":
+		status := l.Status + l.Patch.Status
+		if !c.ended && (status == "completed" || status == "failed" || status == "killed" || status == "stopped") {
+			c.pending = slices.DeleteFunc(c.pending, func(t task) bool { return t.id == l.TaskID })
+		}
+	case "model_refusal_no_fallback", "hook_started", "hook_response", "compact_boundary", "status", "task_progress":
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *claude) assistant(p *Parser, l *claudeLine) {
+	if l.Message.Model == "<synthetic>" {
+		c.errWord = plain(l.Error)
+		return // the CLI speaks of an error here; the result says it again
+	}
+	if p.t.Model == "" {
+		p.t.Model = clip(l.Message.Model, 100)
+	}
+	var parts []claudePart
+	decode(l.Message.Content, &parts)
+	for _, part := range parts {
+		switch part.Type {
+		case "text":
+			// qwen says with a text that it failed, and with a result that it did not.
+			if !c.qwen || !strings.HasPrefix(part.Text, "[API Error:") {
+				p.text(part.Text)
+			}
+		case "tool_use":
+			p.tool(part.Name, part.Input)
+		}
+	}
+}
+
+func (c *claude) result(p *Parser, l *claudeLine) {
+	p.t.Ended, c.ended = true, true
+	for _, t := range c.pending {
+		p.t.Pending = append(p.t.Pending, t.name)
+	}
+	c.count(p, l)
+	for _, d := range l.Denials {
+		p.denied(d.Name, shortArgs(d.Input))
+	}
+	message := l.Result
+	if len(l.Errors) > 0 {
+		message = strings.Join(l.Errors, "; ")
+	}
+	var object struct{ Message string }
+	decode(l.Error, &object) // as qwen has it
+	switch failed := c.qwen && strings.HasPrefix(l.Result, "[API Error:"); {
+	case l.IsError || failed:
+		word := c.errWord
+		if word == "" && l.Subtype != "success" {
+			word = l.Subtype
+		}
+		if word == "" && l.StopReason == "refusal" {
+			word = l.StopReason
+		}
+		if message == "" {
+			message = object.Message
+		}
+		f := p.faultOf(l.APIStatus, word, message)
+		if f.Kind == Limit && f.RetryAt.IsZero() && p.t.Window.After(p.now()) {
+			f.RetryAt = p.t.Window
+		}
+		p.fail(f)
+	case strings.TrimSpace(l.Result) != "":
+		p.t.Text, p.t.Fault = lastOf(l.Result), nil
+	default:
+		p.t.Text, p.t.Fault = "", nil
+	}
+}
+
+// count takes the figures by model where there are any: those of the whole can be behind (a budget that ends the
+// work in its middle).
+func (c *claude) count(p *Parser, l *claudeLine) {
+	p.t.CostUSD = l.Cost
+	p.t.Tokens = Tokens{}
+	t := &p.t.Tokens
+	for _, name := range slices.Sorted(maps.Keys(l.ModelUsage)) {
+		u := l.ModelUsage[name]
+		add(&t.Input, u.In)
+		add(&t.Output, u.Out)
+		add(&t.CacheRead, u.Read)
+		add(&t.CacheWrite, u.Write)
+	}
+	if len(l.ModelUsage) > 0 || l.Usage == nil {
+		return
+	}
+	add(&t.Output, l.Usage.Out)
+	add(&t.CacheRead, l.Usage.Read)
+	add(&t.CacheWrite, l.Usage.Write)
+	in := l.Usage.In
+	if c.qwen {
+		in = less(in, l.Usage.Read) // which it counts in
+	}
+	add(&t.Input, in)
+}

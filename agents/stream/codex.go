@@ -1,0 +1,101 @@
+package stream
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// codex reads what "codex exec --json" prints. An error event is a passing note, an item of type error a warning;
+// only turn.failed ends a turn badly. No price and no model is told.
+type codex struct{}
+
+// codexGreeting is what it says on standard error each time that its task comes on standard input.
+const codexGreeting = "Reading additional input from stdin..."
+
+type codexLine struct {
+	Type     string
+	ThreadID string `json:"thread_id"`
+	Message  string
+	Error    struct{ Message string }
+	Item     struct {
+		Type, Text, Message, Status string
+		Command                     json.RawMessage
+		Query, Tool, Server         string
+		Changes                     []struct{ Path, Kind string }
+	}
+	Usage *struct {
+		In        *int64 `json:"input_tokens"`
+		Read      *int64 `json:"cached_input_tokens"`
+		Write     *int64 `json:"cache_write_input_tokens"`
+		Out       *int64 `json:"output_tokens"`
+		Reasoning *int64 `json:"reasoning_output_tokens"`
+	}
+}
+
+func (c *codex) event(p *Parser, line []byte) bool {
+	var l codexLine
+	decode(line, &l)
+	switch l.Type {
+	case "thread.started":
+		p.t.Session = clip(l.ThreadID, 100)
+	case "turn.started":
+		p.t.Ended = false
+	case "item.started":
+		if l.Item.Type == "command_execution" {
+			p.tool("shell", codexArgs("command", l.Item.Command))
+		}
+	case "item.updated":
+	case "item.completed":
+		c.item(p, &l)
+	case "turn.completed":
+		p.t.Ended, p.t.Fault = true, nil
+		if u := l.Usage; u != nil {
+			t := &p.t.Tokens
+			add(&t.Input, less(less(u.In, u.Read), u.Write))
+			add(&t.CacheRead, u.Read)
+			add(&t.CacheWrite, u.Write)
+			add(&t.Output, u.Out)
+			add(&t.Reasoning, u.Reasoning)
+		}
+	case "turn.failed":
+		p.t.Ended = true
+		p.fail(p.faultOf(0, "", l.Error.Message))
+	case "error":
+		p.pass(p.faultOf(0, "", l.Message))
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *codex) item(p *Parser, l *codexLine) {
+	switch l.Item.Type {
+	case "agent_message":
+		p.text(l.Item.Text)
+	case "command_execution":
+		if l.Item.Status == "declined" {
+			p.denied("shell", shortArgs(codexArgs("command", l.Item.Command)))
+		}
+	case "file_change":
+		for _, ch := range l.Item.Changes {
+			b, _ := json.Marshal(ch.Path)
+			p.tool(strings.TrimSpace("write "+ch.Kind), codexArgs("path", b))
+		}
+	case "mcp_tool_call":
+		p.tool(l.Item.Server+"."+l.Item.Tool, nil)
+	case "web_search":
+		b, _ := json.Marshal(l.Item.Query)
+		p.tool("web_search", codexArgs("query", b))
+	}
+}
+
+func codexArgs(name string, value json.RawMessage) json.RawMessage {
+	if len(value) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,172 @@
+package stream
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FaultKind says what kind of error ended an agent's work.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	Auth         FaultKind = "auth"          // not signed in, a wrong key
+	Limit        FaultKind = "limit"         // a rate limit or a used-up window, which opens again
+	Quota        FaultKind = "quota"         // no money or plan: waiting does not help
+	Overloaded   FaultKind = "overloaded"    // the provider has no room
+	MissingModel FaultKind = "missing_model" // no such model, or not for this account
+	Network      FaultKind = "network"
+	Server       FaultKind = "server"  // the provider failed
+	Refused      FaultKind = "refused" // the model will not do it
+	Turns        FaultKind = "turns"   // the CLI's own limit of turns
+	Budget       FaultKind = "budget"  // the CLI's own limit of money
+	Context      FaultKind = "context" // too long for the model
+	Usage        FaultKind = "usage"   // wrong arguments or settings
+	Other        FaultKind = "other"
+)
+
+// Fault is an error that a CLI reports.
+type Fault struct {
+	Kind    FaultKind `json:"kind"`
+	Message string    `json:"message,omitempty"` // one line
+	Status  int       `json:"status,omitempty"`  // of HTTP, if it tells
+	RetryAt time.Time `json:"retry_at,omitzero"`
+}
+
+// faultOf reads an error. What is told apart in fields counts before its text; only text that a CLI gives out
+// as an error ever comes here.
+func (p *Parser) faultOf(status int, code, message string) *Fault {
+	f := &Fault{Status: status, Message: clip(oneLine(message), 500), Kind: Other}
+	if f.Message == "" {
+		f.Message = oneLine(code)
+	}
+	if f.Status == 0 {
+		f.Status = statusIn(message)
+	}
+	f.Kind = kindOf(f.Status, code, message)
+	f.readTime(message, p.now())
+	return f
+}
+
+// readTime looks for when another try makes sense. What comes back by itself is a limit, whatever it is called.
+func (f *Fault) readTime(message string, now time.Time) {
+	if f.Kind != Limit && f.Kind != Overloaded && f.Kind != Quota {
+		return
+	}
+	if at, ok := RetryTime(message, now); ok {
+		f.RetryAt = at
+		if f.Kind == Quota {
+			f.Kind = Limit
+		}
+	}
+}
+
+// codes are the words that CLIs have for kinds of errors.
+var codes = map[string]FaultKind{
+	"rate_limit": Limit, "rate_limit_error": Limit, "rate_limit_exceeded": Limit, "usage_limit_reached": Limit,
+	"billing_error": Quota, "insufficient_quota": Quota, "credit_balance_too_low": Quota,
+	"authentication_failed": Auth, "authentication_error": Auth, "permission_error": Auth, "invalid_api_key": Auth, "oauth_org_not_allowed": Auth, "unauthenticated": Auth, "providerautherror": Auth,
+	"overloaded": Overloaded, "overloaded_error": Overloaded, "unavailable": Overloaded,
+	"model_not_found": MissingModel, "not_found_error": MissingModel, "providermodelnotfounderror": MissingModel,
+	"server_error": Server, "api_error": Server,
+	"refusal": Refused, "content_filter": Refused,
+	"error_max_turns": Turns, "error_max_budget_usd": Budget, "max_output_tokens": Context, "context_length_exceeded": Context,
+}
+
+func kindOf(status int, code, message string) FaultKind {
+	text := Fold(message)
+	kind, known := codes[strings.ToLower(code)]
+	if known && kind != Server {
+		return kind
+	}
+	switch status {
+	case 401:
+		return Auth
+	case 402:
+		return Quota
+	case 429:
+		if kindOfText(text) == Quota {
+			return Quota
+		}
+		return Limit
+	case 503, 529:
+		return Overloaded
+	}
+	if k := kindOfText(text); k != Other {
+		return k
+	}
+	switch {
+	case status == 404 && strings.Contains(text, "model"):
+		return MissingModel
+	case known:
+		return kind
+	case status == 403:
+		return Auth
+	case status >= 500:
+		return Server
+	}
+	return Other
+}
+
+// words lists what stands in messages, in the order in which it counts.
+var words = []struct {
+	kind FaultKind
+	has  []string
+}{
+	{Quota, []string{"credit balance", "check your plan and billing", "insufficient_quota", "insufficient credits", "insufficient balance", "billing", "payment required", "out of credits"}},
+	{Limit, []string{"hit your limit", "hit your usage limit", "usage limit", "session limit", "weekly limit", "rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "daily quota", "quota exceeded", "exceeded your current quota", "resource_exhausted", "resource exhausted", "limit reached"}},
+	{Auth, []string{"not logged in", "please run /login", "invalid api key", "incorrect api key", "invalid authentication", "invalid auth method", "authentication", "unauthenticated", "unauthorized", "api key not valid", "api key not found", "bad key", "no api key", "missing api key", "api_key", "token has expired", "token expired", "login required", "please log in", "please sign in", "no providers configured", "set an auth method"}},
+	{MissingModel, []string{"model not found", "model_not_found", "selected model", "unknown model", "no such model", "model does not exist", "does not exist or you do not have access", "is not a valid model", "invalid model", "not found for api version"}},
+	{Overloaded, []string{"overloaded", "service unavailable", "at capacity", "high demand"}},
+	{Context, []string{"context length", "context window", "context_length", "prompt is too long", "maximum context", "output token maximum", "too many tokens"}},
+	{Refused, []string{"usage policy", "refusal", "unable to respond to this request", "content policy", "blocked by safety"}},
+	{Turns, []string{"maximum number of turns", "max session turns", "max turns", "turn limit"}},
+	{Budget, []string{"maximum budget", "budget exceeded"}},
+	{Network, []string{"econnreset", "econnrefused", "enotfound", "etimedout", "eai_again", "connection refused", "connection reset", "connection error", "connection to the api", "could not connect", "network error", "network is unreachable", "stream disconnected", "fetch failed", "socket hang up", "no such host", "dns error", "timed out"}},
+	{Usage, []string{"unknown option", "unknown argument", "unexpected argument", "unrecognized arguments", "unknown flag", "invalid value"}},
+	{Server, []string{"internal server error", "bad gateway", "gateway timeout", "server error"}},
+}
+
+// kindOfText reads folded text.
+func kindOfText(text string) FaultKind {
+	for _, w := range words {
+		for _, s := range w.has {
+			if strings.Contains(text, s) {
+				return w.kind
+			}
+		}
+	}
+	return Other
+}
+
+// FaultInText looks at lines that a failed program left on its standard error, the last resort where no field
+// says why it failed. It returns nil where the lines say nothing that is known.
+func FaultInText(lines []string, now time.Time) *Fault {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if kind := kindOf(statusIn(lines[i]), "", lines[i]); kind != Other {
+			f := &Fault{Kind: kind, Message: clip(oneLine(lines[i]), 500), Status: statusIn(lines[i])}
+			f.readTime(lines[i], now)
+			return f
+		}
+	}
+	return nil
+}
+
+var statusRE = regexp.MustCompile(`(?i)(?:\bstatus(?:code)?["']?[ :=]+|\bcode["']?[ :=]+|\bapi error: (?:request rejected \()?|\bhttp(?:/\d\.\d)? |^|\()(4\d\d|5\d\d)\b`)
+
+// statusIn finds the status of HTTP that a message names.
+func statusIn(message string) int {
+	if m := statusRE.FindStringSubmatch(message); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	return 0
+}
+
+// Fold makes texts alike that differ only in case, apostrophes, dashes and spaces.
+func Fold(s string) string {
+	s = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "`", "'", "–", "-", "—", "-", "‑", "-", "\u00a0", " ", "\u202f", " ").Replace(s)
+	return strings.Join(strings.Fields(strings.ToLower(s)), " ")
+}

@@ -1,0 +1,67 @@
+package stream
+
+import "encoding/json"
+
+// gemini reads what "gemini -p -o stream-json" prints.
+type gemini struct{}
+
+type geminiLine struct {
+	Type, Role, Content, Model, Status string
+	SessionID                          string `json:"session_id"`
+	Severity, Message                  string
+	ToolName                           string          `json:"tool_name"`
+	Parameters                         json.RawMessage `json:"parameters"`
+	Error                              struct{ Type, Message string }
+	Stats                              struct {
+		In       *int64 `json:"input_tokens"`
+		Uncached *int64 `json:"input"`
+		Cached   *int64 `json:"cached"`
+		Out      *int64 `json:"output_tokens"`
+	}
+}
+
+func (g *gemini) event(p *Parser, line []byte) bool {
+	var l geminiLine
+	decode(line, &l)
+	switch l.Type {
+	case "init":
+		p.t.Session, p.t.Model = clip(l.SessionID, 100), clip(l.Model, 100)
+	case "message":
+		if l.Role == "assistant" {
+			p.piece(l.Content)
+		}
+	case "tool_use":
+		p.tool(l.ToolName, l.Parameters)
+	case "tool_result":
+		p.endText()
+		// A tool that the policy forbids comes back as an error with a word of its own.
+		if l.Status == "error" && (l.Error.Type == "policy_violation" || l.Error.Type == "execution_denied") {
+			p.denied(l.ToolName, clip(oneLine(l.Error.Message), 160))
+		}
+	case "error":
+		p.pass(p.faultOf(0, "", l.Message))
+	case "result":
+		g.result(p, &l)
+	default:
+		return false
+	}
+	return true
+}
+
+func (g *gemini) result(p *Parser, l *geminiLine) {
+	p.endText()
+	p.t.Ended = true
+	in := l.Stats.Uncached
+	if in == nil {
+		in = less(l.Stats.In, l.Stats.Cached)
+	}
+	p.t.Tokens = Tokens{}
+	add(&p.t.Tokens.Input, in)
+	add(&p.t.Tokens.CacheRead, l.Stats.Cached)
+	add(&p.t.Tokens.Output, l.Stats.Out)
+	if l.Status == "success" {
+		p.t.Fault = nil
+		return
+	}
+	p.fail(p.faultOf(0, l.Error.Type, l.Error.Message))
+}

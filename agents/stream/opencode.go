@@ -1,0 +1,129 @@
+package stream
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// openCode reads what "opencode run --format json" prints. There is no closing event: the work is done when the
+// last step finished with reason "stop". Cost comes by the step, and is zero where no price is configured.
+type openCode struct{}
+
+type openCodeLine struct {
+	Type      string
+	SessionID string `json:"sessionID"`
+	Part      struct {
+		Text, Tool, Reason string
+		State              struct {
+			Status, Error string
+			Input         json.RawMessage
+		}
+		Tokens *struct {
+			Input, Output, Reasoning *int64
+			Cache                    struct{ Read, Write *int64 }
+		}
+		Cost *float64
+	}
+	Error struct {
+		Name string
+		Data struct {
+			Message string
+			Status  int               `json:"statusCode"`
+			Headers map[string]string `json:"responseHeaders"`
+			Body    string            `json:"responseBody"`
+		}
+	}
+}
+
+func (o *openCode) event(p *Parser, line []byte) bool {
+	var l openCodeLine
+	decode(line, &l)
+	if l.SessionID != "" {
+		p.t.Session = clip(l.SessionID, 100)
+	}
+	switch l.Type {
+	case "step_start":
+		p.t.Ended = false
+	case "text":
+		p.text(l.Part.Text)
+	case "reasoning":
+	case "tool_use":
+		p.tool(l.Part.Tool, l.Part.State.Input)
+		if l.Part.State.Status == "error" && strings.Contains(Fold(l.Part.State.Error), "rejected permission") {
+			p.denied(l.Part.Tool, shortArgs(l.Part.State.Input))
+		}
+	case "step_finish":
+		o.finish(p, &l)
+	case "error":
+		p.fail(o.fault(p, &l))
+	default:
+		return false
+	}
+	return true
+}
+
+func (o *openCode) finish(p *Parser, l *openCodeLine) {
+	if p.t.Ended = l.Part.Reason == "stop"; p.t.Ended {
+		p.t.Fault = nil
+	}
+	if u := l.Part.Tokens; u != nil {
+		t := &p.t.Tokens
+		add(&t.Input, u.Input)
+		add(&t.Output, u.Output)
+		add(&t.Reasoning, u.Reasoning)
+		add(&t.CacheRead, u.Cache.Read)
+		add(&t.CacheWrite, u.Cache.Write)
+	}
+	addCost(p, l.Part.Cost)
+}
+
+// addCost sums what was told. Zero means that the CLI knows no price.
+func addCost(p *Parser, cost *float64) {
+	if cost == nil || *cost <= 0 {
+		return
+	}
+	if p.t.CostUSD == nil {
+		p.t.CostUSD = new(float64)
+	}
+	*p.t.CostUSD += *cost
+}
+
+func (o *openCode) fault(p *Parser, l *openCodeLine) *Fault {
+	message := l.Error.Data.Message
+	if message == "" {
+		message = l.Error.Name
+	}
+	var body struct {
+		Error struct {
+			Type string
+			Code json.RawMessage
+		}
+	}
+	decode([]byte(l.Error.Data.Body), &body)
+	code := plain(body.Error.Code)
+	if codes[code] == "" {
+		code = body.Error.Type
+	}
+	if codes[code] == "" {
+		code = l.Error.Name
+	}
+	f := p.faultOf(l.Error.Data.Status, code, message)
+	for name, value := range l.Error.Data.Headers {
+		if strings.EqualFold(name, "retry-after") && (f.Kind == Limit || f.Kind == Overloaded) {
+			f.RetryAt = retryAfter(value, p.now())
+		}
+	}
+	return f
+}
+
+// retryAfter reads the header of HTTP: seconds, or a date.
+func retryAfter(value string, now time.Time) time.Time {
+	if d, err := time.ParseDuration(strings.TrimSpace(value) + "s"); err == nil && d >= 0 && d < farthest {
+		return now.Add(d)
+	}
+	if at, err := time.Parse(time.RFC1123, value); err == nil {
+		return at.UTC()
+	}
+	return time.Time{}
+}

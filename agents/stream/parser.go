@@ -1,0 +1,292 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+const (
+	maxLine    = 1 << 20 // a longer line is read as far as that
+	maxText    = 4 << 10
+	maxStray   = 40
+	maxWaiting = 4096 // events that nobody took
+	maxEntries = 50   // of denials and of what runs in the background
+)
+
+// Parser reads one agent's output. It is not safe for concurrent use.
+type Parser struct {
+	format Format
+	now    func() time.Time
+	read   reader
+	t      Totals
+	out    []Event
+	said   strings.Builder // pieces of text that do not make a line yet
+	buf    []byte
+	long   bool
+}
+
+// reader reads the events of one format. It reports false for a kind it does not know.
+type reader interface {
+	event(p *Parser, line []byte) bool
+}
+
+// New makes a parser. now is the clock against which "try again in" and "resets 3pm" are read; times without a
+// zone are taken to be in its location.
+func New(f Format, now func() time.Time) *Parser {
+	p := &Parser{format: f, now: now}
+	switch f {
+	case Claude:
+		p.read = &claude{}
+	case Qwen:
+		p.read = &claude{qwen: true}
+	case Codex:
+		p.read = &codex{}
+	case Gemini:
+		p.read = &gemini{}
+	case OpenCode:
+		p.read = &openCode{}
+	case Goose:
+		p.read = &goose{}
+	case Pi:
+		p.read = &pi{}
+	}
+	return p
+}
+
+// Write takes a piece of output. It never fails.
+func (p *Parser) Write(b []byte) (int, error) {
+	n := len(b)
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '\n')
+		piece := b
+		if i >= 0 {
+			piece = b[:i]
+		}
+		room := min(max(maxLine-len(p.buf), 0), len(piece))
+		p.buf = append(p.buf, piece[:room]...)
+		p.long = p.long || room < len(piece)
+		if i < 0 {
+			break
+		}
+		p.flush()
+		b = b[i+1:]
+	}
+	return n, nil
+}
+
+func (p *Parser) flush() {
+	line, cut := p.buf, p.long
+	p.line(line, cut)
+	p.buf, p.long = p.buf[:0], false
+}
+
+// Line takes one line, without its end. cut tells that it is only the beginning of one.
+func (p *Parser) Line(line string, cut bool) { p.line([]byte(line), cut) }
+
+func (p *Parser) line(line []byte, cut bool) {
+	if len(line) > maxLine {
+		line, cut = line[:maxLine], true
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return
+	}
+	if p.read == nil {
+		p.plainLine(string(line))
+		return
+	}
+	if line[0] != '{' {
+		p.stray(string(line))
+		return
+	}
+	ended, torn := p.t.Ended, false
+	if cut || !json.Valid(line) {
+		p.t.Broken++
+		if inner := within(line); inner != nil && !cut {
+			line = inner
+		} else {
+			line, torn = mend(line), !cut
+		}
+	}
+	p.t.Events++
+	if !p.read.event(p, line) {
+		p.t.Unknown++
+	}
+	if torn {
+		p.t.Ended = ended // half of a last event is none: what tells of an error may be in the other half
+	}
+}
+
+// within finds a whole event behind a half one: some CLIs print one into the middle of another.
+func within(line []byte) []byte {
+	rest := line
+	for range 8 {
+		i := bytes.Index(rest[1:], []byte(`{"type":"`))
+		if i < 0 {
+			return nil
+		}
+		if rest = rest[i+1:]; json.Valid(rest) {
+			return rest
+		}
+	}
+	return nil
+}
+
+// Take returns the events since the last call.
+func (p *Parser) Take() []Event {
+	out := p.out
+	p.out = nil
+	return out
+}
+
+// Close reads what is left without an end of line. The parser still hands out events and totals then.
+func (p *Parser) Close() {
+	if len(p.buf) > 0 {
+		p.flush()
+	}
+	p.endText()
+}
+
+// Totals returns what is known by now.
+func (p *Parser) Totals() Totals { return p.t }
+
+func (p *Parser) stray(line string) {
+	line = redact.Clean(clip(line, 1<<10))
+	if line == "" || p.format == Codex && line == codexGreeting {
+		return
+	}
+	if len(p.t.Stray) == maxStray {
+		p.t.Stray = append(p.t.Stray[:0], p.t.Stray[1:]...)
+	}
+	p.t.Stray = append(p.t.Stray, line)
+	p.emit(Event{Kind: Noise, Text: line})
+}
+
+// emit bounds what waits to be taken: nobody may be listening.
+func (p *Parser) emit(e Event) {
+	if len(p.out) == maxWaiting {
+		p.out = append(p.out[:0], p.out[maxWaiting/2:]...)
+	}
+	p.out = append(p.out, e)
+}
+
+// text notes a whole piece of what the agent says.
+func (p *Parser) text(s string) {
+	p.endText()
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	p.t.Text = lastOf(s)
+	p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
+}
+
+// piece notes a part of what the agent says. Whole lines go out at once.
+func (p *Parser) piece(s string) {
+	p.said.WriteString(s)
+	text := p.said.String()
+	i := strings.LastIndexByte(text, '\n')
+	if i < 0 && len(text) < maxText {
+		return
+	}
+	if i < 0 {
+		i = len(text) - 1
+	}
+	p.say(text[:i+1])
+	p.said.Reset()
+	p.said.WriteString(text[i+1:])
+}
+
+func (p *Parser) endText() {
+	if p.said.Len() > 0 {
+		p.say(p.said.String())
+		p.said.Reset()
+	}
+}
+
+func (p *Parser) say(s string) {
+	if s = strings.TrimRight(s, "\n"); strings.TrimSpace(s) != "" {
+		p.t.Text = lastOf(s)
+		p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
+	}
+}
+
+func (p *Parser) tool(name string, args json.RawMessage) {
+	p.endText()
+	p.t.Tools++
+	p.emit(Event{Kind: Tool, Tool: clip(name, 100), Text: shortArgs(args)})
+}
+
+func (p *Parser) denied(tool, args string) {
+	p.endText()
+	if len(p.t.Denials) < maxEntries {
+		p.t.Denials = append(p.t.Denials, Denial{Tool: clip(tool, 100), Args: args})
+	}
+	p.emit(Event{Kind: Denied, Tool: tool, Text: args})
+}
+
+// fail notes what ended the work, or a part of it.
+func (p *Parser) fail(f *Fault) {
+	p.endText()
+	p.t.Fault = f
+	p.emit(Event{Kind: Failed, Text: f.Message})
+}
+
+// pass notes an error that the CLI gets over by itself, or means to.
+func (p *Parser) pass(f *Fault) {
+	p.endText()
+	p.t.Passing = f
+	p.emit(Event{Kind: Retry, Text: f.Message})
+}
+
+// decode reads line into v and puts up with fields of another kind than expected: the others still count.
+func decode(line []byte, v any) {
+	var other *json.UnmarshalTypeError
+	if err := json.Unmarshal(line, v); err != nil && !errors.As(err, &other) {
+		return // line was valid, or was mended: this is not met
+	}
+}
+
+func add(to **int64, n *int64) {
+	if n == nil || *n < 0 {
+		return
+	}
+	if *to == nil {
+		*to = new(int64)
+	}
+	**to += *n
+}
+
+// less is n without part, for CLIs that count the cached tokens in.
+func less(n, part *int64) *int64 {
+	if n == nil || part == nil {
+		return n
+	}
+	d := max(*n-*part, 0)
+	return &d
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func lastOf(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[len(s)-maxText:], "")
+	}
+	return s
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

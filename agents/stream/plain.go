@@ -1,0 +1,94 @@
+package stream
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	aiderTokensRE = regexp.MustCompile(`^Tokens: ([\d.,]+)([kM]?) sent(?:, ([\d.,]+)([kM]?) cache write)?(?:, ([\d.,]+)([kM]?) cache hit)?, ([\d.,]+)([kM]?) received\.`)
+	aiderCostRE   = regexp.MustCompile(`Cost: \$([\d.,]+) message, \$([\d.,]+) session\.`)
+	aiderModelRE  = regexp.MustCompile(`^(?:Main model|Model): (\S+)`)
+	// What aider prints of the provider's library when a call failed.
+	aiderErrorRE = regexp.MustCompile(`^(?:litellm\.)?(?:\w+\.)?(AuthenticationError|RateLimitError|NotFoundError|BadRequestError|APIConnectionError|ServiceUnavailableError|InternalServerError|ContextWindowExceededError|PermissionDeniedError)\b:?`)
+)
+
+var aiderFaults = map[string]FaultKind{
+	"AuthenticationError": Auth, "PermissionDeniedError": Auth, "RateLimitError": Limit, "NotFoundError": MissingModel,
+	"APIConnectionError": Network, "ServiceUnavailableError": Overloaded, "InternalServerError": Server,
+	"ContextWindowExceededError": Context,
+}
+
+// plainLine reads a line of a CLI that prints text for people. Only lines of its own form say something of errors
+// and cost: the rest may be the agent's words.
+func (p *Parser) plainLine(line string) {
+	p.t.Events++
+	before := p.t.Text
+	p.text(line)
+	switch p.format {
+	case Aider:
+		if p.aiderLine(line) {
+			p.t.Text = before
+		}
+	case Crush:
+		// It prints its own errors in one place, at the end, and exits with 1; see FaultInText.
+		p.keepStray(line)
+	}
+}
+
+func (p *Parser) keepStray(line string) {
+	n := len(p.out)
+	p.stray(line)
+	p.out = p.out[:n] // it was told already
+}
+
+// aiderLine reads what is of aider's own form. It reports whether that was its count of tokens, which comes last.
+func (p *Parser) aiderLine(line string) (counted bool) {
+	if m := aiderTokensRE.FindStringSubmatch(line); m != nil {
+		t := &p.t.Tokens
+		write, read := figure(m[3], m[4]), figure(m[5], m[6])
+		add(&t.Input, less(less(figure(m[1], m[2]), write), read))
+		add(&t.CacheWrite, write)
+		add(&t.CacheRead, read)
+		add(&t.Output, figure(m[7], m[8]))
+		p.t.Fault = nil // an answer came
+		counted = true
+	}
+	if m := aiderCostRE.FindStringSubmatch(line); m != nil {
+		if v, err := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", ""), 64); err == nil {
+			p.t.CostUSD = &v // of the session: the sum
+		}
+	}
+	if m := aiderModelRE.FindStringSubmatch(line); m != nil {
+		p.t.Model = clip(m[1], 100)
+	}
+	if m := aiderErrorRE.FindStringSubmatch(line); m != nil {
+		f := p.faultOf(0, "", line)
+		if kind, ok := aiderFaults[m[1]]; ok && f.Kind != Quota {
+			f.Kind = kind
+			f.readTime(line, p.now())
+		}
+		p.fail(f)
+	}
+	return counted
+}
+
+// figure reads "1.2k". An empty one was not printed.
+func figure(s, unit string) *int64 {
+	if s == "" {
+		return nil
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+	if err != nil {
+		return nil
+	}
+	switch unit {
+	case "k":
+		v *= 1e3
+	case "M":
+		v *= 1e6
+	}
+	n := int64(v)
+	return &n
+}

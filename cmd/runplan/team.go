@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// routed puts what was decided into what a run knows of itself.
+func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
+	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
+	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
+	info.Escalate = r.ModelEscalateOnFail
+	if d.Mode == routing.Team && d.Estimate.SpeedUp != nil {
+		info.SpeedUp = *d.Estimate.SpeedUp
+	}
+	for i, s := range d.Steps {
+		b := &p.Batches[i]
+		models := s.Model
+		if models == info.Models[s.Tier] {
+			models = "" // the tier says it
+		}
+		info.Batches = append(info.Batches, runner.BatchInfo{
+			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
+			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
+		})
+	}
+}
+
+// limitFlags bound what a run may cost and wait for.
+type limitFlags struct {
+	maxCost float64
+	onLimit string
+	wait    bool
+	cmd     *cobra.Command
+}
+
+func (l *limitFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4)")
+	f.StringVar(&l.onLimit, "on-limit", "", "exit or wait: when nothing but batches whose agent met a rate limit is left, stop (exit 4) or wait until it is over")
+	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
+	cmd.MarkFlagsMutuallyExclusive("on-limit", "wait")
+	l.cmd = cmd
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := l.check(); err != nil {
+			return err
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
+
+func (l *limitFlags) check() error {
+	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
+		return usage(errors.New("--max-cost: a run that may cost nothing cannot run; give an amount above 0"), "")
+	}
+	if l.wait {
+		l.onLimit = "wait"
+	}
+	switch l.onLimit {
+	case "", "exit", "wait":
+		return nil
+	}
+	return usage(fmt.Errorf("--on-limit %s: unknown", l.onLimit), "it is exit or wait")
+}
+
+// apply puts the limits into a new run.
+func (l *limitFlags) apply(info *runner.Info, c config.Run) {
+	info.OnLimit, info.MaxCostUSD, info.UnknownCost = first(l.onLimit, c.OnLimit), first(l.maxCost, c.MaxCostUSD), c.UnknownCost
+}
+
+// again puts the limits that were given now into a run that goes on.
+func (l *limitFlags) again(info *runner.Info) {
+	info.OnLimit, info.MaxCostUSD = first(l.onLimit, info.OnLimit), first(l.maxCost, info.MaxCostUSD)
+}
+
+// decisions writes the log of decisions while a run is at work (ROUTE-10).
+type decisions struct {
+	report.Decisions
+	log *routing.Log
+}
+
+// openDecisions opens the log. A new run begins with what was decided of it.
+func (x *execution) openDecisions() (*decisions, error) {
+	log, err := routing.OpenLog(x.project.layout.DecisionLog(), x.now)
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	d := &decisions{log: log}
+	err = log.Begin(x.run, x.info.Plan)
+	if err == nil {
+		err = log.AddLines(x.decided...)
+	}
+	if err != nil {
+		log.Close()
+		return nil, fail(exitCannotRun, err, "")
+	}
+	return d, nil
+}
+
+// Recall takes up an event of an earlier session, which is in the log.
+func (d *decisions) Recall(ev runner.Event) { d.Lines(ev) }
+
+// Event writes what an event decided. The log is for people: where it cannot be written, the run goes on, and the
+// journal has it all.
+func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) }
+
+func (d *decisions) Close() { d.log.Close() }

@@ -1,0 +1,77 @@
+package gates
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What linters of today write, kept as they wrote it. See testdata/README.md.
+func TestWhatRealLintersWrite(t *testing.T) {
+	replay := func(file string) string {
+		abs, err := filepath.Abs(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "#!/bin/bash\nsed \"s#DIR#$PWD#g\" '" + abs + "'\nexit 1\n"
+	}
+	for gate, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"lint:node": {
+			map[string]string{
+				"package.json": "{}", "eslint.config.js": "", "a.js": "", "broken.js": "", "unused.js": "",
+				"node_modules/.bin/eslint!": replay("eslint-9.39.5.json"),
+			},
+			[]string{
+				"a.js:1:7 error no-unused-vars 'a' is assigned a value but never used.",
+				"a.js:2:5 error no-undef 'b' is not defined.",
+				"a.js:2:7 warning eqeqeq Expected '===' and instead saw '=='.",
+				"a.js:2:19 error no-unused-vars 'c' is defined but never used.",
+				"broken.js:1:10 error syntax Parsing error: Unexpected token (",
+				"unused.js:1:1 warning eslint Unused eslint-disable directive (no problems were reported from 'no-undef').",
+			},
+		},
+		"lint:shell": {
+			map[string]string{"tests/test-a.sh": "", "a.sh": "", "b.sh": "", "bin/shellcheck!": replay("shellcheck-0.9.0.json")},
+			[]string{
+				"a.sh:4:1 info SC1009 The mentioned syntax error was in this if expression.",
+				"a.sh:4:4 error SC1073 Couldn't parse this test expression. Fix to allow more checks.",
+				"a.sh:4:13 error SC1072 Expected test to end here (don't wrap commands in []/[[]]). Fix any mentioned problems and try again.",
+				"b.sh:2:1 warning SC2164 Use 'cd ... || exit' or 'cd ... || return' in case cd fails.",
+				"b.sh:3:1 warning SC3043 In POSIX sh, 'local' is undefined.",
+				"b.sh:4:9 warning SC2010 Don't use ls | grep. Use a glob or a for loop with a condition to allow non-alphanumeric filenames.",
+				"b.sh:4:12 info SC2035 Use ./*glob* or -- *glob* so names with dashes won't become options.",
+				"b.sh:5:10 error SC2045 Iterating over ls output is fragile. Use globs.",
+				"b.sh:5:25 info SC2086 Double quote to prevent globbing and word splitting.",
+				"b.sh:6:8 warning SC2115 Use \"${var:?}\" to ensure this never expands to /* .",
+				"b.sh:7:14 warning SC3010 In POSIX sh, [[ ]] is undefined.",
+			},
+		},
+	} {
+		t.Run(gate, func(t *testing.T) {
+			needs(t, "bash")
+			dir := tree(t, c.files)
+			env := append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+			rep, err := find(t, Builtin(dir, DefaultSettings()), gate).Check(t.Context(), Subject{Dir: dir, Env: env})
+			if err != nil || rep.Status != Fail {
+				t.Errorf("%s %v", rep.Status, err)
+			}
+			var got []string
+			for _, f := range rep.Findings {
+				got = append(got, fmt.Sprintf("%s:%d:%d %s %s %s", f.Path, f.Line, f.Col, f.Severity, f.Rule, f.Message))
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(strings.TrimSpace(d))
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Integer is a compiled expression over the fields of E whose value is a whole number.
+//
+// The operators + - * / compute with whole numbers where both sides are whole: a division rounds down, and what
+// is too large for an int stays at the largest or the smallest one instead of turning over. With a fraction on
+// either side they compute with fractions. The value is rounded down in the end.
+type Integer[E any] struct {
+	text    string
+	program *vm.Program
+}
+
+// ParseInteger compiles an expression. The error shows the place.
+func ParseInteger[E any](text string) (*Integer[E], error) {
+	var facts E
+	options := []expr.Option{expr.Env(facts)}
+	for _, o := range []struct {
+		sign, name string
+		do         func(a, b int) (int, error)
+	}{
+		// No name in an expression is like these, so nothing but the operators calls them.
+		{"+", "a+b", func(a, b int) (int, error) { return Add(a, b), nil }},
+		{"-", "a-b", func(a, b int) (int, error) { return Add(a, -max(b, -math.MaxInt)), nil }},
+		{"*", "a*b", func(a, b int) (int, error) { return Mul(a, b), nil }},
+		{"/", "a/b", func(a, b int) (int, error) {
+			if b == 0 {
+				return 0, errors.New("division by zero")
+			}
+			return FloorDiv(a, b), nil
+		}},
+	} {
+		do := o.do
+		call := func(args ...any) (any, error) { return do(args[0].(int), args[1].(int)) }
+		options = append(options, expr.Function(o.name, call, new(func(int, int) int)), expr.Operator(o.sign, o.name))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, fmt.Errorf("expression %q: %w", text, err)
+	}
+	if t := program.Node().Type(); t == nil || !isNumber(t.Kind()) {
+		return nil, fmt.Errorf("expression %q: is a %v, expected a number (1:1)", text, t)
+	}
+	return &Integer[E]{text, program}, nil
+}
+
+func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+// Value evaluates the expression. It is an error where there is no value: a division by zero.
+func (c *Integer[E]) Value(facts E) (int, error) {
+	v, err := expr.Run(c.program, facts)
+	if err != nil {
+		return 0, fmt.Errorf("expression %q: %w", c.text, err)
+	}
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return int(n.Int()), nil
+	case n.CanUint():
+		return int(min(n.Uint(), math.MaxInt)), nil
+	case n.CanFloat() && !math.IsNaN(n.Float()) && !math.IsInf(n.Float(), 0):
+		return whole(n.Float()), nil
+	}
+	return 0, fmt.Errorf("expression %q: %v is no number; look for a division by zero", c.text, v)
+}
+
+// whole rounds down, within the bounds of an int.
+func whole(f float64) int {
+	switch f = math.Floor(f); {
+	case f >= math.MaxInt:
+		return math.MaxInt
+	case f <= -math.MaxInt:
+		return -math.MaxInt
+	}
+	return int(f)
+}
+
+// String is the text of the expression.
+func (c *Integer[E]) String() string { return c.text }
+
+// Add returns a+b. A sum that is too large for an int is the largest one, or its negative: with bounds that are
+// alike on both sides a number can always be negated.
+func Add(a, b int) int {
+	switch {
+	case b > 0 && a > math.MaxInt-b:
+		return math.MaxInt
+	case b < 0 && a < -math.MaxInt-b:
+		return -math.MaxInt
+	}
+	return a + b
+}
+
+// Mul returns a*b, bounded like [Add].
+func Mul(a, b int) int {
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	n := math.MaxInt
+	if hi == 0 && lo < math.MaxInt {
+		n = int(lo)
+	}
+	if (a < 0) != (b < 0) {
+		return -n
+	}
+	return n
+}
+
+func magnitude(n int) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// FloorDiv returns a/b rounded down. It panics where b is 0, as / does.
+func FloorDiv(a, b int) int {
+	a, b = max(a, -math.MaxInt), max(b, -math.MaxInt)
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}

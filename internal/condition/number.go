@@ -1,0 +1,41 @@
+package condition
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Number is a compiled expression over the fields of E whose value is a number, with fractions and all.
+type Number[E any] struct {
+	text    string
+	program *vm.Program
+}
+
+// ParseNumber compiles an expression. The error shows the place.
+func ParseNumber[E any](text string) (*Number[E], error) {
+	var facts E
+	program, err := expr.Compile(text, expr.Env(facts), expr.AsFloat64())
+	if err != nil {
+		return nil, fmt.Errorf("expression %q: %w", text, err)
+	}
+	return &Number[E]{text, program}, nil
+}
+
+// Value evaluates the expression. It is an error where there is no value: a division by zero.
+func (c *Number[E]) Value(facts E) (float64, error) {
+	v, err := expr.Run(c.program, facts)
+	if err != nil {
+		return 0, fmt.Errorf("expression %q: %w", c.text, err)
+	}
+	f, ok := v.(float64)
+	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("expression %q: %v is no number; look for a division by zero", c.text, v)
+	}
+	return f, nil
+}
+
+// String is the text of the expression.
+func (c *Number[E]) String() string { return c.text }

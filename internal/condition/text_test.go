@@ -1,0 +1,47 @@
+package condition
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTexts(t *testing.T) {
+	f := facts{Name: "lint/vet", Count: 2, Env: map[string]string{"KIND": "large"}}
+	for text, want := range map[string]string{
+		`count > 1 ? "many" : "few"`: "many",
+		`upper(name)`:                "LINT/VET",
+		`env.KIND`:                   "large",
+		`env.NO_SUCH`:                "",
+		`"a" + name`:                 "alint/vet",
+	} {
+		c, err := ParseText[facts](text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := c.Value(f); err != nil || got != want || c.String() != text {
+			t.Errorf("%s is %q (%v)", text, got, err)
+		}
+	}
+}
+
+// What is wrong is told when the text is read, with the column; what only the facts show is told then.
+func TestErrorsOfTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		`count > 1 ? "a" : nme`: "unknown name nme (1:19)",
+		`count`:                 "expected string",
+		`count > 1`:             "expected string",
+		``:                      "unexpected token EOF",
+	} {
+		if _, err := ParseText[facts](text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	c, err := ParseText[facts](`[1, "x"][count - 1] ?? name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Value(facts{Count: 1}); err == nil || !strings.Contains(err.Error(), "is 1, expected a string") {
+		t.Errorf("%q, %v", got, err)
+	}
+}

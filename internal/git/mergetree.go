@@ -1,0 +1,127 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// ErrNoMergeTree says that this git cannot merge without a checkout.
+var ErrNoMergeTree = errors.New("git is too old to merge without a checkout, 2.38 is the first that can")
+
+// MergeTree merges two commits without a checkout: objects are added, and nothing else changes. It returns the tree
+// and the paths that git could not merge, sorted; where there are such paths, the tree has conflict markers in it and
+// is for looking at only. A conflict is no error.
+func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
+	// What a person set for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as
+	// git has it by default: whether a new file belongs into the old or the new folder is a guess.
+	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c", "merge.conflictStyle=merge",
+		"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+	code := exitStatus(err)
+	if code == 129 { // it answers with how it is used
+		return "", nil, fmt.Errorf("merge %s with %s: %w", ours, theirs, ErrNoMergeTree)
+	}
+	if err != nil && code != 1 {
+		return "", nil, fmt.Errorf("merge %s with %s: %w", ours, theirs, err)
+	}
+	tree, rest, _ := strings.Cut(string(out), "\x00")
+	if len(tree) < 40 {
+		return "", nil, fmt.Errorf("merge %s with %s: git merge-tree printed %q, which cannot be read", ours, theirs, out)
+	}
+	if code == 0 {
+		return tree, nil, nil
+	}
+	if conflicts = conflicted(rest, ours, theirs); len(conflicts) == 0 {
+		return "", nil, fmt.Errorf("merge %s with %s: git reports a conflict and names no file", ours, theirs)
+	}
+	return tree, conflicts, nil
+}
+
+// conflicted reads what follows the tree: paths, an empty field, and then messages, each with a count, as many paths,
+// a kind and a text. Some conflicts, such as a folder that was moved to two places, are told in messages only.
+func conflicted(out string, sides ...string) []string {
+	fields := strings.Split(out, "\x00")
+	end := slices.Index(fields, "")
+	if end < 0 {
+		end = len(fields)
+	}
+	paths := slices.Clone(fields[:end])
+	for i := end + 1; i < len(fields); {
+		n := 0
+		if _, err := fmt.Sscanf(fields[i], "%d", &n); err != nil || n < 0 || n > len(fields)-i-3 {
+			break
+		}
+		if kind := fields[i+1+n]; strings.HasPrefix(kind, "CONFLICT") && len(paths) == 0 {
+			paths = append(paths, fields[i+1:i+1+n]...)
+		}
+		i += n + 3
+	}
+	for i := range paths {
+		for _, side := range sides {
+			// Where a file and a folder, or a file and a link, want the same name, one is put beside the other.
+			paths[i] = strings.TrimSuffix(paths[i], "~"+strings.ReplaceAll(side, "/", "_"))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// Rebased carries what changed from base to tree over to onto: a three-way merge of trees, each of which may be named
+// by a commit. The result depends on the three trees only. Conflicts are as in [Repo.MergeTree].
+func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree string, conflicts []string, err error) {
+	fail := func(err error) (string, []string, error) {
+		return "", nil, fmt.Errorf("carry %s from %s over to %s: %w", tree, base, onto, err)
+	}
+	trees := [3]string{base, onto, tree}
+	for i, name := range trees {
+		if trees[i], err = r.TreeOf(ctx, name); err != nil {
+			return fail(err)
+		}
+	}
+	// A side on which nothing changed gives way to the other one.
+	switch {
+	case trees[0] == trees[1], trees[1] == trees[2]:
+		return trees[2], nil, nil
+	case trees[0] == trees[2]:
+		return trees[1], nil, nil
+	}
+	// The first git that takes a base by name is 2.40. A common parent says the same to older ones.
+	root, err := r.CommitTree(ctx, trees[0], "", "base")
+	if err != nil {
+		return fail(err)
+	}
+	var sides [2]string
+	for i, message := range []string{"onto", "candidate"} {
+		if sides[i], err = r.CommitTree(ctx, trees[i+1], root, message); err != nil {
+			return fail(err)
+		}
+	}
+	if newTree, conflicts, err = r.MergeTree(ctx, sides[0], sides[1]); err != nil {
+		return fail(err)
+	}
+	return newTree, conflicts, nil
+}
+
+// CommitTree makes a commit that is on no branch. The same tree, parent ("" is none) and message give the same hash in
+// any repository and at any time: author and dates are fixed, no hook runs, and it is never signed. It is for work in
+// the middle, not for a history that people read.
+func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (string, error) {
+	args := []string{"git", "-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit-tree"}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	env := append(slices.Clip(r.env),
+		"GIT_AUTHOR_NAME=runplan", "GIT_AUTHOR_EMAIL=runplan@localhost", "GIT_AUTHOR_DATE=1000000000 +0000",
+		"GIT_COMMITTER_NAME=runplan", "GIT_COMMITTER_EMAIL=runplan@localhost", "GIT_COMMITTER_DATE=1000000000 +0000")
+	text := strings.TrimRight(message, "\n") + "\n"
+	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append(args, tree), Dir: r.Root, Env: env, Stdin: strings.NewReader(text)})
+	if err != nil {
+		return "", fmt.Errorf("make a commit of tree %s: %w", tree, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

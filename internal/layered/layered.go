@@ -1,0 +1,259 @@
+// Package layered lays a graph of boxes out in layers: a box stands in the layer after the last one it needs.
+//
+// Layers are columns, read from left to right. Where there are more than fit side by side they go on in the
+// next band, which is read from right to left, and so on: a chain of sixty becomes a grid and not a strip.
+// Edges that other edges imply are left out, and the rest run between the boxes, never behind them.
+package layered
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The size of a box.
+const (
+	BoxWidth  = 184
+	BoxHeight = 54
+)
+
+const (
+	gapX       = 48 // between columns; edges run here
+	gapY       = 22 // between the rows of a column
+	gapBand    = 44
+	margin     = 38
+	maxColumns = 5 // in a band
+	maxRows    = 5 // boxes in a column, while the band has room for more columns
+)
+
+// Item is what a box is made for: its key, and the keys of what it needs. Keys that nobody has are passed over.
+type Item struct {
+	Key   string
+	Needs []string
+}
+
+// Node is a box of the picture. Nodes are in the order of the items.
+type Node struct {
+	Needs []int   // what it needs, without what is implied
+	X, Y  float64 // its corner at the upper left
+
+	layer, order   int
+	band, col, row int
+	top, bottom    bool    // of its column
+	flow           float64 // 1 in a band that is read from left to right, -1 in the others
+	barycenter     float64
+}
+
+// Graph is a picture, with everything in its place.
+type Graph struct {
+	Nodes         []Node
+	Width, Height float64
+
+	bands []band
+}
+
+// band is a row of columns.
+type band struct {
+	columns [][]int // nodes, top to bottom
+	rows    int
+	y       float64
+}
+
+// Layout gives each item its place.
+func Layout(items []Item) *Graph {
+	g := &Graph{Nodes: make([]Node, len(items))}
+	byKey := map[string]int{}
+	for i, b := range items {
+		byKey[b.Key] = i
+	}
+	for i, b := range items {
+		for _, key := range b.Needs {
+			if j, ok := byKey[key]; ok && j != i && !slices.Contains(g.Nodes[i].Needs, j) {
+				g.Nodes[i].Needs = append(g.Nodes[i].Needs, j)
+			}
+		}
+	}
+	g.rank()
+	g.reduce()
+	g.pack(g.layers())
+	g.place()
+	return g
+}
+
+// rank gives each node its layer. A need that leads back is dropped: it cannot be drawn, and a run that has
+// one never starts.
+func (g *Graph) rank() {
+	const fresh, open, closed = 0, 1, 2
+	mark := make([]int, len(g.Nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		mark[i] = open
+		n := &g.Nodes[i]
+		n.Needs = slices.DeleteFunc(n.Needs, func(j int) bool {
+			if mark[j] == fresh {
+				visit(j)
+			}
+			if mark[j] == open {
+				return true
+			}
+			n.layer = max(n.layer, g.Nodes[j].layer+1)
+			return false
+		})
+		mark[i] = closed
+	}
+	for i := range g.Nodes {
+		if mark[i] == fresh {
+			visit(i)
+		}
+	}
+}
+
+// reduce drops needs that follow from others.
+func (g *Graph) reduce() {
+	order := make([]int, len(g.Nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return g.Nodes[a].layer - g.Nodes[b].layer })
+	words := (len(g.Nodes) + 63) / 64
+	before := make([][]uint64, len(g.Nodes)) // all that a node needs, as a set of bits
+	has := func(set []uint64, i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
+	for _, i := range order {
+		set, direct := make([]uint64, words), g.Nodes[i].Needs
+		for _, j := range direct {
+			for w := range set {
+				set[w] |= before[j][w]
+			}
+		}
+		g.Nodes[i].Needs = slices.DeleteFunc(slices.Clone(direct), func(j int) bool { return has(set, j) })
+		for _, j := range direct {
+			set[j/64] |= 1 << (j % 64)
+		}
+		before[i] = set
+	}
+}
+
+// layers returns the nodes by layer, each near the ones it needs.
+func (g *Graph) layers() [][]int {
+	var layers [][]int
+	for i, n := range g.Nodes {
+		for len(layers) <= n.layer {
+			layers = append(layers, nil)
+		}
+		layers[n.layer] = append(layers[n.layer], i)
+	}
+	for _, l := range layers {
+		for _, i := range l {
+			n := &g.Nodes[i]
+			for _, j := range n.Needs {
+				n.barycenter += float64(g.Nodes[j].order) / float64(len(n.Needs))
+			}
+		}
+		slices.SortStableFunc(l, func(a, b int) int { return cmp.Compare(g.Nodes[a].barycenter, g.Nodes[b].barycenter) })
+		for k, i := range l {
+			g.Nodes[i].order = 2*k - len(l) // centred, so that layers of different size compare
+		}
+	}
+	return layers
+}
+
+// pack puts the layers into bands. A layer too large for one column takes several.
+func (g *Graph) pack(layers [][]int) {
+	var columns [][][]int // of each layer
+	total, widest := 0, 1
+	for _, l := range layers {
+		split := make([][]int, min(maxColumns, (len(l)+maxRows-1)/maxRows))
+		for k, i := range l {
+			split[k%len(split)] = append(split[k%len(split)], i) // read by rows, as text is
+		}
+		columns = append(columns, split)
+		total += len(split)
+		widest = max(widest, len(split))
+	}
+	// Bands of even length look better than a full one with a remainder.
+	bands := (total + maxColumns - 1) / maxColumns
+	room := maxColumns
+	if bands > 0 {
+		room = max(widest, (total+bands-1)/bands)
+	}
+	for _, c := range columns {
+		if len(g.bands) == 0 || len(g.bands[len(g.bands)-1].columns)+len(c) > room {
+			g.bands = append(g.bands, band{})
+		}
+		b := &g.bands[len(g.bands)-1]
+		b.columns = append(b.columns, c...)
+		for _, col := range c {
+			b.rows = max(b.rows, len(col))
+		}
+	}
+}
+
+// place gives each node its spot.
+func (g *Graph) place() {
+	room := 0
+	for _, b := range g.bands {
+		room = max(room, len(b.columns))
+	}
+	y := float64(margin)
+	for k := range g.bands {
+		b := &g.bands[k]
+		b.y = y
+		for c, col := range b.columns {
+			from := (b.rows - len(col)) / 2
+			for r, i := range col {
+				n := &g.Nodes[i]
+				n.band, n.col, n.row, n.flow = k, c, from+r, 1
+				n.top, n.bottom = r == 0, r == len(col)-1
+				spot := c
+				if k%2 == 1 {
+					spot, n.flow = room-1-c, -1
+				}
+				n.X = margin + float64(spot)*(BoxWidth+gapX)
+				n.Y = y + float64(n.row)*(BoxHeight+gapY)
+			}
+		}
+		y += b.height() + gapBand
+	}
+	g.Width = 2*margin + float64(room)*(BoxWidth+gapX) - gapX
+	g.Height = y - gapBand + margin
+}
+
+func (b band) height() float64 { return float64(b.rows)*(BoxHeight+gapY) - gapY }
+
+// point is a corner of an edge.
+type point struct{ x, y float64 }
+
+// route returns the corners of the edge from a to b, and whether it is a plain curve between neighbours.
+func (g *Graph) route(from, to int) (corners []point, curve bool) {
+	a, b := g.Nodes[from], g.Nodes[to]
+	// Edges of one source share a lane; those of others run beside it.
+	lane := float64(from%5-2) * 3
+	out := point{a.X + BoxWidth/2 + a.flow*BoxWidth/2, a.Y + BoxHeight/2}
+	in := point{b.X + BoxWidth/2 - b.flow*BoxWidth/2, b.Y + BoxHeight/2}
+	after := out.x + a.flow*gapX/2 + lane // the gutter on the far side of a
+	ahead := in.x - b.flow*gapX/2 + lane  // the gutter before b
+	switch {
+	case a.band == b.band && b.col == a.col+1:
+		return []point{out, in}, true
+	case a.band == b.band:
+		y := a.Y + BoxHeight + gapY/2 + lane
+		if b.row < a.row {
+			y = a.Y - gapY/2 + lane
+		}
+		return []point{out, {after, out.y}, {after, y}, {ahead, y}, {ahead, in.y}, in}, false
+	case b.band == a.band+1 && a.X == b.X && a.bottom && b.top:
+		return []point{{a.X + BoxWidth/2, a.Y + BoxHeight}, {b.X + BoxWidth/2, b.Y}}, false
+	}
+	below := g.bands[a.band].y + g.bands[a.band].height() + gapBand/2 + lane
+	corners = []point{out, {after, out.y}, {after, below}}
+	if b.band > a.band+1 {
+		// Past the bands between them on the outside.
+		side, above := margin/2+lane, g.bands[b.band].y-gapBand/2+lane
+		if a.X+b.X > g.Width-BoxWidth {
+			side = g.Width - margin/2 + lane
+		}
+		corners = append(corners, point{side, below}, point{side, above}, point{ahead, above})
+	} else {
+		corners = append(corners, point{ahead, below})
+	}
+	return append(corners, point{ahead, in.y}, in), false
+}

@@ -1,0 +1,219 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/planparse"
+)
+
+// ClassFact is what the expression of routing.class may read of a batch.
+type ClassFact struct {
+	Creates     int    `expr:"creates"` // files, those of literal blocks among them
+	Modifies    int    `expr:"modifies"`
+	Tests       int    `expr:"tests"`
+	Deletes     int    `expr:"deletes"`
+	Commands    int    `expr:"commands"` // to run, and to verify with
+	Scripts     int    `expr:"scripts"`  // literal shell and testscript blocks, which may do anything
+	Title       string `expr:"title"`
+	Group       string `expr:"group"` // title of the group, or its number where it has none
+	Critical    bool   `expr:"critical"`
+	Tasks       int    `expr:"tasks"`
+	ContextRefs int    `expr:"context_refs"`
+
+	docs bool     // all files are prose
+	task []string // titles of the tasks
+}
+
+// How sure a class is, in percent. What a title says outright, and what follows from what a batch has not got, is
+// surer than what is read between the lines; nothing to go by is a coin that falls on the class with the better model.
+const (
+	sureOverride = 100 // an expression of the user's said so
+	sureTitle    = 90  // architecture, by its title
+	sureFiles    = 90  // code is created or changed
+	sureCommands = 85  // nothing but commands
+	sureBoth     = 95  // nothing but commands, and the title says verify, check, test
+	sureWiring   = 80  // the title says wire, and nothing is created
+	sureTasks    = 65  // each task says so
+	sureProse    = 60  // prose only is created or changed; or only the title says verify
+	sureNothing  = 50
+)
+
+// words of titles. They are compared with whole words, so that "resigned" is no design.
+var (
+	architectureWords = []string{"design", "designs", "architecture", "architectures", "architectural"}
+	wiringWords       = []string{"wire", "wires", "wired", "wiring", "rewire", "hook up", "hooks up", "hook into", "register", "registers", "registration",
+		"integrate", "integrates", "integration", "connect", "connects", "plug in", "plug into", "glue", "expose"}
+	verifyWords = []string{"verify", "verifies", "verification", "validate", "validation", "check", "checks", "test", "tests", "testing", "smoke",
+		"e2e", "end-to-end", "acceptance", "trace", "audit", "benchmark"}
+	// Whoever does one of these has logic to write, whatever else is connected by it. Tests are logic as well.
+	logicWords = []string{"implement", "implements", "implementation", "rewrite", "refactor", "algorithm", "logic", "parser", "engine", "migrate", "migration", "fix"}
+)
+
+// classify says what kind of work a batch is (ROUTE-12): the class, how sure that is in percent, and why.
+func classify(p *planparse.Plan, b *planparse.Batch, r Rules) (Class, int, string, error) {
+	f := classFactOf(p, b)
+	if r.Class != "" {
+		class, err := classByRule(r.Class, f)
+		return class, sureOverride, "routing.class says so; " + f.counts(), err
+	}
+	class, sure, why := f.class()
+	return class, sure, why, nil
+}
+
+func classByRule(text string, f ClassFact) (Class, error) {
+	c, err := condition.ParseText[ClassFact](text)
+	if err != nil {
+		return "", fmt.Errorf("routing.class: %w", err)
+	}
+	name, err := c.Value(f)
+	if err != nil {
+		return "", fmt.Errorf("routing.class: %w", err)
+	}
+	switch class := Class(name); class {
+	case Implementation, Verification, Architecture, Wiring:
+		return class, nil
+	}
+	return "", fmt.Errorf("routing.class: expression %q gives %q for a batch; classes are %s, %s, %s and %s",
+		text, name, Implementation, Verification, Architecture, Wiring)
+}
+
+func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
+	create, modify, remove := slices.Clone(b.Files.Create), slices.Clone(b.Files.Modify), slices.Clone(b.Files.Delete)
+	f := ClassFact{
+		Tests: len(b.Files.Test), Commands: len(b.Commands), Title: b.Title, Group: b.Group,
+		Critical: b.Critical || p.Header.Critical, Tasks: len(b.Tasks), ContextRefs: len(b.ContextRefs),
+	}
+	named := func(path string) bool {
+		return path != "" && (slices.Contains(create, path) || slices.Contains(modify, path) || slices.Contains(remove, path) || slices.Contains(b.Files.Test, path))
+	}
+	for _, x := range b.Blocks {
+		switch {
+		case x.Kind == planparse.BlockShell || x.Kind == planparse.BlockTestscript:
+			f.Scripts++
+		case x.Kind == planparse.BlockRun || named(x.Path):
+		case x.Kind == planparse.BlockFile:
+			create = append(create, x.Path)
+		case x.Kind == planparse.BlockDelete:
+			remove = append(remove, x.Path)
+		case x.Path != "" || len(modify) == 0: // of patches without a name, one stands for all
+			modify = append(modify, x.Path)
+		}
+	}
+	f.Creates, f.Modifies, f.Deletes = len(create), len(modify), len(remove)
+	f.docs = !slices.ContainsFunc(slices.Concat(create, modify, b.Files.Test, remove), func(path string) bool { return !prose(path) })
+	for _, g := range p.Groups {
+		if g.Number == b.Group && g.Title != "" {
+			f.Group = g.Title
+			break
+		}
+	}
+	for _, t := range b.Tasks {
+		f.task = append(f.task, t.Title)
+	}
+	return f
+}
+
+func prose(path string) bool {
+	low := strings.ToLower(path)
+	return slices.ContainsFunc([]string{".md", ".txt", ".rst", ".adoc"}, func(end string) bool { return strings.HasSuffix(low, end) })
+}
+
+// class is the built-in rule. The title has the first word, because the plan's author chose it; then comes what the
+// batch does to files.
+func (f ClassFact) class() (Class, int, string) {
+	files := f.Creates + f.Modifies + f.Tests + f.Deletes
+	none := files+f.Scripts == 0
+	verify := said(f.Title, verifyWords)
+	wiring, logic := said(f.Title, wiringWords), said(f.Title, logicWords)
+	switch word := said(f.Title, architectureWords); {
+	case word != "":
+		return Architecture, sureTitle, fmt.Sprintf("title says %q", word)
+	case none && f.Commands > 0 && verify != "":
+		return Verification, sureBoth, f.counts()
+	case files == 0 && f.Scripts > 0 && verify != "":
+		return Verification, sureProse, fmt.Sprintf("%s, title says %q", f.counts(), verify)
+	case none && f.Commands > 0:
+		return Verification, sureCommands, f.counts()
+	case none && verify != "":
+		return Verification, sureProse, fmt.Sprintf("0 creates, title says %q", verify)
+	case none:
+		return Implementation, sureNothing, "names neither files nor commands"
+	}
+	if f.Creates+f.Deletes+f.Scripts == 0 && f.Modifies > 0 && logic+verify == "" {
+		if wiring != "" {
+			return Wiring, sureWiring, fmt.Sprintf("no new logic: %s, title says %q", f.counts(), wiring)
+		}
+		if f.each(wiringWords) {
+			return Wiring, sureTasks, fmt.Sprintf("no new logic: %s, each task connects what is there", f.counts())
+		}
+	}
+	switch {
+	case files == 0:
+		return Implementation, sureNothing, f.counts()
+	case f.docs:
+		return Implementation, sureProse, f.counts() + ", text only"
+	}
+	return Implementation, sureFiles, f.counts()
+}
+
+// each reports whether each task's title has one of the words, and none has a word of logic.
+func (f ClassFact) each(words []string) bool {
+	for _, title := range f.task {
+		if said(title, words) == "" || said(title, logicWords) != "" {
+			return false
+		}
+	}
+	return len(f.task) > 0
+}
+
+// counts says what a batch does, for people: "creates 4 files, adds tests", or "0 creates, 5 run commands".
+func (f ClassFact) counts() string {
+	var parts []string
+	add := func(verb string, n int, noun string) {
+		if n > 0 {
+			parts = append(parts, verb+" "+count(n, noun))
+		}
+	}
+	add("creates", f.Creates, "file")
+	add("modifies", f.Modifies, "file")
+	add("deletes", f.Deletes, "file")
+	switch {
+	case f.Tests > 0 && len(parts) > 0:
+		parts = append(parts, "adds tests")
+	case f.Tests > 0:
+		add("writes", f.Tests, "test file")
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, ", ")
+	}
+	text := "0 creates, " + count(f.Commands, "run command")
+	if f.Scripts > 0 {
+		text += ", " + count(f.Scripts, "script")
+	}
+	return text
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// said returns the first of the words that a text has, whatever their case; a word may be two.
+func said(text string, words []string) string {
+	// A hyphen holds a word together, as in end-to-end.
+	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
+	line := " " + strings.Join(fields, " ") + " "
+	best, at := "", len(line)
+	for _, w := range words {
+		if i := strings.Index(line, " "+w+" "); i >= 0 && i < at {
+			best, at = w, i
+		}
+	}
+	return best
+}

@@ -1,0 +1,274 @@
+package routing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/planparse"
+)
+
+// DefaultTeam is the rule for team mode as an expression over [TeamFact] (ROUTE-05, ROUTE-09).
+const DefaultTeam = "score > threshold && teams && memory_gb >= 2 * worker_gb && !concern_batched && runtime == 0"
+
+// leastScore is the score from which on team mode is worth a word (ROUTE-05).
+const leastScore = 20
+
+// gigabyte is what a GB means here: 2^30 bytes.
+const gigabyte = 1 << 30
+
+// TeamFact is what the expression of routing.team may read.
+type TeamFact struct {
+	Score          int     `expr:"score"`
+	Threshold      int     `expr:"threshold"`
+	Teams          bool    `expr:"teams"`           // team mode is switched on
+	MemoryGB       float64 `expr:"memory_gb"`       // available; 0 when it could not be read
+	WorkerGB       float64 `expr:"worker_gb"`       // that one worker is given
+	ConcernBatched bool    `expr:"concern_batched"` // the plan builds everything first and tests it afterwards
+	Runtime        int     `expr:"runtime"`         // batches that share state of the machine with another one
+	Width          int     `expr:"width"`           // batches that may run at the same time
+	Batches        int     `expr:"batches"`         // that are to run
+}
+
+// judge is a decision in the making.
+type judge struct {
+	o Options
+	d *Decision
+	s *layout
+	f TeamFact
+}
+
+func (j *judge) because(format string, args ...any) {
+	j.d.Reasons = append(j.d.Reasons, fmt.Sprintf(format, args...))
+}
+
+// facts looks at all that the mode rests on.
+func (j *judge) facts() {
+	j.f = TeamFact{
+		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled, WorkerGB: j.o.Rules.WorkerMemGB,
+		ConcernBatched: planparse.ConcernBatched(j.s.plan), Runtime: len(j.s.sharing()), Width: len(j.s.width), Batches: len(j.s.run),
+	}
+	m := &j.d.Memory
+	m.PerWorker = uint64(j.o.Rules.WorkerMemGB * gigabyte)
+	// Where team mode is out of the question already, the machine has no say, and the decision is the same on each.
+	if j.o.mode() == Headless || j.o.mode() == "" && !j.o.TeamsEnabled && j.o.Rules.Team == "" {
+		m.Note = "not looked at: team mode is not switched on"
+		if j.o.mode() == Headless {
+			m.Note = "not looked at: headless mode was asked for"
+		}
+		return
+	}
+	read := j.o.Memory
+	if read == nil {
+		read = AvailableMemory
+	}
+	available, err := read()
+	if err != nil {
+		m.Note = fmt.Sprintf("could not be read, which counts as too little: %v", err)
+		return
+	}
+	m.Available = &available
+	j.f.MemoryGB = float64(available) / gigabyte
+	if m.OK = j.f.MemoryGB >= 2*j.f.WorkerGB; !m.OK {
+		m.Note = fmt.Sprintf("%s available; two workers of %s take %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB), gb(2*j.f.WorkerGB))
+	}
+}
+
+// describe fills in what is known of the plan, whatever the mode.
+func (j *judge) describe() {
+	d, s := j.d, j.s
+	d.Edges = s.edges()
+	d.Pairs, d.PairsLeftOut = s.pairs()
+	d.Width = s.keys(s.width)
+	d.Groups = make([][]string, len(s.levels))
+	for k, level := range s.levels {
+		d.Groups[k] = s.keys(level)
+	}
+	var files []string
+	for i := range s.does {
+		files = append(files, s.does[i].all...)
+	}
+	d.Files, d.Overlap = len(unique(files)), s.meanOverlap
+}
+
+// steps says what each batch waits for.
+func (j *judge) steps() {
+	d, s := j.d, j.s
+	d.Speculation = []Speculation{}
+	if d.Mode == Team {
+		for i := range d.Steps {
+			d.Steps[i].Needs = s.keys(s.needs[i])
+			if j.o.Rules.Speculate && !j.o.NoSpeculate && s.runs[i] {
+				d.Steps[i].Early = s.early(i, j.o.Rules)
+			}
+		}
+		d.Speculation = s.speculation(j.o)
+		return
+	}
+	previous := ""
+	for _, i := range s.order {
+		step := &d.Steps[i]
+		step.Needs = slices.Clone(s.plan.Batches[i].DependsOn)
+		if s.runs[i] {
+			if previous != "" && !slices.Contains(step.Needs, previous) {
+				step.Needs = append(step.Needs, previous)
+			}
+			previous = step.Batch
+		}
+	}
+}
+
+// sharing returns the batches that share state of the machine with another one.
+func (s *layout) sharing() []int {
+	by := map[string]int{}
+	for _, i := range s.run {
+		for _, h := range s.hints[i] {
+			by[h]++
+		}
+	}
+	var out []int
+	for _, i := range s.run {
+		if slices.ContainsFunc(s.hints[i], func(h string) bool { return by[h] > 1 }) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// mode chooses the mode and says why. What was asked for wins (ROUTE-08); else the rule decides.
+func (j *judge) mode() error {
+	rule := j.o.Rules.Team
+	if rule == "" {
+		rule = DefaultTeam
+	}
+	c, err := condition.Parse[TeamFact](rule)
+	if err != nil {
+		return fmt.Errorf("routing.team: %w", err)
+	}
+	switch j.o.mode() {
+	case Headless:
+		j.because("headless: asked for; batches run one after the other, in the order of the plan")
+		return nil
+	case Team:
+		j.d.Mode = Team
+		j.because("team: asked for")
+		if m := j.d.Memory; !m.OK {
+			j.because("memory looks short: %s", m.Note)
+		}
+		return nil
+	}
+	yes, err := c.Holds(j.f)
+	if err != nil {
+		return fmt.Errorf("routing.team: %w", err)
+	}
+	switch custom := j.o.Rules.Team != ""; {
+	case yes && custom:
+		j.d.Mode = Team
+		j.because("team: the rule routing.team holds: %s", rule)
+	case yes:
+		j.d.Mode = Team
+		j.because("team: the parallelism score is %d, above %d", j.f.Score, j.f.Threshold)
+	case custom:
+		j.because("headless: the rule routing.team does not hold: %s", rule)
+		j.because("its facts: score %d, threshold %d, teams %t, memory_gb %.1f, worker_gb %.1f, concern_batched %t, runtime %d, width %d, batches %d", j.f.Score, j.f.Threshold,
+			j.f.Teams, j.f.MemoryGB, j.f.WorkerGB, j.f.ConcernBatched, j.f.Runtime, j.f.Width, j.f.Batches)
+	default:
+		j.headless()
+	}
+	return nil
+}
+
+// headless says which lines of the built-in rule stand against team mode.
+func (j *judge) headless() {
+	f := j.f
+	if f.Score <= f.Threshold {
+		if f.Score < leastScore {
+			j.because("headless: the parallelism score is %d, below %d: one batch after the other is as good", f.Score, leastScore)
+			return
+		}
+		j.because("headless: the parallelism score is %d, and team mode needs more than %d", f.Score, f.Threshold)
+	}
+	if f.ConcernBatched {
+		j.because("headless: the plan builds everything first and tests it afterwards, so that no batch can be judged by itself")
+	}
+	if f.Runtime > 0 {
+		j.because("headless: %s share state of the machine outside of their files", j.s.few(j.s.sharing()))
+	}
+	if f.Score > f.Threshold && !f.Teams {
+		j.because("headless: the parallelism score is %d, above %d, but team mode is not switched on: set enabled = true under [team], "+
+			"or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team", f.Score, f.Threshold)
+	}
+	if f.Teams && !j.d.Memory.OK {
+		j.because("headless: available memory: %s", j.d.Memory.Note)
+	}
+}
+
+// advise says what team mode would be good for, where it was not chosen though it might be (ROUTE-05).
+func (j *judge) advise() {
+	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched || j.f.Runtime > 0 {
+		return
+	}
+	needs := map[string][]string{}
+	for _, i := range j.s.run {
+		needs[j.s.plan.Batches[i].Key] = j.s.keys(j.s.needs[i])
+	}
+	workers := min(j.o.Rules.MaxWorkers, j.f.Width)
+	if e := j.o.estimateOf(j.d.Steps, needs, workers); e.Wall != nil && e.WallSequential != nil {
+		if saved := *e.WallSequential - *e.Wall; saved > 0 {
+			j.because("team mode would save about %s", about(saved))
+			return
+		}
+	}
+	j.because("team mode would run up to %d batches at a time", workers)
+}
+
+// about writes a time for people: "14 min", "40 s".
+func about(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	case d >= 90*time.Second:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
+
+// workers says how many batches agents may work on at the same time (ROUTE-13).
+func (j *judge) workers() {
+	d, f := j.d, j.f
+	d.Workers = 1
+	if d.Mode != Team {
+		if j.o.Workers > 1 {
+			j.because("--workers %d changes nothing: headless mode works on one batch at a time", j.o.Workers)
+		}
+		return
+	}
+	if j.o.Workers > 0 {
+		d.Workers = max(1, min(j.o.Workers, f.Width))
+		why := fmt.Sprintf("%s: --workers %d", count(d.Workers, "worker"), j.o.Workers)
+		if d.Workers < j.o.Workers {
+			why += fmt.Sprintf(", of which the plan has work for %d at a time", d.Workers)
+		}
+		if d.Memory.Available != nil && f.MemoryGB < float64(d.Workers)*f.WorkerGB {
+			why += fmt.Sprintf("; memory looks short: %s available, %s for each worker", gb(f.MemoryGB), gb(f.WorkerGB))
+		}
+		j.because("%s", why)
+		return
+	}
+	if d.Memory.Available == nil {
+		j.because("1 worker: available memory is not known; --workers N sets the number")
+		return
+	}
+	fit := math.Floor(f.MemoryGB / f.WorkerGB)
+	d.Workers = int(max(1, min(float64(j.o.Rules.MaxWorkers), fit, float64(f.Width))))
+	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time", count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
+		count(j.o.Rules.MaxWorkers, "worker"), strings.Replace(count(f.Width, "batch"), "batchs", "batches", 1))
+}
+
+// gb writes an amount of memory. It is cut off, not rounded, so that no amount looks like a border that it does not reach.
+func gb(v float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
+}

@@ -1,0 +1,283 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Sample is what one batch of an earlier run took.
+type Sample struct {
+	Run      string // by which runs are told apart
+	Title    string
+	Class    string // "" where it is not known
+	Tier     string
+	Agent    string
+	Duration time.Duration // of all attempts, with their gates
+	Cost     *float64      // in USD, nil where it is not known
+	Passed   bool
+	Attempts int
+}
+
+// leastSamples is how many earlier batches make a figure. One or two say more about themselves than about the next.
+const leastSamples = 3
+
+// noData is the source of an estimate that rests on nothing.
+const noData = "no data"
+
+// estimate says how long each batch and all of them are likely to take, and what they cost (ROUTE-15).
+func (o Options) estimate(d *Decision) {
+	expect := o.remembered()
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		s.Expected = 0
+		if s.Skip == "" {
+			s.Expected, _ = expect(*s)
+		}
+	}
+	needs := map[string][]string{}
+	for _, s := range d.Steps {
+		needs[s.Batch] = s.Needs
+	}
+	d.Estimate = o.estimateOf(d.Steps, needs, d.Workers)
+}
+
+// estimateOf is the estimate of steps that wait for needs, with so many workers. Work that starts early, on what is not gated yet, is not counted as faster: it may be thrown away.
+func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int) Estimate {
+	took, even := map[string]time.Duration{}, map[string]time.Duration{}
+	waits := map[string][]string{}
+	known, priced := true, true
+	var sum time.Duration
+	var cost float64
+	expect := o.remembered()
+	for _, s := range steps {
+		if s.Skip != "" {
+			continue
+		}
+		d, c := expect(s)
+		known, priced = known && d > 0, priced && c != nil
+		if c != nil {
+			cost += *c
+		}
+		sum += d
+		took[s.Batch], even[s.Batch], waits[s.Batch] = d, time.Hour, needs[s.Batch]
+	}
+	e := Estimate{Source: noData}
+	if len(took) == 0 {
+		return e
+	}
+	if known {
+		wall := Makespan(took, waits, workers)
+		e.Wall, e.WallSequential = &wall, &sum
+		e.Source = o.source()
+	} else {
+		sum, took = time.Duration(len(even))*time.Hour, even
+	}
+	up := float64(sum) / float64(Makespan(took, waits, workers))
+	e.SpeedUp = &up
+	if priced {
+		// The same batches on the same models cost the same, however many run at a time.
+		sequential := cost
+		e.Cost, e.CostSequential = &cost, &sequential
+	}
+	return e
+}
+
+// expect returns what a step is likely to take and to cost: the median over batches of the same class and tier, else
+// of the same class, else of all. Unknown is 0 and nil.
+func (o Options) expect(s Step) (time.Duration, *float64) {
+	var took time.Duration
+	var cost *float64
+	for _, like := range []func(Sample) bool{
+		func(x Sample) bool { return x.Class == string(s.Class) && x.Tier == s.Tier },
+		func(x Sample) bool { return x.Class == string(s.Class) },
+		func(Sample) bool { return true },
+	} {
+		var times []time.Duration
+		var prices []float64
+		for _, x := range o.History {
+			if !x.counts() || !like(x) {
+				continue
+			}
+			times = append(times, x.Duration)
+			if x.Cost != nil {
+				prices = append(prices, *x.Cost)
+			}
+		}
+		if took == 0 && len(times) >= leastSamples {
+			took = median(times)
+		}
+		if cost == nil && len(prices) >= leastSamples {
+			m := median(prices)
+			cost = &m
+		}
+	}
+	return took, cost
+}
+
+// remembered is [Options.expect], which looks the history through only once for each class and tier.
+func (o Options) remembered() func(Step) (time.Duration, *float64) {
+	type kind struct {
+		class Class
+		tier  string
+	}
+	type figures struct {
+		took time.Duration
+		cost *float64
+	}
+	known := map[kind]figures{}
+	return func(s Step) (time.Duration, *float64) {
+		k := kind{s.Class, s.Tier}
+		f, ok := known[k]
+		if !ok {
+			f.took, f.cost = o.expect(s)
+			known[k] = f
+		}
+		return f.took, f.cost
+	}
+}
+
+// counts reports whether a sample says how long such a batch takes. One that failed says how long it takes to fail.
+func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
+
+// source names what the estimate rests on: "12 batches of 3 earlier runs".
+func (o Options) source() string {
+	runs := map[string]bool{}
+	n := 0
+	for _, x := range o.History {
+		if x.counts() {
+			n++
+			runs[x.Run] = true
+		}
+	}
+	batches := fmt.Sprintf("%d batches", n)
+	if len(runs) == 1 {
+		return batches + " of 1 earlier run"
+	}
+	return fmt.Sprintf("%s of %d earlier runs", batches, len(runs))
+}
+
+// median is the middle one, or the mean of the two in the middle.
+func median[T time.Duration | float64](list []T) T {
+	list = slices.Sorted(slices.Values(list))
+	if n := len(list); n%2 == 0 {
+		return list[n/2-1] + (list[n/2]-list[n/2-1])/2
+	}
+	return list[len(list)/2]
+}
+
+// Makespan is the time that work takes from beginning to end, with so many workers. A piece begins when what it needs
+// has ended and a worker is free; of several that could begin, the one goes first behind which the longest chain of
+// work waits. What is needed and has no duration here is there from the start.
+func Makespan(durations map[string]time.Duration, needs map[string][]string, workers int) time.Duration {
+	s := newSchedule(durations, needs)
+	workers = max(workers, 1)
+	type job struct {
+		ends time.Duration
+		at   int
+	}
+	var now time.Duration
+	var busy []job
+	for done := 0; done < len(s.keys); {
+		for len(busy) < workers {
+			i := s.next(len(busy) == 0)
+			if i < 0 {
+				break
+			}
+			busy = append(busy, job{now + s.took[i], i})
+		}
+		first := slices.MinFunc(busy, func(a, b job) int { return cmp.Compare(a.ends, b.ends) })
+		now = first.ends
+		busy = slices.DeleteFunc(busy, func(j job) bool {
+			if j.ends > now {
+				return false
+			}
+			done++
+			s.end(j.at)
+			return true
+		})
+	}
+	return now
+}
+
+// schedule is work in the middle of being simulated.
+type schedule struct {
+	keys   []string
+	took   []time.Duration
+	open   []int           // needs that have not ended
+	behind []time.Duration // a piece with the longest chain of work that waits for it
+	feeds  [][]int
+	begun  []bool
+}
+
+func newSchedule(durations map[string]time.Duration, needs map[string][]string) *schedule {
+	s := &schedule{}
+	for key := range durations {
+		s.keys = append(s.keys, key)
+	}
+	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	index := map[string]int{}
+	for i, key := range s.keys {
+		index[key] = i
+		s.took = append(s.took, max(durations[key], 0))
+	}
+	n := len(s.keys)
+	s.open, s.behind, s.feeds, s.begun = make([]int, n), make([]time.Duration, n), make([][]int, n), make([]bool, n)
+	for i, key := range s.keys {
+		for _, need := range needs[key] {
+			if j, ok := index[need]; ok && j != i {
+				s.open[i]++
+				s.feeds[j] = append(s.feeds[j], i)
+			}
+		}
+	}
+	seen := make([]bool, n)
+	for i := range s.keys {
+		s.measure(i, seen)
+	}
+	return s
+}
+
+// measure works out how long the chain behind i is.
+func (s *schedule) measure(i int, seen []bool) time.Duration {
+	if !seen[i] {
+		seen[i] = true
+		for _, j := range s.feeds[i] {
+			s.behind[i] = max(s.behind[i], s.measure(j, seen))
+		}
+		s.behind[i] += s.took[i]
+	}
+	return s.behind[i]
+}
+
+// next begins a piece and returns it, or -1 while all that is left has to wait. Where nothing is at work, waiting would
+// be for ever: a plan whose batches wait for each other never gets here, and other callers get an answer at least.
+func (s *schedule) next(idle bool) int {
+	best, stuck := -1, -1
+	for i := range s.keys {
+		switch {
+		case s.begun[i]:
+		case s.open[i] > 0:
+			if stuck < 0 {
+				stuck = i
+			}
+		case best < 0 || s.behind[i] > s.behind[best]:
+			best = i
+		}
+	}
+	if best < 0 && idle {
+		best = stuck
+	}
+	if best >= 0 {
+		s.begun[best] = true
+	}
+	return best
+}
+
+func (s *schedule) end(i int) {
+	for _, j := range s.feeds[i] {
+		s.open[j]--
+	}
+}

@@ -1,0 +1,199 @@
+package routing
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// work reads "a:3 b:2<a c:1<a,b": durations in minutes, and what each piece waits for.
+func work(text string) (map[string]time.Duration, map[string][]string) {
+	took, needs := map[string]time.Duration{}, map[string][]string{}
+	for f := range strings.FieldsSeq(text) {
+		key, rest, _ := strings.Cut(f, ":")
+		n, after, waits := strings.Cut(rest, "<")
+		var minutes int
+		fmt.Sscan(n, &minutes)
+		took[key] = time.Duration(minutes) * time.Minute
+		if waits {
+			needs[key] = strings.Split(after, ",")
+		}
+	}
+	return took, needs
+}
+
+func TestMakespan(t *testing.T) {
+	for _, c := range []struct {
+		work    string
+		workers int
+		minutes int
+	}{
+		{"", 2, 0},
+		{"a:5", 3, 5},
+		{"a:5 b:3 c:2", 1, 10},
+		{"a:5 b:3 c:2", 2, 5},
+		{"a:5 b:3 c:2", 9, 5},
+		{"a:5 b:3<a c:2<b", 4, 10},
+		{"a:2 b:4<a c:3<a d:1<b,c", 2, 7},
+		{"a:2 b:4<a c:3<a d:1<b,c", 1, 10},
+		// The long chain goes first, although its first piece is the shortest and comes last.
+		{"a:4 b:4 z:1 y:7<z", 2, 8},
+		// A worker that gets free takes what is ready, and does not wait for the other.
+		{"a:6 b:2 c:2<b d:2<c", 2, 6},
+		{"a:3<gone b:3", 2, 3}, // what is not there need not be waited for
+		{"a:3<a b:3", 1, 6},
+		{"a:3 b:3", 0, 6}, // nobody to work is one
+		{"a:3<b b:2<a", 2, 5},
+		{"a:0 b:0<a c:4<b", 1, 4},
+	} {
+		took, needs := work(c.work)
+		if got := Makespan(took, needs, c.workers); got != time.Duration(c.minutes)*time.Minute {
+			t.Errorf("%q with %d: %v, want %d minutes", c.work, c.workers, got, c.minutes)
+		}
+	}
+}
+
+// No schedule is shorter than its longest chain or than the work divided by the workers, and none is longer than both
+// together. One worker takes the sum, and enough of them the chain.
+func TestMakespanBounds(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := 1 + r.IntN(25)
+		took, needs, chain := map[string]time.Duration{}, map[string][]string{}, map[string]time.Duration{}
+		var sum, longest time.Duration
+		for i := range n {
+			key := fmt.Sprint(i)
+			took[key] = time.Duration(1+r.IntN(90)) * time.Second
+			for range r.IntN(3) {
+				if i > 0 {
+					need := fmt.Sprint(r.IntN(i))
+					needs[key] = append(needs[key], need)
+					chain[key] = max(chain[key], chain[need])
+				}
+			}
+			chain[key] += took[key]
+			sum += took[key]
+			longest = max(longest, chain[key])
+		}
+		for workers := 1; workers <= n; workers++ {
+			got := Makespan(took, needs, workers)
+			if least := max(longest, sum/time.Duration(workers)); got < least {
+				t.Fatalf("seed %d: %v with %d workers, cannot be below %v", seed, got, workers, least)
+			}
+			// Graham's bound: list scheduling leaves a worker idle only while the longest chain is worked on.
+			if most := longest + (sum-longest)/time.Duration(workers) + 1; got > most {
+				t.Fatalf("seed %d: %v with %d workers, cannot be above %v", seed, got, workers, most)
+			}
+			if again := Makespan(took, needs, workers); again != got {
+				t.Fatalf("seed %d: %v and then %v", seed, got, again)
+			}
+		}
+		if got := Makespan(took, needs, 1); got != sum {
+			t.Errorf("seed %d: one worker takes %v, the sum is %v", seed, got, sum)
+		}
+		if got := Makespan(took, needs, n); got != longest {
+			t.Errorf("seed %d: enough workers take %v, the longest chain %v", seed, got, longest)
+		}
+	}
+}
+
+// samples are batches that passed in so many minutes, for a dollar a minute.
+func samples(run, class, tier string, minutes ...int) []Sample {
+	var out []Sample
+	for _, m := range minutes {
+		cost := float64(m)
+		out = append(out, Sample{Run: run, Class: class, Tier: tier, Duration: time.Duration(m) * time.Minute, Cost: &cost, Passed: true, Attempts: 1})
+	}
+	return out
+}
+
+// What a batch takes is the median of batches like it; of batches a little like it where those are too few.
+func TestExpect(t *testing.T) {
+	like := samples("r", "wiring", "small", 1, 9, 3)
+	failed := samples("r", "wiring", "small", 90, 90, 90)
+	for i := range failed {
+		failed[i].Passed = false
+	}
+	for name, c := range map[string]struct {
+		history []Sample
+		minutes int
+	}{
+		"nothing":                    {nil, 0},
+		"two":                        {like[:2], 0},
+		"three":                      {like, 3},
+		"four":                       {append(like, samples("r", "wiring", "small", 5)...), 4},
+		"of the same tier":           {append(like, samples("r", "wiring", "large", 60, 60, 60, 60)...), 3},
+		"of other tiers":             {append(like[:2:2], samples("r", "wiring", "large", 61, 61)...), 35}, // 1, 9, 61, 61
+		"of other classes":           {append(like[:2:2], samples("r", "verification", "small", 2)...), 2},
+		"those that failed":          {failed, 0},
+		"those that failed as well":  {append(like, failed...), 3},
+		"those that took no time":    {samples("r", "wiring", "small", 0, 0, 0), 0},
+		"classes that are not known": {samples("r", "", "", 4, 4, 4), 4},
+	} {
+		took, cost := Options{History: c.history}.expect(Step{Class: Wiring, Tier: Small})
+		if took != time.Duration(c.minutes)*time.Minute {
+			t.Errorf("%s: %v, want %d minutes", name, took, c.minutes)
+		}
+		if c.minutes == 0 && cost != nil || c.minutes > 0 && (cost == nil || int(*cost) != c.minutes) {
+			t.Errorf("%s: it costs %v", name, cost)
+		}
+	}
+	unpriced := samples("r", "wiring", "small", 3, 3, 3)
+	unpriced[0].Cost = nil
+	if took, cost := (Options{History: unpriced}).expect(Step{Class: Wiring, Tier: Small}); took != 3*time.Minute || cost != nil {
+		t.Errorf("two prices of three make %v, after %v", cost, took)
+	}
+}
+
+func diamond(workers int) Decision {
+	return Decision{Workers: workers, Steps: []Step{
+		{Batch: "1", Class: Implementation, Tier: Medium},
+		{Batch: "2", Class: Implementation, Tier: Medium, Needs: []string{"1"}},
+		{Batch: "3", Class: Implementation, Tier: Medium, Needs: []string{"1"}},
+		{Batch: "left", Class: Implementation, Tier: Medium, Needs: []string{"1"}, Skip: "not now"},
+		{Batch: "4", Class: Verification, Tier: Small, Needs: []string{"2", "3", "left"}},
+	}}
+}
+
+func TestEstimate(t *testing.T) {
+	o := Options{History: append(samples("r1", "implementation", "medium", 6, 6, 6), samples("r2", "verification", "small", 2, 2, 2)...)}
+	d := diamond(2)
+	o.estimate(&d)
+	e := d.Estimate
+	if *e.Wall != 14*time.Minute || *e.WallSequential != 20*time.Minute || *e.Cost != 20 || *e.CostSequential != 20 || fmt.Sprintf("%.2f", *e.SpeedUp) != "1.43" {
+		t.Errorf("%v of %v, %v of %v, %v times", *e.Wall, *e.WallSequential, *e.Cost, *e.CostSequential, *e.SpeedUp)
+	}
+	if e.Source != "6 batches of 2 earlier runs" {
+		t.Error(e.Source)
+	}
+	for i, want := range []time.Duration{6, 6, 6, 0, 2} {
+		if d.Steps[i].Expected != want*time.Minute {
+			t.Errorf("batch %s is expected to take %v", d.Steps[i].Batch, d.Steps[i].Expected)
+		}
+	}
+}
+
+// Without history there are no figures but the speed-up, for which all batches count alike.
+func TestEstimateWithoutHistory(t *testing.T) {
+	d := diamond(2)
+	Options{}.estimate(&d)
+	e := d.Estimate
+	if e.Wall != nil || e.WallSequential != nil || e.Cost != nil || e.CostSequential != nil || e.Source != "no data" {
+		t.Errorf("%+v", e)
+	}
+	if e.SpeedUp == nil || fmt.Sprintf("%.2f", *e.SpeedUp) != "1.33" {
+		t.Errorf("speed-up %v, want four batches in the time of three", e.SpeedUp)
+	}
+	d = Decision{Workers: 1, Steps: []Step{{Batch: "1", Skip: "not now"}}}
+	Options{}.estimate(&d)
+	if d.Estimate.SpeedUp != nil || d.Estimate.Source != "no data" {
+		t.Errorf("nothing to run is estimated as %+v", d.Estimate)
+	}
+	one := diamond(1)
+	Options{}.estimate(&one)
+	if *one.Estimate.SpeedUp != 1 {
+		t.Errorf("one worker is %v times as fast as one worker", *one.Estimate.SpeedUp)
+	}
+}

@@ -1,0 +1,322 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// The bounds of the search for what may run side by side. Beyond them, batches run one after the other.
+const (
+	mostBatches     = 2000
+	mostComparisons = 1e8 // of paths with folders and patterns
+)
+
+// graph is what is known of the dependencies between batches. Batches are numbers here: their places in the plan.
+//
+// Declared dependencies come first, and may point anywhere but in a circle. They give the order in which batches can run
+// at all; where they leave a choice, the plan's order holds. All other evidence only ever makes a batch wait for one
+// that stands before it in that order, so that it closes no circle.
+type graph struct {
+	plan  *planparse.Plan
+	order []int // batches in the order in which they can run one by one
+	at    []int // place of each batch in order
+	does  []touched
+	says  []statement
+	waves []wave
+	safe  []bool // batches that may run beside any other, as far as no evidence stands against it
+	peers []int  // the line of the group of each batch whose batches may run together; 0 is none
+	hints [][]string
+	found map[[2]int]*evidence // by from and to
+	above []set                // batches that each one waits for, directly or not; closed by close
+	big   bool                 // more than mostBatches: a chain, without any search
+}
+
+// evidence is all that was found for one dependency.
+type evidence struct {
+	kinds   []EdgeKind // the strongest first
+	reasons []string
+	line    int // of the strongest
+}
+
+// strength ranks evidence: the lower, the stronger.
+func strength(k EdgeKind) int {
+	return slices.Index([]EdgeKind{EdgeDeclared, EdgeContext, EdgeFiles, EdgeText, EdgeRuntime, EdgeWave, EdgeOrder, EdgeSequential}, k)
+}
+
+// add notes that to waits for from. What would point backwards is left out, unless the plan declares it.
+func (g *graph) add(from, to int, kind EdgeKind, line int, reason string) {
+	if from == to || g.at != nil && g.at[from] > g.at[to] {
+		return
+	}
+	e := g.found[[2]int{from, to}]
+	if e == nil {
+		e = &evidence{}
+		g.found[[2]int{from, to}] = e
+	}
+	if slices.Contains(e.reasons, reason) {
+		return
+	}
+	i := slices.IndexFunc(e.kinds, func(k EdgeKind) bool { return strength(k) > strength(kind) })
+	if i < 0 {
+		i = len(e.kinds)
+	}
+	if i == 0 {
+		e.line = line
+	}
+	e.kinds, e.reasons = slices.Insert(e.kinds, i, kind), slices.Insert(e.reasons, i, reason)
+}
+
+// name calls a batch as people do: "B3".
+func (g *graph) name(i int) string { return name(g.plan.Batches[i].Key) }
+
+// dependencies reads the graph of a plan out of its text (ROUTE-02). Ambiguity means sequential.
+func dependencies(p *planparse.Plan) (*graph, error) {
+	n := len(p.Batches)
+	g := &graph{plan: p, found: map[[2]int]*evidence{}, does: make([]touched, n), says: make([]statement, n), hints: make([][]string, n)}
+	for i := range p.Batches {
+		g.does[i] = touchedBy(&p.Batches[i])
+		g.says[i] = statementOf(&p.Batches[i])
+		g.hints[i] = planparse.RuntimeHints(p.Batches[i])
+	}
+	markFolders(g.does)
+	if err := g.declared(); err != nil {
+		return nil, err
+	}
+	if g.big = n > mostBatches || g.comparisons() > mostComparisons; g.big {
+		for k := 1; k < n; k++ {
+			g.add(g.order[k-1], g.order[k], EdgeOrder, 0, "the plan is too large to be searched for what may run side by side")
+		}
+		return g, nil
+	}
+	g.consumed()
+	g.contextRefs()
+	g.sameFiles()
+	g.mentions()
+	g.sameRuntime()
+	g.waves = g.wavesOf()
+	g.marks()
+	g.afterWaves()
+	g.close()
+	g.inOrder()
+	return g, nil
+}
+
+// comparisons is how often a path is to be compared with a folder or pattern.
+func (g *graph) comparisons() int {
+	files, wide := 0, 0
+	for _, t := range g.does {
+		files, wide = files+len(t.all), wide+len(t.wide)
+	}
+	return files * wide
+}
+
+// declared takes the dependencies that the plan states outright, and finds the order that they allow.
+func (g *graph) declared() error {
+	index := map[string]int{}
+	for i := range g.plan.Batches {
+		index[g.plan.Batches[i].Key] = i
+	}
+	for i := range g.plan.Batches {
+		b := &g.plan.Batches[i]
+		for _, key := range b.DependsOn {
+			from, ok := index[key]
+			if !ok {
+				return fmt.Errorf("line %d: batch %s depends on %s, which is not there", b.StartLine, b.Number, key)
+			}
+			if from == i {
+				return fmt.Errorf("the dependencies of the plan form a circle: line %d: batch %s depends on itself", b.StartLine, b.Number)
+			}
+			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "depends_on says so")
+		}
+	}
+	ids := taskIDs(g.plan)
+	for i := range g.plan.Batches {
+		for _, d := range g.says[i].inline {
+			if from, ok := ids[d.id]; ok && (d.strict || from < i) {
+				g.add(from, i, EdgeDeclared, d.line, d.text)
+			}
+		}
+	}
+	return g.sort()
+}
+
+// sort finds the order of batches, or a circle.
+func (g *graph) sort() error {
+	n := len(g.plan.Batches)
+	open, feeds := make([]int, n), make([][]int, n)
+	for pair := range g.found {
+		open[pair[1]]++
+		feeds[pair[0]] = append(feeds[pair[0]], pair[1])
+	}
+	var ready []int // sorted; the first in the plan goes first
+	for i := range n {
+		if open[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	at := make([]int, n)
+	for len(ready) > 0 {
+		i := ready[0]
+		ready = ready[1:]
+		at[i] = len(g.order)
+		g.order = append(g.order, i)
+		for _, j := range feeds[i] {
+			if open[j]--; open[j] == 0 {
+				k, _ := slices.BinarySearch(ready, j)
+				ready = slices.Insert(ready, k, j)
+			}
+		}
+	}
+	if len(g.order) < n {
+		return g.circle(open)
+	}
+	g.at = at
+	return nil
+}
+
+// circle names the batches of a circle, each with the line that makes it wait.
+func (g *graph) circle(open []int) error {
+	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
+	var way []int
+	for !slices.Contains(way, at) { // whoever waits for a circle leads to one, backwards
+		way = append(way, at)
+		for from := range open {
+			if open[from] > 0 && g.found[[2]int{from, at}] != nil {
+				at = from
+				break
+			}
+		}
+	}
+	way = way[slices.Index(way, at):]
+	var parts []string
+	for k, to := range way {
+		from := way[(k+1)%len(way)]
+		line := cmp.Or(g.found[[2]int{from, to}].line, g.plan.Batches[to].StartLine)
+		parts = append(parts, fmt.Sprintf("line %d: batch %s waits for %s", line, g.plan.Batches[to].Number, g.plan.Batches[from].Number))
+	}
+	return fmt.Errorf("the dependencies of the plan form a circle: %s", strings.Join(parts, "; "))
+}
+
+// contextRefs makes a batch wait for those that create or change what it is to read.
+func (g *graph) contextRefs() {
+	for to := range g.plan.Batches {
+		b := &g.plan.Batches[to]
+		for _, ref := range b.ContextRefs {
+			r := touched{all: []string{clean(ref)}}
+			if strings.HasSuffix(ref, "/") || isPattern(ref) {
+				r.wide = []span{spanOf(r.all[0])}
+			}
+			for _, from := range g.order[:g.at[to]] {
+				if len(shared(r, g.does[from])) == 0 {
+					continue
+				}
+				verb := "changes"
+				if slices.Contains(g.does[from].makes, r.all[0]) {
+					verb = "creates"
+				}
+				g.add(from, to, EdgeContext, g.says[to].refsLine, fmt.Sprintf("context_refs names %s, which %s %s", ref, g.name(from), verb))
+			}
+		}
+	}
+}
+
+// sameFiles puts batches that touch the same file into the plan's order. Each waits for the one before it that does; that
+// one waited for the ones before.
+func (g *graph) sameFiles() {
+	last := map[string]int{}
+	meet := map[[2]int][]string{}
+	note := func(from, to int, what string) { meet[[2]int{from, to}] = append(meet[[2]int{from, to}], what) }
+	wide := map[string]span{}
+	for _, i := range g.order {
+		for _, p := range g.does[i].all {
+			if from, ok := last[p]; ok {
+				note(from, i, p)
+			}
+			last[p] = i
+		}
+		for _, w := range g.does[i].wide {
+			wide[w.path] = w
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(wide)) {
+		w := wide[key]
+		whole, parts := -1, map[int]string{} // who touched all of it last, and who a part of it since then
+		var since []int
+		for _, i := range g.order {
+			if slices.Contains(g.does[i].wide, w) {
+				for _, from := range since {
+					note(from, i, parts[from])
+				}
+				if whole >= 0 && len(since) == 0 {
+					note(whole, i, w.path)
+				}
+				whole, since = i, nil
+				continue
+			}
+			if k := slices.IndexFunc(g.does[i].all, w.covers); k >= 0 {
+				parts[i], since = g.does[i].all[k], append(since, i)
+				if whole >= 0 {
+					note(whole, i, parts[i])
+				}
+			}
+		}
+	}
+	for pair, files := range meet {
+		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(unique(files)))
+	}
+}
+
+// sameRuntime puts batches that touch the same state of the machine into the plan's order.
+func (g *graph) sameRuntime() {
+	last := map[string]int{}
+	for _, i := range g.order {
+		for _, h := range g.hints[i] {
+			if from, ok := last[h]; ok {
+				g.add(from, i, EdgeRuntime, 0, fmt.Sprintf("each of the two %s", h))
+			}
+			last[h] = i
+		}
+	}
+}
+
+// close works out who waits for whom, directly or not.
+func (g *graph) close() {
+	n := len(g.order)
+	from := make([][]int, n)
+	for pair := range g.found {
+		from[pair[1]] = append(from[pair[1]], pair[0])
+	}
+	g.above = make([]set, n)
+	for _, i := range g.order {
+		g.above[i] = newSet(n)
+		for _, j := range from[i] {
+			g.above[i].add(j, g.above[j])
+		}
+	}
+}
+
+// path reports whether one of the two waits for the other.
+func (g *graph) path(a, b int) bool { return g.above[a].has(b) || g.above[b].has(a) }
+
+// edges lists what was found, by To and then From, in the order of the plan.
+func (g *graph) edges() []Edge {
+	pairs := make([][2]int, 0, len(g.found))
+	for pair := range g.found {
+		pairs = append(pairs, pair)
+	}
+	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	out := make([]Edge, 0, len(pairs))
+	for _, pair := range pairs {
+		e := g.found[pair]
+		out = append(out, Edge{
+			From: g.plan.Batches[pair[0]].Key, To: g.plan.Batches[pair[1]].Key, Kind: e.kinds[0], Line: e.line,
+			Reason: strings.Join(e.reasons, "; "),
+		})
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+package routing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// layout is what the graph means for the batches that are to run. Batches that are left out are looked through: who waits
+// for one of them waits for what that one waits for.
+type layout struct {
+	*graph
+	run    []int   // batches that are to run, in the order of the plan
+	runs   []bool  // by batch
+	needs  [][]int // of each batch, those that no other way leads to, by plan order
+	levels [][]int // batches by how long the longest chain above them is
+	width  []int   // the largest set of which no one waits for another
+
+	sharedFiles, unionFiles int // over all pairs of batches that are to run
+	meanOverlap             float64
+}
+
+// layoutOf works it out. The graph has to be closed.
+func layoutOf(g *graph, runs []bool) *layout {
+	s := &layout{graph: g, runs: runs}
+	for i, yes := range runs {
+		if yes {
+			s.run = append(s.run, i)
+		}
+	}
+	s.reduce()
+	s.level()
+	s.width = s.widest()
+	s.count()
+	return s
+}
+
+// reduce finds the needs: what a batch waits for, less what those wait for.
+func (s *layout) reduce() {
+	n := len(s.order)
+	s.needs = make([][]int, n)
+	if s.big {
+		last := -1
+		for _, i := range s.order {
+			if last >= 0 {
+				s.needs[i] = []int{last}
+			}
+			if s.runs[i] {
+				last = i
+			}
+		}
+		return
+	}
+	covered := newSet(n)
+	for _, to := range s.order {
+		clear(covered)
+		for _, from := range slices.Backward(s.order[:s.at[to]]) {
+			if s.runs[from] && s.above[to].has(from) && !covered.has(from) {
+				s.needs[to] = append(s.needs[to], from)
+				covered.add(from, s.above[from])
+			}
+		}
+		slices.Sort(s.needs[to])
+	}
+}
+
+func (s *layout) level() {
+	depth := make([]int, len(s.order))
+	for _, i := range s.order {
+		if !s.runs[i] {
+			continue
+		}
+		for _, j := range s.needs[i] {
+			depth[i] = max(depth[i], depth[j]+1)
+		}
+		for len(s.levels) <= depth[i] {
+			s.levels = append(s.levels, nil)
+		}
+		s.levels[depth[i]] = append(s.levels[depth[i]], i)
+	}
+	for _, l := range s.levels {
+		slices.Sort(l)
+	}
+}
+
+// count compares the files of all pairs: for the score (ROUTE-04), and for the mean of TEAM-05 over the pairs of batches
+// that name files. Of most pairs nothing is in common, so that only those are looked at of which something is.
+func (s *layout) count() {
+	if s.big {
+		return
+	}
+	touch := map[string][]int{}
+	common := make([]int, len(s.order))
+	total, named, overlaps := 0, 0, 0.0
+	for k, i := range s.run {
+		mine := s.does[i]
+		total += len(mine.all)
+		var with []int
+		if len(mine.wide) > 0 {
+			with = s.run[:k]
+		}
+		for _, p := range mine.all {
+			for _, j := range touch[p] {
+				if common[j]++; common[j] == 1 && len(mine.wide) == 0 && len(s.does[j].wide) == 0 {
+					with = append(with, j)
+				}
+			}
+			touch[p] = append(touch[p], i)
+		}
+		if len(mine.wide) == 0 {
+			for _, j := range s.run[:k] {
+				if len(s.does[j].wide) > 0 {
+					with = append(with, j)
+				}
+			}
+		}
+		for _, j := range with {
+			n := common[j]
+			if len(mine.wide)+len(s.does[j].wide) > 0 { // folders and patterns have to be compared by what they stand for
+				n = min(sharing(mine, s.does[j]), sharing(s.does[j], mine))
+				overlaps += s.overlap(j, i)
+			} else {
+				overlaps += 100 * float64(n) / float64(min(len(mine.all), len(s.does[j].all)))
+			}
+			s.sharedFiles += n
+		}
+		clear(common)
+		if len(mine.all) > 0 {
+			named++
+		}
+	}
+	s.unionFiles = total*max(len(s.run)-1, 0) - s.sharedFiles
+	if named > 1 {
+		s.meanOverlap = overlaps / float64(named*(named-1)/2)
+	}
+}
+
+func (s *layout) overlap(a, b int) float64 { return overlap(s.does[a], s.does[b]) }
+
+// path reports whether one of the two waits for the other.
+func (s *layout) path(a, b int) bool { return s.big || s.graph.path(a, b) }
+
+// widest finds the largest set of batches of which none waits for another. By Dilworth's theorem it is as large as the
+// least number of chains that hold all batches; chains come from a matching of each batch with the one that follows it,
+// and the set from the matching by König's theorem. Of several such sets it is the one that comes latest.
+func (s *layout) widest() []int {
+	if s.big {
+		return s.run[:min(len(s.run), 1)]
+	}
+	n := len(s.order)
+	below := make([]set, n)
+	for _, i := range s.run {
+		below[i] = newSet(n)
+	}
+	for _, to := range s.run {
+		for _, from := range s.run {
+			if s.above[to].has(from) {
+				below[from].put(to)
+			}
+		}
+	}
+	m := matching{below: below, follower: make([]int, n), leader: make([]int, n)}
+	for i := range n {
+		m.follower[i], m.leader[i] = -1, -1
+	}
+	for _, i := range s.run {
+		m.left = newSet(n)
+		for _, j := range s.run {
+			m.left.put(j)
+		}
+		m.augment(i)
+	}
+	// What alternating ways reach from the ends of chains.
+	m.left = newSet(n)
+	for _, j := range s.run {
+		m.left.put(j)
+	}
+	ends, reached := newSet(n), newSet(n)
+	var visit func(i int)
+	visit = func(i int) {
+		ends.put(i)
+		for j := m.left.first(below[i]); j >= 0; j = m.left.first(below[i]) {
+			m.left.drop(j)
+			reached.put(j)
+			if k := m.leader[j]; k >= 0 && !ends.has(k) {
+				visit(k)
+			}
+		}
+	}
+	for _, i := range s.run {
+		if m.follower[i] < 0 {
+			visit(i)
+		}
+	}
+	var out []int
+	for _, i := range s.run {
+		if ends.has(i) && !reached.has(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// matching gives batches followers, each at most one, and each follows one at most.
+type matching struct {
+	below            []set
+	follower, leader []int
+	left             set // batches that this search has not tried yet
+}
+
+// augment finds a follower for i, and a new one for whoever loses theirs.
+func (m *matching) augment(i int) bool {
+	for j := m.left.first(m.below[i]); j >= 0; j = m.left.first(m.below[i]) {
+		m.left.drop(j)
+		if m.leader[j] < 0 || m.augment(m.leader[j]) {
+			m.follower[i], m.leader[j] = j, i
+			return true
+		}
+	}
+	return false
+}
+
+// keys returns the keys of batches.
+func (s *layout) keys(batches []int) []string {
+	out := make([]string, len(batches))
+	for k, i := range batches {
+		out[k] = s.plan.Batches[i].Key
+	}
+	return out
+}
+
+// mostPairs bounds the list of independent pairs. Who needs more of them can ask for the evidence of two batches.
+const mostPairs = 5000
+
+// pairs lists batches that need not wait for each other, with what shows it. Neighbours come first: left is how many pairs
+// were left out.
+func (s *layout) pairs() (out []Pair, left int) {
+	out = []Pair{}
+	if s.big {
+		return out, 0
+	}
+	for far := 1; far < len(s.run); far++ {
+		for k := far; k < len(s.run); k++ {
+			a, b := s.run[k-far], s.run[k]
+			if s.path(a, b) {
+				continue
+			}
+			if len(out) == mostPairs {
+				left++
+				continue
+			}
+			if s.at[a] > s.at[b] {
+				a, b = b, a
+			}
+			out = append(out, Pair{
+				A: s.plan.Batches[a].Key, B: s.plan.Batches[b].Key, Overlap: s.overlap(a, b), Reason: s.say(s.independent(a, b), a, b),
+			})
+		}
+	}
+	place := map[string]int{}
+	for i := range s.plan.Batches {
+		place[s.plan.Batches[i].Key] = i
+	}
+	slices.SortFunc(out, func(x, y Pair) int {
+		return cmp.Or(cmp.Compare(place[x.B], place[y.B]), cmp.Compare(place[x.A], place[y.A]))
+	})
+	return out, left
+}

@@ -1,0 +1,157 @@
+package routing
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Kind says what a line of the decision log is about (ROUTE-10).
+type Kind string
+
+// The kinds.
+const (
+	LogMode           Kind = "MODE"
+	LogParallel       Kind = "PARALLEL"
+	LogModel          Kind = "MODEL"
+	LogSpeculate      Kind = "SPECULATE"
+	LogGatePass       Kind = "GATE_PASS"
+	LogGateFail       Kind = "GATE_FAIL"
+	LogMerge          Kind = "MERGE"
+	LogSpeculateOK    Kind = "SPECULATE_OK"
+	LogSpeculateAbort Kind = "SPECULATE_ABORT"
+	LogEscalate       Kind = "ESCALATE"
+	LogSample         Kind = "SAMPLE"
+	LogFallback       Kind = "FALLBACK"
+	LogApproval       Kind = "APPROVAL"
+)
+
+// Kinds lists them.
+func Kinds() []Kind {
+	return []Kind{LogMode, LogParallel, LogModel, LogSpeculate, LogGatePass, LogGateFail, LogMerge, LogSpeculateOK, LogSpeculateAbort,
+		LogEscalate, LogSample, LogFallback, LogApproval}
+}
+
+// Line is one line of the log: "[12:03:14] MODE: text". A line that cannot be read has its text and no kind.
+type Line struct {
+	Date  string `json:"date"` // of the run's header above it, as 2026-11-21; "" without one
+	Run   string `json:"run"`
+	Clock string `json:"clock"` // as 12:03:14
+	Kind  Kind   `json:"kind"`
+	Text  string `json:"text"`
+}
+
+// Log is a decision log that is open for writing. Lines are only ever added. Several goroutines may.
+type Log struct {
+	file *os.File
+	now  func() time.Time
+}
+
+// maxLogText bounds one line, in bytes.
+const maxLogText = 4 << 10
+
+// OpenLog opens the log at path, and makes it and its folder where they are not there.
+func OpenLog(path string, now func() time.Time) (*Log, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("open the log of routing decisions: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of routing decisions: %w", err)
+	}
+	l := &Log{f, now}
+	// A line that a crash or a full disk cut off must not swallow the next one.
+	last := []byte{'\n'}
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+			return nil, errors.Join(fmt.Errorf("read the log of routing decisions: %w", err), f.Close())
+		}
+	}
+	if last[0] != '\n' {
+		if err := l.write("\n"); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return l, nil
+}
+
+// Begin writes the header of a run, or of one that goes on: the lines below it carry the time of day only.
+func (l *Log) Begin(run, plan string) error {
+	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly), strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))
+}
+
+// Add writes one line, in one piece.
+func (l *Log) Add(kind Kind, format string, args ...any) error {
+	if !slices.Contains(Kinds(), kind) {
+		return fmt.Errorf("write to the log of routing decisions: there is no kind %q", kind)
+	}
+	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind, oneLine(fmt.Sprintf(format, args...))))
+}
+
+// AddLines writes lines with the time of now, whatever they carry.
+func (l *Log) AddLines(lines ...Line) error {
+	for _, x := range lines {
+		if err := l.Add(x.Kind, "%s", x.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) write(text string) error {
+	if _, err := l.file.WriteString(text); err != nil {
+		return fmt.Errorf("write to the log of routing decisions: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (l *Log) Close() error { return l.file.Close() }
+
+// oneLine makes text fit for one line: no control characters, no line feeds, no endless length.
+func oneLine(text string) string {
+	text = strings.TrimSpace(strings.Join(strings.FieldsFunc(redact.Clean(text), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
+	if len(text) > maxLogText {
+		text = strings.ToValidUTF8(text[:maxLogText], "") + "…"
+	}
+	return text
+}
+
+// ReadLog reads a log. A last line without its end is one that is being written, or that a crash cut off: it does not
+// count.
+func ReadLog(r io.Reader) ([]Line, error) {
+	header := regexp.MustCompile(`^# (\d{4}-\d\d-\d\d) run (\S+): `)
+	entry := regexp.MustCompile(`^\[(\d\d:\d\d:\d\d)\] ([A-Z_]+): (.*)$`)
+	var lines []Line
+	date, run := "", ""
+	for in := bufio.NewReader(r); ; {
+		text, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return lines, fmt.Errorf("read the log of routing decisions: %w", err)
+		}
+		text = strings.TrimRight(text, "\r\n")
+		if m := header.FindStringSubmatch(text); m != nil {
+			date, run = m[1], m[2]
+			continue
+		}
+		line := Line{Date: date, Run: run, Text: redact.Clean(text)}
+		if m := entry.FindStringSubmatch(text); m != nil {
+			line.Clock, line.Kind, line.Text = m[1], Kind(m[2]), redact.Clean(m[3])
+		}
+		if line.Text != "" || line.Kind != "" {
+			lines = append(lines, line)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package routing
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// noon is a clock that stands still.
+func noon() time.Time { return time.Date(2026, 5, 4, 12, 3, 14, 0, time.UTC) }
+
+func openLog(t *testing.T, path string) *Log {
+	t.Helper()
+	l, err := OpenLog(path, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readLog(t *testing.T, path string) []Line {
+	t.Helper()
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	lines, err := ReadLog(f)
+	must(t, err)
+	return lines
+}
+
+// What is written is read again, run by run, and an open log goes on where it was.
+func TestLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "logs", "routing-decisions.log")
+	l := openLog(t, path)
+	must(t, l.Begin("0a1b", "docs/my plan.md"))
+	must(t, l.Add(LogMode, "%s (score=%d)", Team, 72))
+	must(t, l.AddLines(Line{Kind: LogMerge, Text: "B2-->main, 3 files, 0 conflicts", Clock: "00:00:00"}))
+	again := openLog(t, path)
+	must(t, again.Begin("2c3d", "b.md"))
+	must(t, again.Add(LogEscalate, "B6 failed on haiku\nnext is sonnet \x1b[31m100%%"))
+	data, err := os.ReadFile(path)
+	must(t, err)
+	want := `# 2026-05-04 run 0a1b: docs/my plan.md
+[12:03:14] MODE: team (score=72)
+[12:03:14] MERGE: B2-->main, 3 files, 0 conflicts
+# 2026-05-04 run 2c3d: b.md
+[12:03:14] ESCALATE: B6 failed on haiku next is sonnet 100%
+`
+	if d := cmp.Diff(want, string(data)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]Line{
+		{"2026-05-04", "0a1b", "12:03:14", LogMode, "team (score=72)"},
+		{"2026-05-04", "0a1b", "12:03:14", LogMerge, "B2-->main, 3 files, 0 conflicts"},
+		{"2026-05-04", "2c3d", "12:03:14", LogEscalate, "B6 failed on haiku next is sonnet 100%"},
+	}, readLog(t, path)); d != "" {
+		t.Error(d)
+	}
+	if err := l.Add("NEWS", "x"); err == nil || !strings.Contains(err.Error(), `no kind "NEWS"`) {
+		t.Error(err)
+	}
+}
+
+// A line that was cut off does not count, and does not take the next one with it.
+func TestLogAfterACrash(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.log")
+	must(t, os.WriteFile(path, []byte("# 2026-05-04 run r: p\n[12:00:00] MODE: team\n[12:00:01] MERG"), 0o644))
+	if lines := readLog(t, path); len(lines) != 1 || lines[0].Text != "team" {
+		t.Errorf("read %v", lines)
+	}
+	must(t, openLog(t, path).Add(LogMerge, "B1"))
+	lines := readLog(t, path)
+	if len(lines) != 3 || lines[1].Kind != "" || lines[1].Text != "[12:00:01] MERG" || lines[2].Kind != LogMerge || lines[2].Text != "B1" {
+		t.Errorf("read %v", lines)
+	}
+}
+
+// Lines of many goroutines, over more than one open file, do not run into each other.
+func TestLogOfMany(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.log")
+	var wg sync.WaitGroup
+	for _, l := range []*Log{openLog(t, path), openLog(t, path)} {
+		for range 4 {
+			wg.Go(func() {
+				for range 50 {
+					if err := l.Add(LogGatePass, "%s", strings.Repeat("x", 3000)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	lines := readLog(t, path)
+	for _, x := range lines {
+		if x.Kind != LogGatePass || len(x.Text) != 3000 {
+			t.Fatalf("read %q", x)
+		}
+	}
+	if len(lines) != 400 {
+		t.Errorf("read %d lines of 400", len(lines))
+	}
+}
+
+func TestLogErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	must(t, os.WriteFile(file, nil, 0o644))
+	for _, path := range []string{dir, filepath.Join(file, "x.log")} {
+		if l, err := OpenLog(path, noon); err == nil || l != nil || !strings.Contains(err.Error(), "log of routing decisions") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	l := openLog(t, filepath.Join(dir, "x.log"))
+	must(t, l.Close())
+	if err := l.Add(LogMode, "x"); err == nil {
+		t.Error("a closed log took a line")
+	}
+}
+
+// The log says what a decision rests on.
+func TestLogLines(t *testing.T) {
+	_, d := sample(t)
+	var got []string
+	for _, x := range d.LogLines(DefaultRules()) {
+		got = append(got, string(x.Kind)+": "+x.Text)
+	}
+	want := []string{
+		"MODE: team (score=72, threshold=60, workers=2)",
+		"MODE: team -- score 72 is above 60, and team mode is on",
+		"PARALLEL: B2,B4 -- overlap=0 files, both depend only on B1",
+		"PARALLEL: B3,B5,B6 -- overlap at most 12%, B3 depends on B2, B5 depends on B4, B6 depends on nothing",
+		"MODEL: B1-->sonnet (sonnet-4) -- implementation: creates 4 files, confidence=90%",
+		"MODEL: B2-->sonnet (sonnet-4) -- implementation: modifies 3 files, adds tests, confidence=90%",
+		"MODEL: B3-->haiku -- verification: 0 creates, 5 run commands, confidence=85%",
+		"MODEL: B4-->sonnet (sonnet-4) -- implementation: creates 2 files, confidence=90%",
+		"MODEL: B5-->opus -- architecture: title says \"design\", confidence=90%",
+		"MODEL: B6-->haiku -- wiring: no new logic: modifies 1 file, title says \"wire\", confidence=80%",
+		"MODEL: B7-->haiku -- verification: 0 creates, title says \"trace\", confidence=60%",
+		"SPECULATE: B2 starts while B1's gates run -- overlap 0%",
+		"SPECULATE: B5 waits for B4's gates -- overlap 73%",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	d.Mode, d.Workers, d.Memory.Note = Headless, 1, "could not be read\x07: no such file"
+	lines := d.LogLines(DefaultRules())
+	if lines[2].Text != "headless -- memory: could not be read: no such file" || lines[3].Kind != LogModel {
+		t.Errorf("one after the other: %v", lines[:4])
+	}
+}
+
+func TestSpeedUpText(t *testing.T) {
+	for want, c := range map[string][2]float64{
+		"speed-up real=1.50, predicted=2.00, off by 25%": {2, 1.5}, "speed-up real=1.50, predicted=unknown": {0, 1.5}, "speed-up real=unknown, predicted=2.00": {2, 0},
+	} {
+		if got := SpeedUpText(c[0], c[1]); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// Whatever a log holds, it can be read, and its beginning reads as the beginning of the whole.
+func FuzzReadLog(f *testing.F) {
+	for _, seed := range []string{"", "[12:03:14] MODE: team\n", "# 2026-05-04 run r: p\n[12:03:14] MERGE: x\n[12:03", "junk\r\n\n[1] x\n", "[12:03:14] MODE: \n\x1b[2J\x00\n"} {
+		f.Add([]byte(seed), "B1 \x1b]0;t\x07\nmerged", 3)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, text string, cut int) {
+		all, err := ReadLog(bytes.NewReader(data))
+		must(t, err)
+		part, err := ReadLog(bytes.NewReader(data[:min(max(cut, 0), len(data))]))
+		must(t, err)
+		if len(part) > len(all) || len(part) > 0 && cmp.Diff(part, all[:len(part)]) != "" {
+			t.Errorf("the beginning reads as %v, the whole as %v", part, all)
+		}
+		for _, x := range all {
+			if strings.ContainsAny(x.Text, "\n\x1b") {
+				t.Errorf("%q would steer a terminal", x.Text)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "x.log")
+		must(t, os.WriteFile(path, data, 0o644))
+		l, err := OpenLog(path, noon)
+		must(t, err)
+		defer l.Close()
+		must(t, l.Add(LogMode, "%s", text))
+		lines := readLog(t, path)
+		if last := lines[len(lines)-1]; last.Kind != LogMode || last.Clock != "12:03:14" || last.Text != oneLine(text) {
+			t.Errorf("%q was read as %q", text, last)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package routing
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// wellFormed reads an SVG, counts its elements and collects its text.
+func wellFormed(t *testing.T, data []byte) (elements map[string]int, text string) {
+	t.Helper()
+	elements = map[string]int{}
+	var all strings.Builder
+	dec := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return elements, all.String()
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, data)
+		}
+		switch x := tok.(type) {
+		case xml.StartElement:
+			elements[x.Name.Local]++
+		case xml.CharData:
+			all.Write(x)
+		}
+	}
+}
+
+func TestSVG(t *testing.T) {
+	p, d := sample(t)
+	var b bytes.Buffer
+	must(t, SVG(&b, p, d))
+	golden(t, "picture-plan.svg", b.Bytes())
+	elements, text := wellFormed(t, b.Bytes())
+	// A title for each of the six edges that no other implies, and for each of the eight batches.
+	if elements["title"] != 14 {
+		t.Errorf("%d titles", elements["title"])
+	}
+	for _, want := range []string{
+		"B2 needs B1: context_refs names src/ledger.go, which B1 creates (line 17)", "The ledger", "opus 3min", "not run: outside --from/--to",
+		"team mode, 2 workers, score 72/100, about 14min", "architecture", "critical path",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	// 1, 4, 5 and 7 take 16 minutes.
+	if n := strings.Count(b.String(), `<path class="r-edge r-long" d="M`); n != 3+1 {
+		t.Errorf("%d thick lines, want three edges and one in the legend", n)
+	}
+}
+
+func TestDOT(t *testing.T) {
+	p, d := sample(t)
+	var b bytes.Buffer
+	must(t, DOT(&b, p, d))
+	golden(t, "picture-plan.dot", b.Bytes())
+}
+
+// Nothing of a plan gets out of its place in a picture.
+func TestPicturesAreClean(t *testing.T) {
+	p, d := sample(t)
+	evil := "\"]; evil [\\ </title><script>x</script>\x1b[2J\x00\n&amp;\u202e"
+	p.Title, p.Batches[0].Title, p.Batches[7].Title = evil, evil, evil
+	d.Steps[0].Why, d.Steps[0].Label, d.Steps[7].Skip, d.Edges[0].Reason = evil, evil, evil, evil
+	var svg, dot bytes.Buffer
+	must(t, SVG(&svg, p, d))
+	must(t, DOT(&dot, p, d))
+	elements, text := wellFormed(t, svg.Bytes())
+	if elements["script"] > 0 || strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, "<script>") {
+		t.Error(svg.String())
+	}
+	inside := false // of quotes
+	for i, s := 0, dot.String(); i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && inside:
+			i++
+		case s[i] == '"':
+			inside = !inside
+		case !inside && strings.HasPrefix(s[i:], "evil") || s[i] == 0x1b:
+			t.Fatalf("outside of quotes: %s", s[i:])
+		}
+	}
+}
+
+// A picture of nothing, of one batch and of many can be drawn.
+func TestPicturesOfAnySize(t *testing.T) {
+	p, _ := sample(t)
+	for _, n := range []int{0, 1, 200} {
+		d := shape(n, strings.Join(chain(n + 1)[:max(0, n-1)], " "))
+		var svg, dot bytes.Buffer
+		must(t, SVG(&svg, p, d))
+		must(t, DOT(&dot, p, d))
+		elements, _ := wellFormed(t, svg.Bytes())
+		if elements["svg"] != n+1 || strings.Count(dot.String(), " -> ") != max(0, n-1) {
+			t.Errorf("%d batches are drawn with %d boxes and %d arrows", n, elements["svg"]-1, strings.Count(dot.String(), " -> "))
+		}
+	}
+}
+
+// Where Graphviz is there, it reads what is written for it.
+func TestGraphvizReadsIt(t *testing.T) {
+	program, err := exec.LookPath("dot")
+	if err != nil {
+		t.Skip("no dot in PATH: whether Graphviz reads the file was not tried")
+	}
+	p, d := sample(t)
+	p.Batches[0].Title = `"]; \ & <b>`
+	path := filepath.Join(t.TempDir(), "x.dot")
+	var b bytes.Buffer
+	must(t, DOT(&b, p, d))
+	must(t, os.WriteFile(path, b.Bytes(), 0o644))
+	out, err := exec.CommandContext(t.Context(), program, "-Tplain", path).CombinedOutput()
+	if err != nil || strings.Count(string(out), "\nedge ") != 6 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,279 @@
+package routing
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// PrintOptions say how a routing plan is shown.
+type PrintOptions struct {
+	Path    string   // of the plan file; "" shows its title
+	Verbose bool     // why each batch waits for another one, and why pairs need not
+	Extra   []string // lines that go below the choice of models, such as what samples will cost
+}
+
+// printWidth is the width that lines are broken at, in columns.
+const printWidth = 100
+
+// Print writes the routing plan: how a plan will be run, and why (ROUTE-06). It is shown before each run.
+func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
+	t := &text{}
+	t.line("=== Execution Mode Analysis ===")
+	t.line("")
+	path := o.Path
+	if path == "" {
+		path = p.Title
+	}
+	t.line("Plan: %s", path)
+	t.line("Batches: %d | Files touched: %d | Average overlap: %s", len(p.Batches), d.Files, percent(d.Overlap))
+	t.heading("Dependency graph:")
+	for _, line := range drawGraph(d) {
+		t.line("  %s", line)
+	}
+	t.line("")
+	t.line("Parallelism score: %d/100", d.Score.Value)
+	t.items("+ ", d.Score.Plus)
+	t.items("- ", d.Score.Minus)
+	t.recommendation(d)
+	t.models(p, d)
+	if len(o.Extra) > 0 {
+		t.line("")
+	}
+	for _, line := range o.Extra {
+		t.line("%s", line)
+	}
+	if len(d.Speculation) > 0 {
+		t.heading("Speculative execution:")
+		for _, s := range d.Speculation {
+			t.line("  %s", s)
+		}
+	}
+	t.skipped(p, d)
+	if o.Verbose {
+		t.why(d)
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+// text is a page in the making.
+type text struct{ bytes.Buffer }
+
+// line adds a line, broken where it is too long. What is below its beginning stands below its first word.
+func (t *text) line(format string, args ...any) {
+	line := oneLineKeep(fmt.Sprintf(format, args...))
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	for _, l := range wrap(line, printWidth, indent+2) {
+		t.WriteString(l + "\n")
+	}
+}
+
+// oneLineKeep is [oneLine] with the spaces at the beginning.
+func oneLineKeep(s string) string {
+	rest := strings.TrimLeft(s, " ")
+	return s[:len(s)-len(rest)] + oneLine(rest)
+}
+
+func (t *text) heading(s string) {
+	t.line("")
+	t.line("%s", s)
+}
+
+func (t *text) items(sign string, list []string) {
+	for _, s := range list {
+		t.line("  %s%s", sign, s)
+	}
+}
+
+func (t *text) recommendation(d Decision) {
+	t.heading("Recommendation: " + strings.ToUpper(string(d.Mode)) + " MODE")
+	for _, r := range d.Reasons {
+		t.line("  %s", r)
+	}
+	t.line("  Workers: %d (%s)", d.Workers, memoryText(d.Memory))
+	e := d.Estimate
+	wall, cost := noData, noData
+	if e.Wall != nil && e.WallSequential != nil {
+		wall = fmt.Sprintf("%s (vs %s sequential; %s)", Minutes(*e.Wall), Minutes(*e.WallSequential), e.Source)
+	} else if e.SpeedUp != nil && d.Workers > 1 {
+		wall += fmt.Sprintf(" (%.1f times as fast as sequential, if all batches take equally long)", *e.SpeedUp)
+	}
+	if e.Cost != nil && e.CostSequential != nil {
+		cost = fmt.Sprintf("$%.2f (vs $%.2f sequential)", *e.Cost, *e.CostSequential)
+	}
+	t.line("  Est. wall time: %s", wall)
+	t.line("  Est. cost: %s", cost)
+}
+
+func memoryText(m Memory) string {
+	if m.Available == nil {
+		if m.Note == "" {
+			return "memory unknown"
+		}
+		return "memory " + m.Note
+	}
+	s := fmt.Sprintf("%s available, %s per worker", gigabytes(*m.Available), gigabytes(m.PerWorker))
+	if m.Note != "" {
+		s += "; " + m.Note
+	}
+	return s
+}
+
+// models is a table: batch, its title, the tier, and why.
+func (t *text) models(p *planparse.Plan, d Decision) {
+	type row struct{ batch, title, label, why string }
+	var rows []row
+	var stands []string // what a label stands for
+	widths := [3]int{}
+	for _, s := range d.Steps {
+		if s.Skip != "" || s.Label == "" {
+			continue
+		}
+		r := row{batch: name(s.Batch) + ":", label: cut(oneLine(s.Label), 32), why: fmt.Sprintf("%s -- %s", s.Class, s.Why)}
+		if b, ok := p.Batch(s.Batch); ok {
+			r.title = oneLine(b.Title)
+		}
+		if x := s.Label + " = " + s.Model; s.Model != "" && s.Model != s.Label && !slices.Contains(stands, x) {
+			stands = append(stands, x)
+		}
+		if s.Escalates {
+			r.why += " [auto-escalate]"
+		}
+		rows = append(rows, r)
+		for i, cell := range []string{r.batch, r.title, r.label} {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	t.heading("Model routing:")
+	// Titles give way to what is said of the batches, but not so far that they cannot be told from each other.
+	const least, most = 18, 40
+	room := printWidth - len("  ") - widths[0] - len(" ") - len("  ") - widths[2] - len("  ")
+	longest := 0
+	for _, r := range rows {
+		if n := utf8.RuneCountInString(r.why); n <= room-least {
+			longest = max(longest, n)
+		}
+	}
+	widths[1] = min(widths[1], max(room-longest, least), most)
+	for _, r := range rows {
+		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]), pad(r.label, widths[2]))
+		for _, l := range wrap(line+oneLine(r.why), printWidth, min(utf8.RuneCountInString(line), printWidth/2)) {
+			t.WriteString(l + "\n")
+		}
+	}
+	if len(stands) > 0 {
+		t.line("  (%s)", strings.Join(stands, ", "))
+	}
+}
+
+func (t *text) skipped(p *planparse.Plan, d Decision) {
+	first := true
+	for _, s := range d.Steps {
+		if s.Skip == "" {
+			continue
+		}
+		if first {
+			t.heading("Not run:")
+			first = false
+		}
+		title := ""
+		if b, ok := p.Batch(s.Batch); ok && oneLine(b.Title) != "" {
+			title = " " + cut(oneLine(b.Title), 40)
+		}
+		t.line("  %s%s: %s", name(s.Batch), title, s.Skip)
+	}
+}
+
+// why names the reason of each edge and of each pair without one.
+func (t *text) why(d Decision) {
+	if len(d.Edges) > 0 {
+		t.heading("Why batches wait:")
+	}
+	for _, e := range d.Edges {
+		at := ""
+		if e.Line > 0 {
+			at = fmt.Sprintf(" (line %d)", e.Line)
+		}
+		t.line("  %s needs %s: %s%s [%s]", name(e.To), name(e.From), e.Reason, at, e.Kind)
+	}
+	if len(d.Pairs) > 0 {
+		t.heading("Why pairs need not wait for each other:")
+	}
+	for _, p := range d.Pairs {
+		t.line("  %s and %s: %s (overlap %s)", name(p.A), name(p.B), p.Reason, percent(p.Overlap))
+	}
+	if d.PairsLeftOut > 0 {
+		t.line("  and %s", count(d.PairsLeftOut, "more pair"))
+	}
+}
+
+// wrap breaks a line between words so that it fits into width columns; all lines but the first are indented. A word
+// that is too long by itself stays whole, so that paths can be copied.
+func wrap(line string, width, indent int) []string {
+	var out []string
+	margin := ""
+	for utf8.RuneCountInString(line) > width {
+		runes := []rune(line)
+		at := -1
+		for i := width; i > len(margin); i-- {
+			if runes[i] == ' ' && strings.TrimSpace(string(runes[:i])) != "" {
+				at = i
+				break
+			}
+		}
+		for i := width + 1; at < 0 && i < len(runes); i++ {
+			if runes[i] == ' ' {
+				at = i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		out = append(out, strings.TrimRight(string(runes[:at]), " "))
+		margin = strings.Repeat(" ", indent)
+		line = margin + strings.TrimLeft(string(runes[at:]), " ")
+	}
+	return append(out, strings.TrimRight(line, " "))
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+func cut(s string, width int) string {
+	if r := []rune(s); len(r) > width {
+		return strings.TrimRight(string(r[:width-1]), " ") + "…"
+	}
+	return s
+}
+
+// Minutes writes a time as people say it of work: 45s, 14min, 2h 05min.
+func Minutes(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dmin", int(d.Round(time.Minute)/time.Minute))
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh %02dmin", int(d/time.Hour), int(d%time.Hour/time.Minute))
+}
+
+// gigabytes rounds down: memory that is not there is not promised.
+func gigabytes(n uint64) string {
+	tenths := n * 10 >> 30
+	if tenths%10 == 0 || tenths >= 100 {
+		return fmt.Sprintf("%d GB", tenths/10)
+	}
+	return fmt.Sprintf("%d.%d GB", tenths/10, tenths%10)
+}

@@ -1,0 +1,46 @@
+package routing
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A plan of two thousand batches that are woven into each other is shown, drawn and estimated in no time.
+func TestLargePlansAreQuick(t *testing.T) {
+	const n = 2000
+	var edges []string
+	for i := 2; i <= n; i++ {
+		for _, back := range []int{1, 2, 40} {
+			if i > back {
+				edges = append(edges, fmt.Sprintf("%d>%d", i-back, i))
+			}
+		}
+	}
+	d := shape(n, strings.Join(edges, " "))
+	needs := map[string][]string{}
+	for _, e := range d.Edges {
+		needs[e.To] = append(needs[e.To], e.From)
+	}
+	for i := range d.Steps {
+		d.Steps[i].Needs, d.Steps[i].Class, d.Steps[i].Tier = needs[d.Steps[i].Batch], Implementation, Medium
+	}
+	d.Workers = 4
+	var history []Sample
+	for range 2000 {
+		history = append(history, samples("r", "implementation", "medium", 3, 5, 9)...)
+	}
+	p, _ := sample(t)
+	began := time.Now()
+	Options{History: history}.estimate(&d)
+	must(t, Print(io.Discard, p, d, PrintOptions{Verbose: true}))
+	must(t, SVG(io.Discard, p, d))
+	must(t, DOT(io.Discard, p, d))
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	} else {
+		t.Logf("it took %v", took)
+	}
+}

@@ -1,0 +1,31 @@
+package routing
+
+// Rules are the figures and expressions that decisions are made with (ROUTE-07, ROUTE-16). They come from the section
+// [routing] of the settings; [DefaultRules] are those of a project that sets nothing.
+type Rules struct {
+	ParallelScoreThreshold int     // team mode needs a score above it
+	SpeculateMaxOverlap    int     // percent of shared files from which on a batch waits for the gates of another one
+	WorkerMemGB            float64 // memory that one worker is given
+	MaxWorkers             int
+	Speculate              bool // whether work may start on what is not yet gated
+
+	// Expressions of the user's; "" is the built-in rule.
+	Score string // a number from 0 to 100, over [ScoreFact]
+	Team  string // yes or no
+	Class string // the name of a class, over [ClassFact]
+
+	// The tiers of the classes, by tier or alias.
+	ModelImplementation string
+	ModelVerification   string
+	ModelArchitecture   string
+	ModelWiring         string
+	Escalate            bool // a failed batch is tried again one tier up
+}
+
+// DefaultRules returns the rules of a project that sets nothing.
+func DefaultRules() Rules {
+	return Rules{
+		ParallelScoreThreshold: 60, SpeculateMaxOverlap: 20, WorkerMemGB: 8, MaxWorkers: 3, Speculate: true,
+		ModelImplementation: "sonnet", ModelVerification: "haiku", ModelArchitecture: "opus", ModelWiring: "haiku", Escalate: true,
+	}
+}

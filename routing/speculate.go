@@ -1,0 +1,59 @@
+package routing
+
+import "slices"
+
+// early returns the needs on whose candidates a batch may start while their gates still run (TEAM-04): all of them, or
+// none. The candidate's tree has what the batch needs, so that a need for what the other one makes is no hindrance. It
+// waits where both change too much of the same, where they share the machine, and where nobody knows what they share.
+func (s *layout) early(i int, rules Rules) []string {
+	for _, need := range s.needs[i] {
+		if ok, _ := s.mayStart(need, i, rules); !ok {
+			return []string{}
+		}
+	}
+	return s.keys(s.needs[i])
+}
+
+// mayStart reports whether a batch may start on the candidate of one that it needs. The reason is for people, and empty
+// where the overlap says it all.
+func (s *layout) mayStart(need, i int, rules Rules) (ok bool, reason string) {
+	if s.overlap(need, i) >= float64(rules.SpeculateMaxOverlap) {
+		return false, ""
+	}
+	if e := s.found[[2]int{need, i}]; e != nil {
+		switch {
+		case slices.Contains(e.kinds, EdgeSequential):
+			return false, "it was asked to run after it"
+		case slices.Contains(e.kinds, EdgeRuntime):
+			return false, "both touch the same state of the machine"
+		}
+	}
+	for _, x := range []int{need, i} {
+		if s.open(x) {
+			return false, "nobody knows which files " + s.name(x) + " touches"
+		}
+	}
+	return true, ""
+}
+
+// speculation says of each batch that waits for just one other whether it starts on that one's candidate.
+func (s *layout) speculation(o Options) []Speculation {
+	out := []Speculation{}
+	for _, i := range s.run {
+		if len(s.needs[i]) != 1 {
+			continue
+		}
+		on := s.needs[i][0]
+		x := Speculation{Batch: s.plan.Batches[i].Key, On: s.plan.Batches[on].Key, Overlap: s.overlap(on, i)}
+		switch {
+		case o.NoSpeculate:
+			x.Reason = "--no-speculate"
+		case !o.Rules.Speculate:
+			x.Reason = "routing.speculate is off"
+		default:
+			x.Starts, x.Reason = s.mayStart(on, i, o.Rules)
+		}
+		out = append(out, x)
+	}
+	return out
+}

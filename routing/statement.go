@@ -1,0 +1,221 @@
+package routing
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// statement is what a batch says of its dependencies in so many words, beyond what the parser has read already.
+type statement struct {
+	made        bool // it says what it needs, be it nothing: depends_on, context_refs or Consumes
+	safe        bool // it says parallel_safe itself, and not only the heading of its group
+	dependsLine int  // of depends_on
+	refsLine    int  // of context_refs
+	inline      []reference
+	consumes    []item
+	produces    []item
+}
+
+// reference is a batch or task that the text says it depends on.
+type reference struct {
+	id     string // as in taskIDs
+	text   string // where it is said, for people
+	line   int
+	strict bool // in parentheses behind the work, as spec-kit writes it: that is no manner of speaking
+}
+
+// item is one thing that a batch consumes or produces.
+type item struct {
+	text string // as it stands in the code span
+	line int
+}
+
+// statementOf reads the text of a batch, line by line. Fences show code, and say nothing here.
+func statementOf(b *planparse.Batch) statement {
+	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine}
+	into, indent := (*[]item)(nil), 0 // the list below "Produces:"
+	found := false
+	eachLine(b, func(l textLine) {
+		if l.fenced {
+			return
+		}
+		plain := strings.TrimLeft(l.text, " \t-*+•>_")
+		key, value, ok := label(plain)
+		switch {
+		case ok && key == "depends_on" && !found:
+			s.dependsLine, found = l.number, true
+			ids := idsIn(value)
+			s.made = s.made || len(ids) > 0 || none(value)
+			if len(b.DependsOn) == 0 { // further down than the parser reads it
+				for _, id := range ids {
+					s.inline = append(s.inline, reference{id: id, text: "the text says that it depends on " + id, line: l.number})
+				}
+			}
+			return
+		case ok && key == "parallel_safe":
+			s.safe = b.ParallelSafe
+		case ok && key == "context_refs":
+			s.refsLine, s.made = l.number, true
+		case ok && (key == "consumes" || key == "produces"):
+			into, indent = &s.produces, l.indent
+			if key == "consumes" {
+				into, s.made = &s.consumes, true
+				for _, id := range idsIn(value) {
+					s.inline = append(s.inline, reference{id: id, text: "Consumes: names " + id, line: l.number})
+				}
+			}
+			for _, span := range spansOf(value) {
+				*into = append(*into, item{span, l.number})
+			}
+			return
+		case into != nil && (l.indent <= indent || plain == ""):
+			into = nil
+		case into != nil:
+			if spans := spansOf(plain); len(spans) > 0 && strings.HasPrefix(plain, "`") {
+				*into = append(*into, item{spans[0], l.number}) // the others explain it
+			}
+		}
+		s.inline = append(s.inline, inlineIn(plain, l.number)...)
+	})
+	return s
+}
+
+// none reports whether a list says that there is nothing in it.
+func none(value string) bool {
+	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " *_`.[]()")), " ")
+	return word == "" || word == "none" || word == "nothing" || word == "no" || word == "n/a" || word == "-"
+}
+
+// label cuts "Key: value" with the key as one lower-case word: "depends_on" for "**Depends on:**".
+func label(plain string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(plain, ":")
+	if !ok || len(key) > 16 {
+		return "", "", false
+	}
+	key = strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.Trim(key, " *_`")))
+	return key, strings.TrimLeft(value, "* _"), true
+}
+
+// inlineIn finds "depends on T012, T013" and "(depends on Task 4)".
+func inlineIn(plain string, line int) []reference {
+	var out []reference
+	low := strings.ToLower(plain)
+	for from := 0; ; {
+		i := strings.Index(low[from:], "depends on ")
+		if i < 0 {
+			return out
+		}
+		i += from
+		from = i + len("depends on ")
+		strict := i > 0 && low[i-1] == '('
+		value := plain[from:]
+		if end := strings.IndexAny(value, ").;"); end >= 0 {
+			value = value[:end]
+		}
+		for _, id := range idsIn(value) {
+			out = append(out, reference{id: id, text: "the text says that it depends on " + id, line: line, strict: strict})
+		}
+	}
+}
+
+// idsIn finds the batches and tasks that a text names: "T012", "Task 4", "Tasks 1, 2 and 3", "Phase 2".
+func idsIn(value string) []string {
+	var out []string
+	kind := ""
+	for _, w := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t,;()", r) }) {
+		w = strings.ToLower(strings.Trim(w, "*`.:"))
+		switch digits := strings.TrimLeft(w, "0123456789"); {
+		case len(w) > 1 && w[0] == 't' && strings.Trim(w[1:], "0123456789") == "":
+			out = append(out, strings.ToUpper(w))
+			kind = ""
+		case kind != "" && digits != w && len(digits) < 3:
+			out = append(out, kind+" "+w)
+		case kind != "" && (w == "and" || w == "&" || w == "+"):
+		default:
+			kind = ""
+			switch k := strings.TrimSuffix(w, "s"); k {
+			case "task", "batch", "phase", "batche":
+				kind = strings.TrimSuffix(k, "e")
+				if k == "phase" {
+					kind = k
+				}
+			}
+		}
+	}
+	return out
+}
+
+// taskIDs maps what idsIn returns to batches. A task that is numbered twice is the first one.
+func taskIDs(p *planparse.Plan) map[string]int {
+	ids := map[string]int{}
+	add := func(id string, i int) {
+		if _, taken := ids[id]; !taken {
+			ids[id] = i
+		}
+	}
+	for i := range p.Batches {
+		b := &p.Batches[i]
+		number := strings.ToLower(b.Number)
+		switch p.Format {
+		case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
+			add("phase "+number, i)
+		case planparse.FormatRunPlan:
+			add("batch "+number, i)
+		default:
+			add("task "+number, i)
+		}
+		for _, t := range b.Tasks {
+			n := strings.ToLower(t.Number)
+			add("task "+n, i)
+			if len(n) > 1 && n[0] == 't' {
+				add(strings.ToUpper(n), i)
+			}
+		}
+	}
+	return ids
+}
+
+// consumed makes a batch wait for the ones that produce what it consumes.
+func (g *graph) consumed() {
+	producers := map[string][]int{}
+	for _, i := range g.order {
+		for _, it := range g.says[i].produces {
+			if name := declaredIn(it.text); name != "" {
+				producers[name] = append(producers[name], i)
+			}
+		}
+	}
+	for _, to := range g.order {
+		made, lines := map[int][]string{}, map[int]int{}
+		note := func(from int, what string, line int) {
+			if !slices.Contains(made[from], what) {
+				made[from] = append(made[from], what)
+				lines[from] = cmp.Or(lines[from], line)
+			}
+		}
+		for _, it := range g.says[to].consumes {
+			name := declaredIn(it.text)
+			for _, from := range producers[name] {
+				note(from, name, it.line)
+			}
+			if !strings.ContainsAny(it.text, "/.") {
+				continue
+			}
+			for _, from := range g.order[:g.at[to]] {
+				if slices.ContainsFunc(g.does[from].makes, func(p string) bool {
+					return p == it.text || strings.Contains(it.text, "/") && strings.HasSuffix(p, "/"+it.text)
+				}) {
+					note(from, it.text, it.line)
+				}
+			}
+		}
+		for _, from := range g.order[:g.at[to]] {
+			if what := made[from]; len(what) > 0 {
+				g.add(from, to, EdgeDeclared, lines[from], "Consumes: names "+list(what)+", which "+g.name(from)+" produces")
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package routing
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// The tiers of models, from the cheapest. Configurations may call them by the names in brackets, which are those of one
+// vendor's models, whatever stands behind a tier (MODEL-08).
+const (
+	Small  = "small"  // haiku
+	Medium = "medium" // sonnet
+	Large  = "large"  // opus
+)
+
+const tierNames = "small (haiku), medium (sonnet) and large (opus)"
+
+// TierOf returns the tier that a name stands for, by itself or as an alias.
+func TierOf(name string) (string, bool) {
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case Small, "haiku":
+		return Small, true
+	case Medium, "sonnet":
+		return Medium, true
+	case Large, "opus":
+		return Large, true
+	}
+	return "", false
+}
+
+// Alias returns the short name of a tier: haiku for small. A name that is no tier is returned as it is.
+func Alias(tier string) string {
+	switch tier {
+	case Small:
+		return "haiku"
+	case Medium:
+		return "sonnet"
+	case Large:
+		return "opus"
+	}
+	return tier
+}
+
+// NextTier returns the tier above. There is none above the large one.
+func NextTier(tier string) (string, bool) {
+	switch tier {
+	case Small:
+		return Medium, true
+	case Medium:
+		return Large, true
+	}
+	return "", false
+}
+
+// ParseOverrides reads what --model-override was given, once or more often: "B3=opus", or several with commas between
+// them. What the names mean is found out with the plan, see [Options].
+func ParseOverrides(texts []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			batch, value, ok := strings.Cut(part, "=")
+			batch, value = strings.TrimSpace(batch), strings.TrimSpace(value)
+			if !ok || batch == "" || value == "" {
+				return nil, fmt.Errorf("--model-override %q: write BATCH=TIER, such as B3=opus", part)
+			}
+			if old, twice := out[batch]; twice && old != value {
+				return nil, fmt.Errorf("--model-override: batch %s is given both %s and %s", batch, old, value)
+			}
+			out[batch] = value
+		}
+	}
+	return out, nil
+}
+
+// tiers fills in what kind of work each step is and which model does it.
+func (o Options) tiers(p *planparse.Plan, steps []Step) error {
+	overrides, err := o.overrides(p)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		s := &steps[i]
+		b, ok := p.Batch(s.Batch)
+		if !ok {
+			return fmt.Errorf("choose a model for batch %s: the plan has no such batch", s.Batch)
+		}
+		if s.Class, s.Confidence, s.Why, err = classify(p, b, o.Rules); err != nil {
+			return fmt.Errorf("line %d: batch %s: %w", b.StartLine, b.Number, err)
+		}
+		key, label := o.Rules.model(s.Class)
+		if s.Tier, ok = TierOf(label); !ok {
+			return fmt.Errorf("%s = %q: there is no such tier; tiers are %s", key, label, tierNames)
+		}
+		s.Label, s.Model = label, o.Models[s.Tier]
+		if x, ok := overrides[s.Batch]; ok {
+			s.Tier, s.Label, s.Model = x.tier, x.label, x.model
+			s.Why += "; by --model-override"
+		}
+		_, above := NextTier(s.Tier)
+		s.Escalates = o.Rules.Escalate && above
+	}
+	return nil
+}
+
+// model is the tier of a class as the settings name it, with the key that does.
+func (r Rules) model(c Class) (key, label string) {
+	switch c {
+	case Verification:
+		return "routing.model_verification", r.ModelVerification
+	case Architecture:
+		return "routing.model_architecture", r.ModelArchitecture
+	case Wiring:
+		return "routing.model_wiring", r.ModelWiring
+	}
+	return "routing.model_implementation", r.ModelImplementation
+}
+
+type override struct{ name, tier, label, model string }
+
+// overrides finds out what Options.ModelOverride means, by key of the batch (MODEL-09).
+func (o Options) overrides(p *planparse.Plan) (map[string]override, error) {
+	out := map[string]override{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(o.ModelOverride)) {
+		value := o.ModelOverride[name]
+		i, err := find(p, "--model-override", name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		x := override{name: name, label: value}
+		if x.tier, x.model, err = o.modelNamed(value); err != nil {
+			errs = append(errs, fmt.Errorf("--model-override %s=%s: %w", name, value, err))
+			continue
+		}
+		key := p.Batches[i].Key
+		if old, twice := out[key]; twice {
+			errs = append(errs, fmt.Errorf("--model-override: %s and %s are the same batch", old.name, name))
+		}
+		out[key] = x
+	}
+	return out, errors.Join(errs...)
+}
+
+// modelNamed takes a tier, an alias, or a model that one of the tiers stands for.
+func (o Options) modelNamed(value string) (tier, model string, err error) {
+	if tier, ok := TierOf(value); ok {
+		return tier, o.Models[tier], nil
+	}
+	// A model that stands for several tiers counts as the highest: there is nothing better to go on to.
+	for _, tier := range []string{Large, Medium, Small} {
+		if value != "" && o.Models[tier] == value {
+			return tier, value, nil
+		}
+	}
+	models := slices.Compact(slices.Sorted(maps.Values(o.Models)))
+	if len(models) == 0 {
+		return "", "", fmt.Errorf("there is no such tier, and the agent has no models in the settings; tiers are %s", tierNames)
+	}
+	return "", "", fmt.Errorf("there is no such tier or model; tiers are %s, models of the agent %s", tierNames, strings.Join(models, ", "))
+}

@@ -1,0 +1,224 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// wave is a group of batches that comes after the group before it.
+type wave struct {
+	group   planparse.Group
+	batches []int
+}
+
+func (w wave) name() string { return w.group.Kind + " " + w.group.Number }
+
+// ordered reports whether groups of this kind come one after the other. Chunks and sections only cut the text into
+// pieces, tracks run side by side by their name, and a batch is its own group.
+func ordered(kind string) bool {
+	return slices.Contains([]string{"wave", "phase", "checkpoint", "stage", "milestone", "sprint", "week"}, kind)
+}
+
+// wavesOf returns the groups that are in an order, with their batches. One alone, such as the wave in the front matter of
+// a GSD plan, tells how that plan stands to others, and nothing of what is in it.
+func (g *graph) wavesOf() []wave {
+	var out []wave
+	for i := range g.plan.Batches {
+		group, ok := g.group(i)
+		if !ok || !ordered(group.Kind) {
+			continue
+		}
+		if n := len(out); n == 0 || out[n-1].group != group {
+			out = append(out, wave{group: group})
+		}
+		out[len(out)-1].batches = append(out[len(out)-1].batches, i)
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// group returns the group that a batch stands in, or is.
+func (g *graph) group(i int) (planparse.Group, bool) {
+	b := &g.plan.Batches[i]
+	for _, group := range slices.Backward(g.plan.Groups) {
+		if b.Group != "" && group.StartLine <= b.StartLine && group.Number == b.Group {
+			return group, true
+		}
+	}
+	return planparse.Group{}, false
+}
+
+// marks reads off who may run beside whom by what the plan marks. The heading of a group, "Wave 1 (parallel)", speaks of
+// the batches in it, and (P) of those that bear it; only a batch that says parallel_safe, itself or by way of the whole
+// plan, may run beside any other.
+func (g *graph) marks() {
+	n := len(g.plan.Batches)
+	g.safe, g.peers = make([]bool, n), make([]int, n)
+	for i := range g.plan.Batches {
+		b := &g.plan.Batches[i]
+		group, ok := g.group(i)
+		own := !ok || group.StartLine == b.StartLine
+		g.safe[i] = b.ParallelSafe && (g.says[i].safe || g.plan.Header.ParallelSafe || own && !g.marked(i))
+		if ok && !own && !g.safe[i] && (b.ParallelSafe && !g.marked(i) || group.Kind == "wave" && len(g.waves) > 1) {
+			g.peers[i] = group.StartLine
+		}
+	}
+}
+
+// afterWaves makes a wave wait for the one before it. A phase may be marked as safe to run beside others. A wave may
+// not: "Wave 2 (parallel)" speaks of the batches in it.
+func (g *graph) afterWaves() {
+	for k, w := range g.waves {
+		for _, to := range w.batches {
+			if g.besides(w, to) {
+				continue
+			}
+			for _, before := range slices.Backward(g.waves[:k]) {
+				reason := fmt.Sprintf("%s comes after %s", w.name(), before.name())
+				for _, from := range before.batches {
+					g.add(from, to, EdgeWave, w.group.StartLine, reason)
+				}
+				// A batch that did not wait for the wave before its own has to be followed by way of that wave.
+				if !slices.ContainsFunc(before.batches, func(i int) bool { return g.besides(before, i) }) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// besides reports whether a batch may run beside the phase before its own.
+func (g *graph) besides(w wave, i int) bool {
+	return w.group.Kind != "wave" && g.safe[i]
+}
+
+// sameWave reports whether both stand in a group of batches that may run together: a wave, or one that is marked so.
+func (g *graph) sameWave(a, b int) bool { return g.peers[a] > 0 && g.peers[a] == g.peers[b] }
+
+// marked reports whether the plan marks the batch itself with [P] or (P): it may run beside others that are so marked.
+// In spec-kit the mark speaks of tasks within a phase.
+func (g *graph) marked(i int) bool {
+	tasks := g.plan.Batches[i].Tasks
+	return g.plan.Format != planparse.FormatSpecKit && len(tasks) > 0 &&
+		!slices.ContainsFunc(tasks, func(t planparse.Task) bool { return !t.Parallel && t.Parent == "" })
+}
+
+// open reports whether nobody knows what the batch touches: it names no file, nor does it say what it needs and only
+// run commands then.
+func (g *graph) open(i int) bool {
+	return len(g.does[i].all) == 0 && (!g.says[i].made || len(g.plan.Batches[i].Commands) == 0)
+}
+
+// proof is what shows that two batches without evidence for a dependency may run side by side.
+type proof int
+
+const (
+	noProof   proof = iota
+	byFiles         // both name their files, and have none in common
+	byRefs          // the later one says what it needs, and the other one is not among it
+	byLater         // the later one is marked parallel_safe
+	byEarlier       // the earlier one is, and the later one names its files
+	byMarks         // both are marked [P]
+	byWave          // they stand in one group of batches that may run together
+	byRunning       // the earlier one only runs commands, and the later one names its files
+)
+
+// independent tells what shows that b, which comes later, need not wait for a (ROUTE-02).
+func (g *graph) independent(a, b int) proof {
+	first, later := len(g.does[a].all) > 0, len(g.does[b].all) > 0
+	switch {
+	case first && later:
+		return byFiles
+	case g.says[b].made:
+		return byRefs
+	case g.safe[b]:
+		return byLater
+	case g.marked(a) && g.marked(b):
+		return byMarks
+	case g.sameWave(a, b):
+		return byWave
+	case later && g.safe[a]:
+		return byEarlier
+	case later && !g.open(a):
+		return byRunning
+	}
+	return noProof
+}
+
+// say words a proof for people.
+func (g *graph) say(p proof, a, b int) string {
+	switch p {
+	case byFiles:
+		return fmt.Sprintf("share none of their %d + %d files; neither names what the other makes", len(g.does[a].all), len(g.does[b].all))
+	case byRefs:
+		return fmt.Sprintf("%s says what it needs, and %s is not among it", g.name(b), g.name(a))
+	case byLater:
+		return g.name(b) + " is marked parallel_safe"
+	case byEarlier:
+		return g.name(a) + " is marked parallel_safe"
+	case byMarks:
+		return "both are marked [P]"
+	case byWave:
+		return "stand in the same parallel group; neither names what the other makes"
+	case byRunning:
+		return fmt.Sprintf("%s only runs commands; %s names none of what it needs", g.name(a), g.name(b))
+	}
+	return ""
+}
+
+// inOrder puts batches one after the other of which nothing shows that they are independent. It looks from the nearest
+// one backwards, so that each batch gets no more such edges than it takes.
+func (g *graph) inOrder() {
+	for k, to := range g.order {
+		whole := g.whole(to)
+		for _, from := range slices.Backward(g.order[:k]) {
+			switch {
+			case g.above[to].has(from):
+				// It may have got to wait for more since the graph was closed.
+			case whole != "":
+				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine, fmt.Sprintf("the title says %q: it is about what the batches before it make", whole))
+			case g.independent(from, to) == noProof:
+				g.add(from, to, EdgeOrder, 0, "nothing shows that they are independent: "+g.unclear(from, to))
+			default:
+				continue
+			}
+			g.above[to].add(from, g.above[from])
+		}
+	}
+}
+
+// sequentialAfter puts the batches behind last one after the other, each after all that stands before it (TEAM-06).
+func (g *graph) sequentialAfter(last int) {
+	if g.big { // a chain already
+		return
+	}
+	for k := g.at[last] + 1; k < len(g.order); k++ {
+		to := g.order[k]
+		for _, from := range slices.Backward(g.order[:k]) {
+			if !g.above[to].has(from) {
+				g.add(from, to, EdgeSequential, 0, "asked for with --sequential-after "+g.name(last))
+			}
+			g.above[to].add(from, g.above[from])
+		}
+	}
+}
+
+// unclear says which of two batches leave it open what they touch.
+func (g *graph) unclear(from, to int) string {
+	var who []string
+	for _, i := range []int{from, to} {
+		if len(g.does[i].all) == 0 {
+			who = append(who, g.name(i))
+		}
+	}
+	verb := " names no files"
+	if len(who) > 1 {
+		verb = " name no files"
+	}
+	return strings.Join(who, " and ") + verb
+}

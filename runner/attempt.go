@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/routing"
+)
+
+// failed takes a failure to the debug state and decides what comes of it (RUN-10).
+func (m *Machine) failed(t *track, e Event) {
+	same := t.failure != "" && t.failure == failureOf(e)
+	t.failure, t.after, t.reason = failureOf(e), e.Seq, e.Reason
+	if same {
+		t.reason = "stuck: two attempts in a row left the same tree and the same findings; " + e.Reason
+		t.tries = m.info.MaxAttempts
+	}
+	m.fire(t, OnFailed)
+	if t.tries >= m.info.MaxAttempts {
+		t.status = Failed
+		m.fire(t, OnExhausted)
+		return
+	}
+	if next, ok := routing.NextTier(t.tier); ok && m.info.Escalate {
+		t.tier = next // MODEL-10
+	}
+	t.tries++
+	m.nextAttempt(t)
+	if m.info.Resample && (e.Kind == Executed || e.Kind == Gated || e.Kind == Judged) {
+		m.fire(t, OnSample)
+	} else {
+		m.fire(t, OnAgain)
+	}
+}
+
+// failureOf is what two failures have to share to count as no progress.
+func failureOf(e Event) string {
+	return strings.Join([]string{string(e.Kind), string(e.Outcome), e.Tree, e.Fingerprint}, "\x00")
+}
+
+func (m *Machine) nextAttempt(t *track) {
+	t.attempt++
+	t.candidate, t.waits = 0, 0
+	t.issued = map[string]Command{}
+}
+
+// mostWaits bounds how often one attempt waits for a limit: a time that is told wrongly again and again is
+// no time.
+const mostWaits = 5
+
+// park sets a batch aside whose agent cannot go on for now. Other batches go on.
+func (m *Machine) park(t *track, e Event) []Command {
+	t.parked = &Stop{e.Outcome, e.Reason}
+	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() || t.waits >= mostWaits {
+		return nil
+	}
+	t.waits++
+	return []Command{m.issue(t, Command{Kind: Wait, Until: e.RetryAt})}
+}
+
+// costs is what the agents of a run have cost, in US dollars.
+type costs struct {
+	sum     float64
+	known   []float64 // of each attempt, sorted
+	unknown string    // id of a command whose cost nobody told
+}
+
+func (c *costs) add(e Event) {
+	if e.Usage == nil || e.Usage.CostUSD == nil {
+		if e.Outcome != OutcomeCancelled && e.Outcome != OutcomeError && e.Outcome != OutcomeUnstarted {
+			c.unknown = e.Command
+		}
+		return
+	}
+	c.sum += *e.Usage.CostUSD
+	at, _ := slices.BinarySearch(c.known, *e.Usage.CostUSD)
+	c.known = slices.Insert(c.known, at, *e.Usage.CostUSD)
+}
+
+// next is what one more attempt is likely to cost: the median so far, 0 before there was one.
+func (c *costs) next() float64 {
+	if len(c.known) == 0 {
+		return 0
+	}
+	return c.known[len(c.known)/2]
+}
+
+// overBudget says why no agent may be started any more, or "". It looks before an attempt that would overrun,
+// not after.
+func (m *Machine) overBudget() string {
+	limit := m.info.MaxCostUSD
+	if limit <= 0 {
+		return ""
+	}
+	if m.costs.unknown != "" && m.info.UnknownCost != "allow" {
+		return fmt.Sprintf("the cost limit of $%.2f cannot be kept: nobody told what %s cost", limit, m.costs.unknown)
+	}
+	next := m.costs.next()
+	if due := m.costs.sum + next*float64(m.atWork(Execute)+1); due > limit || m.costs.sum >= limit {
+		return fmt.Sprintf("the cost limit of $%.2f: $%.2f is spent, and the next attempt is likely to cost $%.2f", limit, m.costs.sum, next)
+	}
+	return ""
+}

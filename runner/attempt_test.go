@@ -1,0 +1,234 @@
+package runner
+
+import "testing"
+
+// A failure moves a batch one tier up, where that was asked for (MODEL-10).
+func TestTiers(t *testing.T) {
+	models := map[string]string{"small": "haiku", "medium": "sonnet", "large": "opus"}
+	up := Info{Escalate: true, MaxAttempts: 4, Models: models}
+	tell(t, map[string]scenario{
+		"each failure moves a batch one tier up, until there is none above": {plan: "a@small", info: up, script: `
+			start                                  -> a/r1-c0/execute tier=small model=haiku
+			a/r1-c0/execute unchanged              -> a/r2-c0/execute tier=medium model=sonnet
+			a/r2-c0/execute failed tree=t          -> a/r3-c0/execute tier=large model=opus
+			a/r3-c0/execute timed_out              -> a/r4-c0/execute tier=large model=opus`},
+		"a red gate moves it up, too": {plan: "a@small", info: up, script: `
+			start                                  -> a/r1-c0/execute tier=small
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			a/r1-c0/gate failed                    -> a/r2-c0/execute tier=medium`},
+		"nobody asked for it": {plan: "a@small", info: Info{Models: models}, script: `
+			start                                  -> a/r1-c0/execute tier=small
+			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=small model=haiku`},
+		"work that has no tier gets none": {plan: "a", info: up, script: `
+			start                                  -> a/r1-c0/execute tier= model=
+			a/r1-c0/execute failed                 -> a/r2-c0/execute tier= model=`},
+		"a conflict is no reason for a larger model": {plan: "a@small", info: up, script: `
+			start                                  -> a/r1-c0/execute
+			resume commit=x                        ->
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/rebase base=x
+			a/r1-c0/rebase conflict                -> a/r2-c0/execute base=x tier=small`},
+		"a limit is no reason either": {plan: "a@small", info: up, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited                ->
+			resume                                 -> a/r1-c0/execute tier=small`},
+		"a new allowance begins where the plan began": {plan: "a@small", info: Info{Escalate: true, MaxAttempts: 2}, script: `
+			start                                  -> a/r1-c0/execute tier=small
+			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=medium
+			a/r2-c0/execute timed_out              ->
+			resume                                 -> a/r3-c0/execute tier=small`},
+		"an attempt that was cut off goes on in its tier": {plan: "a@small", info: up, script: `
+			start                                  -> a/r1-c0/execute tier=small
+			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=medium
+			a/r2-c0/execute cancelled              ->
+			resume                                 -> a/r2-c0/execute tier=medium`},
+	})
+}
+
+// An agent that cannot go on for now sets its batch aside, and no other.
+func TestParking(t *testing.T) {
+	wait := Info{Workers: 2, OnLimit: "wait"}
+	tell(t, map[string]scenario{
+		"other work goes on, and the run stops once there is none": {plan: "a b c:a", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute limited retry=9 reason=five_hours ->
+			parked a=limited
+			end running
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate
+			b/r1-c0/gate ok                        -> b/r1-c0/commit
+			b/r1-c0/commit ok commit=b9            -> b/r1-c0/merge
+			b/r1-c0/merge ok                       ->
+			end stopped limited
+			because batch 1: five_hours
+			resume                                 -> a/r1-c1/execute base=b9
+			parked`},
+		"a limit that is over at a known time is waited for": {plan: "a b", info: wait, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait until=9
+			parked a=limited
+			end running
+			b/r1-c0/execute failed                 -> b/r2-c0/execute
+			a/r1-c0/wait ok                        -> a/r1-c0/execute
+			parked`},
+		"a parked batch needs no worker": {plan: "a b", info: Info{OnLimit: "wait"}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait b/r1-c0/execute
+			a/r1-c0/wait ok                        ->
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate a/r1-c0/execute`},
+		"a limit without a time is not waited for": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited                ->
+			end stopped limited`},
+		"a person is not waited for": {plan: "a b", info: wait, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute needs_human retry=9    ->
+			parked a=needs_human
+			b/r1-c0/execute needs_human            ->
+			end stopped needs_human`},
+		"a time that is told wrongly again and again is no time": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=1        -> a/r1-c0/wait until=1
+			a/r1-c0/wait ok                        -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=2        -> a/r1-c1/wait until=2
+			a/r1-c1/wait ok                        -> a/r1-c1/execute
+			a/r1-c1/execute limited retry=3        -> a/r1-c2/wait until=3
+			a/r1-c2/wait ok                        -> a/r1-c2/execute
+			a/r1-c2/execute limited retry=4        -> a/r1-c3/wait until=4
+			a/r1-c3/wait ok                        -> a/r1-c3/execute
+			a/r1-c3/execute limited retry=5        -> a/r1-c4/wait until=5
+			a/r1-c4/wait ok                        -> a/r1-c4/execute
+			a/r1-c4/execute limited retry=6        ->
+			end stopped limited
+			resume                                 -> a/r1-c4/execute
+			a/r1-c4/execute limited retry=7        -> a/r1-c5/wait until=7`},
+		"a stop ends the waiting, and a resume need not wait": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait
+			stop cancelled                         ->
+			a/r1-c0/wait cancelled                 ->
+			end stopped cancelled
+			resume                                 -> a/r1-c0/execute`},
+		"a run that is stopping does not begin to wait": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			stop cancelled                         ->
+			a/r1-c0/execute limited retry=9        ->
+			end stopped cancelled`},
+		"a run may be told to wait when it goes on": {plan: "a", script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        ->
+			end stopped limited
+			resume onlimit=wait                    -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait`},
+		"a limit uses up no attempt": {plan: "a", info: Info{MaxAttempts: 1, OnLimit: "wait"}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait
+			a/r1-c0/wait ok                        -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate`},
+		"a batch that waits on ground that goes, goes too": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, OnLimit: "wait"}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute
+			b/r1-c0/execute limited retry=9        -> b/r1-c0/wait
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			parked
+			b/r1-c0/wait ok                        ->
+			status a=working b=waiting`},
+		"a failed batch is told before one that waits": {plan: "a b", info: Info{Workers: 2, MaxAttempts: 1}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute limited                ->
+			b/r1-c0/execute failed reason=no       ->
+			end failed batch 2: no`},
+	})
+}
+
+// No agent is started that would overrun what the run may cost.
+func TestCostLimit(t *testing.T) {
+	two := Info{Workers: 2, MaxCostUSD: 2}
+	tell(t, map[string]scenario{
+		"the next attempt is likely to cost what those before it cost in the middle": {plan: "a b c d", info: Info{MaxCostUSD: 10}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=6 commit=a1    -> a/r1-c0/gate
+			end running
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			status a=merged b=waiting c=waiting d=waiting
+			end stopped limited
+			because the cost limit of $10.00: $6.00 is spent, and the next attempt is likely to cost $6.00`},
+		"one dear attempt among cheap ones does not stop the run": {plan: "a b c d", info: Info{MaxCostUSD: 10}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute
+			b/r1-c0/execute ok cost=1              -> c/r1-c0/execute
+			c/r1-c0/execute ok cost=7              -> d/r1-c0/execute`},
+		"agents that are at work are counted as well": {plan: "a b c", info: two, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
+			b/r1-c0/execute ok cost=0.5 commit=b1  ->
+			status a=working b=working c=waiting`},
+		"what is just enough is enough": {plan: "a b", info: Info{MaxCostUSD: 2}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute`},
+		"an attempt of unknown cost keeps the run from starting another": {plan: "a b", info: two, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute failed                 ->
+			b/r1-c0/execute failed cost=0.1        ->
+			end stopped limited
+			resume                                 ->
+			end stopped limited
+			because the cost limit of $2.00 cannot be kept: nobody told what a/r1-c0/execute cost
+			resume unknown=allow                   -> a/r2-c0/execute b/r2-c0/execute`},
+		"what was never started has no unknown cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute cancelled              ->
+			resume                                 -> a/r1-c0/execute`},
+		"candidates still land when the money is spent, and what failed stays as it is": {plan: "a b", info: two, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
+			b/r1-c0/execute failed cost=1          ->
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			status a=merged b=working
+			end stopped limited`},
+		"a run that goes on with a higher limit goes on": {plan: "a b", info: Info{MaxCostUSD: 1}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
+			a/r1-c0/gate error                     ->
+			resume                                 -> a/r1-c0/gate
+			resume limit=1.9                       ->
+			resume limit=2                         -> b/r1-c0/execute`},
+		"a run that is done is not stopped by what it cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=3 commit=a1    -> a/r1-c0/gate
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			end done`},
+	})
+}
+
+// Agents that cannot be started side by side may be started one after the other (TEAM-10).
+func TestFallbackToOneWorker(t *testing.T) {
+	tell(t, map[string]scenario{
+		"one agent at a time goes on when one more could not be started": {plan: "a b c", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			b/r1-c0/execute not_started reason=memory    ->
+			end running
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute
+			b/r1-c0/execute ok commit=b1           -> c/r1-c0/execute`},
+		"an agent that cannot be started alone either stops the run": {plan: "a b", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute not_started reason=memory    ->
+			b/r1-c0/execute not_started reason=memory    -> a/r1-c0/execute
+			a/r1-c0/execute not_started reason=memory    ->
+			end stopped error`},
+		"a single worker has nothing to fall back to": {plan: "a b", script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute not_started                  ->
+			end stopped error`},
+		"a resume tries them side by side again": {plan: "a b", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute not_started                  ->
+			b/r1-c0/execute not_started                  -> a/r1-c0/execute
+			a/r1-c0/execute not_started                  ->
+			resume                                 -> a/r1-c0/execute b/r1-c0/execute`},
+	})
+}

@@ -1,0 +1,196 @@
+package briefing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/failures"
+)
+
+// How many files and batches a directive names. More would bury what matters.
+const (
+	namedFiles   = 6
+	namedBatches = 4
+)
+
+// directives tell what to do, made of what is known (CTX-07).
+func directives(in Input) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	var read, gone []string
+	for _, r := range in.Refs {
+		switch {
+		case r.Missing:
+			gone = append(gone, r.Path)
+		case r.Text != "" || r.Binary || r.Note != "":
+			read = append(read, r.Path)
+		}
+	}
+	modify := slices.DeleteFunc(slices.Clone(in.Batch.Files.Modify), func(p string) bool { return slices.Contains(read, p) })
+	switch {
+	case len(read) > 0 && len(modify) > 0:
+		say("read %s before you modify %s", names(read, namedFiles), names(modify, namedFiles))
+	case len(read) > 0:
+		say("read %s before you change anything", names(read, namedFiles))
+	}
+	if len(gone) > 0 {
+		say("do without %s: the plan refers to it, and the commit that you start from does not have it", names(gone, namedFiles))
+	}
+	if in.Digest != "" && in.Attempt > 1 {
+		say("do not repeat what attempt %d did: the brief has what became of it", in.Attempt-1)
+	}
+	if kinds := kindsOf(in.Failures); len(kinds) > 0 {
+		say("do not repeat what went wrong before in batches like this one: %s", strings.Join(kinds, ", "))
+	}
+	named := mentioned(in.Batch)
+	told := 0
+	for _, e := range relevant(in, in.Earlier) {
+		files := shared(e, in.Batch, named)
+		if len(files) == 0 || told == namedBatches {
+			continue
+		}
+		told++
+		say("these files were changed by batch %s: %s; build on them as they are now", cut(oneLine(e.Number), 40), names(files, namedFiles))
+	}
+	also := ""
+	if len(in.Protected) > 0 {
+		also = ", " + names(in.Protected, namedFiles)
+	}
+	say("leave alone what judges your work, unless the batch itself names the file: settings of gates, linters and CI, `.runplan/`, lessons%s; "+
+		"tests that were there before may be neither deleted nor weakened", also)
+	for _, o := range in.AtWork {
+		text := fmt.Sprintf("batch %s is worked on at the same time by somebody else", cut(oneLine(o.Number), 40))
+		if len(o.Files) > 0 {
+			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// kindsOf are the ways of failing in the matched patterns, each once. Anybody may write into their file, so that only
+// kinds that runplan itself gives stand outside of a fence.
+func kindsOf(list []failures.Pattern) []string {
+	var out []string
+	strange := false
+	for _, p := range list {
+		if !failures.Known(p.Type) {
+			strange = true
+		} else if !slices.Contains(out, p.Type) {
+			out = append(out, p.Type)
+		}
+	}
+	if strange {
+		out = append(out, "what is quoted below")
+	}
+	return out
+}
+
+// mentioned are the files that the batch is about, and those it refers to.
+func mentioned(b planparse.Batch) []string {
+	return slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs)
+}
+
+// shared are the files that an earlier batch changed and that matter to this one: all where this one depends on it,
+// else those that this one mentions.
+func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
+	if slices.Contains(b.DependsOn, e.Key) {
+		return e.Files
+	}
+	var out []string
+	for _, f := range e.Files {
+		if about(mentioned, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// about tells whether a list of files, folders and globs means the file.
+func about(list []string, file string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		return entry == file || strings.HasPrefix(file, strings.TrimSuffix(entry, "/")+"/") || strings.ContainsAny(entry, "*?[{") && gates.Match([]string{entry}, file)
+	})
+}
+
+// relevant sorts batches that have ended by what they mean to this one (CTX-03): those that it depends on, then those
+// that changed its files, then those that needed more than one attempt; of equals the latest first.
+func relevant(in Input, list []Earlier) []Earlier {
+	named := mentioned(in.Batch)
+	score := func(e Earlier) int {
+		n := 0
+		if slices.Contains(in.Batch.DependsOn, e.Key) {
+			n += 4
+		}
+		if slices.ContainsFunc(e.Files, func(f string) bool { return about(named, f) }) {
+			n += 2
+		}
+		if e.Attempts > 1 || !e.Merged {
+			n++
+		}
+		return n
+	}
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b Earlier) int { return score(b) - score(a) })
+	return list
+}
+
+// relevantCommits are the newest ones, sorted as their batches are.
+func relevantCommits(in Input, n int) []Commit {
+	list := slices.Clone(in.Commits[:min(max(n, 0), len(in.Commits))])
+	named := mentioned(in.Batch)
+	score := func(c Commit) int {
+		n := 0
+		if slices.Contains(in.Batch.DependsOn, c.Batch) {
+			n += 2
+		}
+		if slices.ContainsFunc(c.Files, func(f string) bool { return about(named, f) }) {
+			n++
+		}
+		return n
+	}
+	slices.SortStableFunc(list, func(a, b Commit) int { return score(b) - score(a) })
+	return list
+}
+
+// relevantRefs puts the references first that the batch is to change, then those that earlier batches changed, else
+// they stay as the plan has them.
+func relevantRefs(in Input) []Ref {
+	list := slices.Clone(in.Refs)
+	score := func(r Ref) int {
+		n := 0
+		if about(slices.Concat(in.Batch.Files.Modify, in.Batch.Files.Test), r.Path) {
+			n += 2
+		}
+		if slices.ContainsFunc(in.Earlier, func(e Earlier) bool { return slices.Contains(e.Files, r.Path) }) {
+			n++
+		}
+		return n
+	}
+	slices.SortStableFunc(list, func(a, b Ref) int { return score(b) - score(a) })
+	return list
+}
+
+// expectations are what the gates will ask.
+func expectations(in Input) []string {
+	var out []string
+	for _, g := range in.Gates {
+		verb := "is checked"
+		if g.Blocking {
+			verb = "has to pass"
+		}
+		if g.Command != "" {
+			out = append(out, fmt.Sprintf("%s %s: `%s`", oneLine(g.Name), verb, oneLine(g.Command)))
+		} else {
+			out = append(out, fmt.Sprintf("%s %s", oneLine(g.Name), verb))
+		}
+	}
+	if in.Before != nil {
+		out = append(out, fmt.Sprintf("at least %d tests have to pass, as before this batch; do not delete or skip tests", in.Before.Passed))
+	}
+	return out
+}

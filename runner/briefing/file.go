@@ -1,0 +1,49 @@
+package briefing
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// PutSection writes the block into the context file of a workspace, for an agent that reads such a file by itself. The
+// returned function puts the file back, and is to be called however the attempt ends, before anything looks at the
+// workspace: what the agent changed in the file beside the section stays, the section itself does not. A file that was
+// not there before is removed, unless the agent wrote into it. file is relative to dir and may not lead out of it.
+func PutSection(dir, file, block string) (undo func() error, err error) {
+	fail := func(err error) error { return fmt.Errorf("write the context into %s of the workspace: %w", file, err) }
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fail(err)
+	}
+	before, err := root.ReadFile(file)
+	made := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !made {
+		root.Close()
+		return nil, fail(err)
+	}
+	if err := root.WriteFile(file, Section(before, block), 0o644); err != nil {
+		root.Close()
+		return nil, fail(err)
+	}
+	return func() error {
+		defer root.Close()
+		now, err := root.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the agent removed it
+		}
+		var after []byte
+		if err == nil {
+			if after = WithoutSection(now); len(after) == 0 && made {
+				err = root.Remove(file)
+			} else {
+				err = root.WriteFile(file, after, 0o644)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("take the context out of %s of the workspace: %w", file, err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,168 @@
+package briefing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner/failures"
+)
+
+// Sources says where the rest of an [Input] is found. The Input in it is what the caller knows already: the plan, the
+// batch, the gates, how earlier batches went.
+type Sources struct {
+	Input
+	Repo     *git.Repo
+	Commit   string          // commit that the batch starts from; files and history are read there
+	From     string          // commit that the run started from; "" for no history
+	Run      string          // id of the run; "" takes commits of any run
+	Progress string          // file; "" for none
+	Failures *failures.Store // nil for none
+}
+
+// Gather completes an input. Git that does not answer is an error; a source beside it that cannot be read is named in
+// the brief instead, since a batch can do without.
+func Gather(ctx context.Context, s Sources) (Input, error) {
+	in := s.Input
+	limits := in.Limits.orDefault()
+	var err error
+	if in.Refs, err = ReadRefs(ctx, s.Repo, s.Commit, once(in.Batch.ContextRefs), limits.RefLines); err != nil {
+		return in, err
+	}
+	if s.From != "" {
+		if in.Commits, err = commits(ctx, s.Repo, s.From, s.Commit, s.Run); err != nil {
+			return in, err
+		}
+	}
+	in.Earlier = slices.Clone(in.Earlier)
+	for i := range in.Earlier {
+		in.Earlier[i].Files = filesOf(in.Commits, in.Earlier[i].Key)
+	}
+	in.Unread = slices.Clone(in.Unread)
+	if in.Progress, err = tail(s.Progress, limits.ProgressLines); err != nil {
+		in.Unread = append(in.Unread, "progress.txt: "+reason(err))
+	}
+	if s.Failures != nil {
+		if in.Failures, err = s.Failures.Match(in.Batch.Title, limits.Similarity); err != nil {
+			in.Unread = append(in.Unread, failures.FileName+": "+reason(err))
+		}
+	}
+	return in, nil
+}
+
+// once leaves out what is named a second time.
+func once(list []string) []string {
+	var out []string
+	for _, p := range list {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// reason is an error without the path of a file, which says nothing to the agent.
+func reason(err error) string {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, failures.ErrBroken):
+		return failures.ErrBroken.Error()
+	case errors.As(err, &p):
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// filesOf are the files that the commits of a batch changed, sorted.
+func filesOf(list []Commit, batch string) []string {
+	var out []string
+	for _, c := range list {
+		if c.Batch == batch {
+			out = append(out, c.Files...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mostCommits bounds how far back a run is looked at.
+const mostCommits = 400
+
+// The marks between commits and between fields in what git is asked to print.
+const (
+	entryMark = "\x1e"
+	fieldMark = "\x1f"
+)
+
+// commits lists what batches landed between two commits, the newest first.
+func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commit, error) {
+	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes", "--no-ext-diff", "--no-renames",
+		"--name-only", fmt.Sprintf("--max-count=%d", mostCommits),
+		"--format="+strings.Join([]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)", "%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),
+		from+".."+to, "--")
+	if err != nil {
+		return nil, fmt.Errorf("read the commits of the run: %w", err)
+	}
+	var list []Commit
+	for entry := range strings.SplitSeq(out, entryMark) {
+		f := strings.SplitN(entry, fieldMark, 5)
+		if len(f) != 5 || !isHash(f[0]) || f[2] == "" || run != "" && f[1] != run {
+			continue
+		}
+		c := Commit{Hash: f[0], Batch: f[2], Subject: f[3]}
+		for p := range strings.SplitSeq(f[4], "\x00") {
+			if p = strings.TrimPrefix(p, "\n"); p != "" {
+				c.Files = append(c.Files, p)
+			}
+		}
+		slices.Sort(c.Files)
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+func isHash(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// tailBytes is how much of the end of progress.txt is read.
+const tailBytes = 64 << 10
+
+// tail returns the last n lines of a file that say something. A file that is not there has none.
+func tail(path string, n int) ([]string, error) {
+	if path == "" || n <= 0 {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	start := max(0, end-tailBytes)
+	data := make([]byte, end-start)
+	if _, err := f.ReadAt(data, start); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	text := string(data)
+	if start > 0 {
+		_, text, _ = strings.Cut(text, "\n") // the first line is cut off in its middle
+	}
+	var lines []string
+	for line := range strings.SplitSeq(clean(text), "\n") {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lastOf(lines, n), nil
+}

@@ -1,0 +1,326 @@
+package briefing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+)
+
+// Ref is what an entry of context_refs means at a commit: a file, or the names in a folder or under a glob.
+type Ref struct {
+	Path    string
+	Commit  string
+	Text    string // its first lines
+	Lines   int    // how many there are in all
+	Missing bool
+	Binary  bool
+	Note    string // what else is to be said: why there is no text, what it is instead of a file
+}
+
+// lines are those of the text.
+func (r Ref) lines() []string {
+	if r.Text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(r.Text, "\n"), "\n")
+}
+
+// render shows the first n lines of the most that were wanted, and says what is not shown.
+func (r Ref) render(n, wanted int) (part, trimmed string) {
+	var b strings.Builder
+	label := "\n" + name(r.Path)
+	if r.Commit != "" {
+		label += " at " + short(r.Commit)
+	}
+	lines := r.lines()
+	all := max(r.Lines, len(lines))
+	shown := min(n, len(lines))
+	switch {
+	case r.Missing:
+		return label + ": not there\n", ""
+	case all == 0:
+		why := r.Note
+		if why == "" {
+			why = "empty"
+		}
+		return label + ": " + oneLine(why) + "\n", ""
+	case r.Note != "":
+		label += " (" + oneLine(r.Note) + ")"
+	}
+	if shown < all {
+		trimmed = fmt.Sprintf("first %d of %s", shown, count(all, "line"))
+		if min(wanted, len(lines)) > shown {
+			trimmed += ": over budget"
+		}
+	}
+	if shown == 0 {
+		return fmt.Sprintf("%s: … %s; read it yourself\n", label, count(all, "line")), trimmed
+	}
+	b.WriteString(label)
+	if shown < all {
+		fmt.Fprintf(&b, ", its first %s", count(shown, "line"))
+	}
+	b.WriteString(":\n\n")
+	show := make([]string, shown, shown+1)
+	for i, l := range lines[:shown] {
+		show[i] = cut(l, refLineLength)
+	}
+	if shown < all {
+		show = append(show, fmt.Sprintf("… %d more %s", all-shown, map[bool]string{true: "line", false: "lines"}[all-shown == 1]))
+	}
+	fence(&b, strings.Join(show, "\n"))
+	return b.String(), trimmed
+}
+
+// maxRefs bounds how many references are read. What lies beyond is named.
+const maxRefs = 40
+
+// ReadRefs reads what paths mean at a commit, the first so many lines of each. Paths use slashes and are relative to
+// the root of the repository. The user's checkout is not looked at. What cannot be shown says why.
+func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string, lines int) ([]Ref, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	refs := make([]Ref, len(paths))
+	at := map[string]string{} // path in the tree, by what the plan calls it
+	globs := false
+	for i, p := range paths {
+		refs[i] = Ref{Path: p, Commit: commit}
+		q, why := inside(p)
+		switch {
+		case why != "":
+			refs[i].Note = why
+		case i >= maxRefs:
+			refs[i].Note = fmt.Sprintf("not shown: only the first %d references are", maxRefs)
+		default:
+			at[p] = q
+			globs = globs || strings.ContainsAny(q, "*?[{")
+		}
+	}
+	tree := objects{repo: repo, commit: commit}
+	if err := tree.look(ctx, slices.Sorted(valuesOf(at))); err != nil {
+		return nil, err
+	}
+	if err := tree.read(ctx); err != nil {
+		return nil, err
+	}
+	for i := range refs {
+		p, ok := at[refs[i].Path]
+		if !ok {
+			continue
+		}
+		if err := tree.fill(ctx, &refs[i], p, max(lines, 0)); err != nil {
+			return nil, err
+		}
+	}
+	return refs, nil
+}
+
+func valuesOf(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// inside makes a path of the tree of what a plan says, or tells why it is none.
+func inside(p string) (clean, why string) {
+	q := path.Clean(strings.TrimPrefix(strings.TrimSpace(p), "./"))
+	switch {
+	case strings.ContainsAny(q, "\x00\n\r"):
+		return "", "not a path"
+	case path.IsAbs(q) || q == ".." || strings.HasPrefix(q, "../") || strings.Contains(q, `\`) && strings.Contains(q, ":"):
+		return "", "outside of the repository, not read"
+	case q == ".git" || strings.HasPrefix(q, ".git/"):
+		return "", "git's own, not read"
+	}
+	return q, ""
+}
+
+// objects are the entries of a tree that references name.
+type objects struct {
+	repo   *git.Repo
+	commit string
+	by     map[string]object
+	blobs  map[string][]byte
+	names  []string // all files of the tree, read when a glob or a folder asks
+	listed bool
+}
+
+type object struct {
+	mode, kind, hash string
+	size             int
+}
+
+// look finds the entries of the given paths, in one process. With -t a folder is listed although a path below it is
+// asked for as well.
+func (o *objects) look(ctx context.Context, paths []string) error {
+	o.by = map[string]object{}
+	paths = slices.Compact(slices.DeleteFunc(paths, func(p string) bool { return p == "." }))
+	if len(paths) == 0 {
+		return nil
+	}
+	args := append([]string{"--literal-pathspecs", "ls-tree", "-l", "-t", "-z", "--full-tree", o.commit, "--"}, paths...)
+	out, err := o.repo.Run(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("look for what context_refs names at %s: %w", short(o.commit), err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		head, p, ok := strings.Cut(entry, "\t")
+		f := strings.Fields(head)
+		if !ok || len(f) != 4 {
+			continue
+		}
+		size, err := strconv.Atoi(f[3]) // "-" for what has none
+		if err != nil {
+			size = 0
+		}
+		o.by[p] = object{mode: f[0], kind: f[1], hash: f[2], size: size}
+	}
+	return nil
+}
+
+// read reads the files among the entries, in one process.
+func (o *objects) read(ctx context.Context) error {
+	o.blobs = map[string][]byte{}
+	var hashes []string
+	for _, e := range o.by {
+		if e.kind == "blob" && e.size > 0 && e.size <= git.MaxBlob {
+			hashes = append(hashes, e.hash)
+		}
+	}
+	if len(hashes) == 0 {
+		return nil
+	}
+	slices.Sort(hashes)
+	hashes = slices.Compact(hashes)
+	out, err := o.repo.Input(ctx, strings.Join(hashes, "\n")+"\n", "cat-file", "--batch")
+	if err != nil {
+		return fmt.Errorf("read what context_refs names at %s: %w", short(o.commit), err)
+	}
+	for rest := []byte(out); len(rest) > 0; {
+		head, body, ok := bytes.Cut(rest, []byte("\n"))
+		f := strings.Fields(string(head))
+		if !ok || len(f) != 3 {
+			return fmt.Errorf("read what context_refs names: git cat-file printed %q, which cannot be read", head)
+		}
+		n, err := strconv.Atoi(f[2])
+		if err != nil {
+			return fmt.Errorf("read what context_refs names: git cat-file printed %q, which cannot be read", head)
+		}
+		// The last line feeds of all that git prints are taken off on the way here: they were of the last file.
+		size := min(n, len(body))
+		data := append(slices.Clone(body[:size]), bytes.Repeat([]byte("\n"), n-size)...)
+		o.blobs[f[0]] = data
+		rest = body[min(n+1, len(body)):]
+	}
+	return nil
+}
+
+// fill completes a reference.
+func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
+	e, ok := o.by[p]
+	switch {
+	case p == "." || ok && e.kind == "tree":
+		return o.folder(ctx, r, p, lines)
+	case !ok && strings.ContainsAny(p, "*?[{"):
+		return o.glob(ctx, r, p, lines)
+	case !ok:
+		r.Missing = true
+	case e.kind == "commit":
+		r.Note = "a submodule, not read"
+	case e.mode == "120000":
+		r.Note = "a symbolic link, not followed; it leads to " + name(string(o.blobs[e.hash]))
+	case e.size > git.MaxBlob:
+		r.Note = fmt.Sprintf("%d MiB, too large to be shown; read the part that you need", e.size>>20)
+	case e.size == 0:
+	default:
+		data, ok := o.blobs[e.hash]
+		if !ok {
+			return fmt.Errorf("read %s at %s: git does not have object %s", p, short(o.commit), e.hash)
+		}
+		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", count(len(data), "byte"))
+			return nil
+		}
+		r.head(clean(string(data)), lines)
+	}
+	return nil
+}
+
+// head keeps the first lines of a text.
+func (r *Ref) head(text string, lines int) {
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	r.Lines = len(all)
+	r.Text = ""
+	if kept := all[:min(lines, len(all))]; len(kept) > 0 {
+		r.Text = strings.Join(kept, "\n") + "\n"
+	}
+}
+
+func (o *objects) folder(ctx context.Context, r *Ref, p string, lines int) error {
+	if err := o.list(ctx); err != nil {
+		return err
+	}
+	var in []string
+	for _, f := range o.names {
+		if p == "." || strings.HasPrefix(f, p+"/") {
+			in = append(in, f)
+		}
+	}
+	r.Note = "a folder with " + count(len(in), "file")
+	r.nameAll(in, lines)
+	return nil
+}
+
+func (o *objects) glob(ctx context.Context, r *Ref, p string, lines int) error {
+	if err := o.list(ctx); err != nil {
+		return err
+	}
+	var in []string
+	for _, f := range o.names {
+		if gates.Match([]string{p}, f) {
+			in = append(in, f)
+		}
+	}
+	if len(in) == 0 {
+		r.Missing = true
+		return nil
+	}
+	r.Note = "matches " + count(len(in), "file")
+	r.nameAll(in, lines)
+	return nil
+}
+
+// nameAll lists names, one a line.
+func (r *Ref) nameAll(names []string, lines int) {
+	for i := range names {
+		names[i] = oneLine(names[i])
+	}
+	if len(names) > 0 {
+		r.head(strings.Join(names, "\n"), lines)
+	}
+}
+
+// list reads the names of all files, once.
+func (o *objects) list(ctx context.Context) error {
+	if o.listed {
+		return nil
+	}
+	out, err := o.repo.Run(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", o.commit)
+	if err != nil {
+		return fmt.Errorf("list the files of %s: %w", short(o.commit), err)
+	}
+	o.names, o.listed = strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), true
+	return nil
+}

@@ -1,0 +1,69 @@
+package briefing
+
+import (
+	"bytes"
+	"strings"
+)
+
+// The marks around the section in an agent's own context file, such as CLAUDE.md or AGENTS.md. The second one says
+// that the file had no line feed at its end, and that it is to be without one again.
+const (
+	markBegin  = "<!-- runplan:context begin -->"
+	markJoined = "<!-- runplan:context begin, joined -->"
+	markEnd    = "<!-- runplan:context end -->"
+)
+
+// Section returns a context file with the block as its section. The section of an earlier batch makes room: there is
+// never more than one (CTX-10). The rest of the file stays as it is, byte for byte.
+func Section(file []byte, block string) []byte {
+	out := WithoutSection(file)
+	begin := markBegin
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out, begin = append(out, '\n'), markJoined
+	}
+	// What is quoted in the block may hold our marks.
+	block = strings.ReplaceAll(block, "<!-- runplan:context", "<!-- runplan context")
+	out = append(out, begin+"\n"+strings.TrimRight(block, "\n")+"\n"+markEnd+"\n"...)
+	return out
+}
+
+// WithoutSection takes the section out again. A file that has none comes back as it is; the result is a copy.
+func WithoutSection(file []byte) []byte {
+	out := bytes.Clone(file)
+	for {
+		from, to, ok := section(out)
+		if !ok {
+			return out
+		}
+		out = append(out[:from:from], out[to:]...)
+	}
+}
+
+// section finds a section: the first end of one that has a beginning before it, and the last such beginning.
+func section(file []byte) (from, to int, ok bool) {
+	begin, joined := -1, false
+	for at := 0; at < len(file); {
+		line := file[at:]
+		next := len(file)
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line, next = line[:i], at+i+1
+		}
+		switch string(bytes.TrimSuffix(line, []byte("\r"))) {
+		case markBegin:
+			begin, joined = at, false
+		case markJoined:
+			begin, joined = at, true
+		case markEnd:
+			if begin < 0 {
+				break
+			}
+			// What somebody wrote below the section needs the line feed.
+			if joined && begin > 0 && next == len(file) {
+				begin--
+			}
+			return begin, next, true
+		}
+		at = next
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,140 @@
+package failures
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// byOutcome are the outcomes that say by themselves what went wrong. Those with "" are nobody's failure: the run was
+// stopped, a limit was met, a person is asked, a tool could not run.
+var byOutcome = map[string]string{
+	"timed_out": "timeout",
+	"unchanged": "no change",
+	"conflict":  "conflict",
+
+	"ok":          "",
+	"changed":     "",
+	"moved":       "",
+	"limited":     "",
+	"needs_human": "",
+	"cancelled":   "",
+	"error":       "",
+	"refused":     "",
+}
+
+// lessonRepeated is the kind of failure that a lesson tells of.
+const lessonRepeated = "lesson repeated"
+
+// kind is one line of the table of [TypeOf]. What is set has to hold.
+type kind struct {
+	is   string
+	gate string         // name of the gate, or of its family: "lint" is "lint:go" too
+	rule *regexp.Regexp // of one of its blocking findings
+	text *regexp.Regexp // in a blocking finding, the note or the output
+}
+
+// kinds is the table by which failures are classified. The first line that holds for a failed gate counts, so that
+// causes come before what they cause: a suite that does not load because of an import is "missing import", not "test
+// failure".
+var kinds = []kind{
+	{is: "tampering", gate: "tamper"},
+	{is: "tampering", gate: "protected"},
+	{is: "tampering", gate: "outside"},
+	{is: "tampering", gate: "agent", text: regexp.MustCompile(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
+	{is: "secret", gate: "secrets"},
+	{is: "forbidden command", gate: "denied"},
+	{is: "hook refused", gate: "commit"},
+	{is: "missing import", text: regexp.MustCompile(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
+		`\bmodule not found\b|\bno required module provides package\b|\bis not in std\b|\bunresolved import\b|\bcould not import\b|\bfailed to resolve import\b|` +
+		`\bpackage \S+ is not in\b`)},
+	{is: "syntax error", text: regexp.MustCompile(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
+	{is: "type error", gate: "types"},
+	{is: "type error", text: regexp.MustCompile(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
+	{is: "build failure", rule: regexp.MustCompile(`^(?:.*/)?build$`)},
+	{is: "fewer tests", rule: regexp.MustCompile(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount + `|no-tests-ran|tests-required)$`)},
+	{is: "timeout", text: regexp.MustCompile(`(?i)\b(?:timed out|time limit|deadline exceeded)\b`)},
+	{is: "lint", gate: "lint"},
+	{is: "acceptance failure", gate: "acceptance"},
+	{is: "test failure", gate: "tests"},
+	{is: lessonRepeated, gate: "lessons"},
+	{is: lessonRepeated, gate: "patterns"},
+	{is: "file too long", gate: "size"},
+	{is: "broken docs", gate: "docs"},
+	{is: "licence", gate: "license"},
+	{is: "agent gave up", gate: "agent"},
+}
+
+// gateKind is the kind of failure of a gate that is not in the table.
+var gateKind = regexp.MustCompile(`^gate [A-Za-z0-9_./:-]+$`)
+
+// Known tells whether [TypeOf] may have called a failure so. The file of a store is anybody's to edit: what else stands
+// there is foreign text.
+func Known(failureType string) bool {
+	if failureType == "other" || gateKind.MatchString(failureType) {
+		return true
+	}
+	for _, k := range kinds {
+		if k.is == failureType {
+			return true
+		}
+	}
+	for _, is := range byOutcome {
+		if is != "" && is == failureType {
+			return true
+		}
+	}
+	return false
+}
+
+// TypeOf tells how an attempt failed, from what the gates said, how it ended and the reason in one line: by the table
+// above. A failed gate that is in no line of it gives its own name. "" says that this is no failure of the batch.
+func TypeOf(reports []gates.Report, outcome, reason string) string {
+	if t, ok := byOutcome[outcome]; ok {
+		return t
+	}
+	var failed []gates.Report
+	for _, r := range reports {
+		if r.Status == gates.Fail {
+			failed = append(failed, r)
+		}
+	}
+	for _, k := range kinds {
+		for _, r := range failed {
+			if k.holds(r) {
+				return k.is
+			}
+		}
+	}
+	if len(failed) > 0 {
+		return line("gate "+failed[0].Gate, maxType)
+	}
+	for _, k := range kinds {
+		if k.gate == "" && k.rule == nil && k.text.MatchString(reason) {
+			return k.is
+		}
+	}
+	return "other"
+}
+
+func (k kind) holds(r gates.Report) bool {
+	if k.gate != "" && r.Gate != k.gate && !strings.HasPrefix(r.Gate, k.gate+":") {
+		return false
+	}
+	if k.rule == nil && k.text == nil {
+		return true
+	}
+	if k.text != nil && (k.text.MatchString(r.Note) || k.text.MatchString(r.Output)) {
+		return true
+	}
+	for _, f := range r.Findings {
+		if f.Severity != gates.Error || f.Known {
+			continue
+		}
+		if k.rule != nil && k.rule.MatchString(f.Rule) || k.text != nil && k.text.MatchString(f.Message) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+// Package failures remembers across runs what goes wrong in batches of a kind, and what put it right.
+//
+// The store is a JSON array in a file that people can read, and edit: .runplan/logs/failure-patterns.json. It is
+// merged and never replaced: each change reads the file anew under a lock, changes one row and puts the file back in
+// one step. What a row has beyond the fields known here stays in it. A file that cannot be read is never written over:
+// it is set aside under another name, and that is said.
+package failures
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Pattern is one row: batches of such a title fail in such a way.
+type Pattern struct {
+	Title      string // what titles of such batches have in common, see [Generalise]
+	Type       string // how they fail, see [TypeOf]
+	Frequency  int    // how often that was seen
+	LastSeen   string // day of the last time, YYYY-MM-DD
+	WinningFix string // what a later attempt did that passed; "" is not known
+	LessonID   string // lesson that tells more
+	FeedbackID string // feedback that the row comes from
+
+	more map[string]json.RawMessage // what else the row has
+}
+
+// The names of the fields in the file (FAIL-01, FAIL-05, C-31).
+const (
+	fieldTitle    = "batch_title_pattern"
+	fieldType     = "failure_type"
+	fieldCount    = "frequency"
+	fieldSeen     = "last_seen"
+	fieldFix      = "winning_fix"
+	fieldLesson   = "lesson_id"
+	fieldFeedback = "feedback_id"
+)
+
+// MarshalJSON writes the known fields in their order, and then the others sorted by name.
+func (p Pattern) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	put := func(name string, value []byte) {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(plainJSON(name))
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	put(fieldTitle, plainJSON(p.Title))
+	put(fieldType, plainJSON(p.Type))
+	put(fieldCount, plainJSON(p.Frequency))
+	put(fieldSeen, plainJSON(p.LastSeen))
+	put(fieldFix, plainJSON(p.WinningFix))
+	if p.LessonID != "" {
+		put(fieldLesson, plainJSON(p.LessonID))
+	}
+	if p.FeedbackID != "" {
+		put(fieldFeedback, plainJSON(p.FeedbackID))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.more)) {
+		put(name, p.more[name])
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// plainJSON encodes a string or a number, and leaves < and > readable.
+func plainJSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("null") // strings and integers can always be encoded
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// UnmarshalJSON reads a row. Fields of the wrong kind make it an error.
+func (p *Pattern) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	if fields == nil {
+		return errors.New("null is no failure pattern")
+	}
+	*p = Pattern{}
+	for _, f := range []struct {
+		name string
+		to   any
+	}{
+		{fieldTitle, &p.Title}, {fieldType, &p.Type}, {fieldCount, &p.Frequency}, {fieldSeen, &p.LastSeen},
+		{fieldFix, &p.WinningFix}, {fieldLesson, &p.LessonID}, {fieldFeedback, &p.FeedbackID},
+	} {
+		raw, ok := fields[f.name]
+		if !ok {
+			continue
+		}
+		delete(fields, f.name)
+		if err := json.Unmarshal(raw, f.to); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	switch {
+	case p.Title == "" || p.Type == "":
+		return fmt.Errorf("a row needs %s and %s", fieldTitle, fieldType)
+	case p.Frequency < 0:
+		return fmt.Errorf("%s is %d", fieldCount, p.Frequency)
+	}
+	if len(fields) > 0 {
+		p.more = fields
+	}
+	return nil
+}
+
+// again counts the failure once more.
+func (p *Pattern) again(day string) {
+	if p.Frequency < math.MaxInt {
+		p.Frequency++
+	}
+	if day > p.LastSeen { // days of this form sort as they follow each other
+		p.LastSeen = day
+	}
+}
+
+// Warning is what the brief of a batch says of a pattern that it matches, in one line.
+func Warning(p Pattern) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "batches like %q failed with %q, ", line(p.Title, maxTitle), line(p.Type, maxType))
+	if p.Frequency == 1 {
+		b.WriteString("once")
+	} else {
+		fmt.Fprintf(&b, "%d times", p.Frequency)
+	}
+	if p.LastSeen != "" {
+		b.WriteString(", last on " + line(p.LastSeen, len("2006-01-02")))
+	}
+	if p.WinningFix != "" {
+		b.WriteString("; then this passed: " + line(p.WinningFix, maxFix))
+	}
+	if p.LessonID != "" {
+		b.WriteString(" (lesson " + line(p.LessonID, maxType) + ")")
+	}
+	return b.String()
+}
+
+// How long the texts of a row may be, in characters.
+const (
+	maxTitle = 200
+	maxType  = 80
+	maxFix   = 300
+)
+
+// line makes one line of at most n characters, without control codes.
+func line(text string, n int) string {
+	text = strings.Join(strings.Fields(redact.Clean(text)), " ")
+	if r := []rune(text); len(r) > n {
+		return strings.TrimRight(string(r[:n-1]), " ") + "…"
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package failures
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
+// and without words that say nothing of the work. "Batch 4b: Integration wiring for the API" is "integration wiring
+// api". A title that has no other words gives "".
+func Generalise(title string) string { return strings.Join(words(title), " ") }
+
+// stopWords say nothing of the work.
+var stopWords = map[string]bool{
+	"a": true, "an": true, "and": true, "as": true, "at": true, "by": true, "for": true, "from": true, "in": true, "into": true,
+	"its": true, "of": true, "on": true, "or": true, "our": true, "so": true, "that": true, "the": true, "their": true, "then": true,
+	"this": true, "to": true, "up": true, "via": true, "with": true,
+	"batch": true, "batches": true, "chunk": true, "part": true, "phase": true, "step": true, "task": true, "tasks": true, "wave": true,
+}
+
+// words are those of a title that count, in their order.
+func words(title string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		if !stopWords[w] && !batchNumber(w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// batchNumber tells a number of a batch or a task from one that means something: "3", "4b", "p5" and "t001" are of the
+// former kind, "404", "utf8" and "sha256" are not.
+func batchNumber(w string) bool {
+	digits := strings.TrimLeftFunc(w, unicode.IsLetter)
+	before := len([]rune(w)) - len([]rune(digits))
+	number := strings.TrimRightFunc(digits, unicode.IsLetter)
+	after := len([]rune(digits)) - len([]rune(number))
+	if number == "" || strings.ContainsFunc(number, func(r rune) bool { return !unicode.IsDigit(r) }) || before+after > 1 {
+		return false
+	}
+	return len(number) <= 2 || before == 1 && number[0] == '0'
+}
+
+// Similarity tells how alike two titles are, from 0 to 1: the share of their words that they have in common, whatever
+// the order and the case. A title without words is like no other.
+func Similarity(a, b string) float64 { return similarity(set(words(a)), set(words(b))) }
+
+func set(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// similarity is that of two sorted sets.
+func similarity(a, b []string) float64 {
+	common := 0
+	for _, w := range a {
+		if _, ok := slices.BinarySearch(b, w); ok {
+			common++
+		}
+	}
+	all := len(a) + len(b) - common
+	if all == 0 {
+		return 0
+	}
+	return float64(common) / float64(all)
+}

@@ -1,0 +1,105 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/runner/failures"
+)
+
+// chronicle is what became of the batches of the run, for the briefs of those to come.
+type chronicle struct {
+	ended   []briefing.Earlier // in the order in which they ended
+	working []string           // keys of batches that are at work
+}
+
+// add takes up an event. sum is the run with that event in it.
+func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
+	of := func(e briefing.Earlier) bool { return e.Key == ev.Batch }
+	is := func(k string) bool { return k == ev.Batch }
+	switch ev.Kind {
+	case runner.BatchStarted:
+		h.working = append(slices.DeleteFunc(h.working, is), ev.Batch)
+	case runner.BatchPassed, runner.BatchFailed:
+		h.working = slices.DeleteFunc(h.working, is)
+		h.ended = slices.DeleteFunc(h.ended, of)
+		if i := slices.IndexFunc(sum.Batches, func(b runner.BatchSummary) bool { return b.Key == ev.Batch }); i >= 0 {
+			h.ended = append(h.ended, EarlierOf(sum.Batches[i]))
+		}
+	case runner.Reopened:
+		h.working, h.ended = slices.DeleteFunc(h.working, is), slices.DeleteFunc(h.ended, of)
+	}
+}
+
+// EarlierOf is how a batch of the run went, as briefs tell it.
+func EarlierOf(s runner.BatchSummary) briefing.Earlier {
+	return briefing.Earlier{
+		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason, Attempts: s.Attempts,
+		Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore, TestsAfter: s.TestsAfter, Commit: s.Commit,
+	}
+}
+
+// brief composes what the agent gets.
+func (w *work) brief(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (briefing.Composed, error) {
+	in := briefing.Input{
+		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
+		Limits: w.Context, Protected: w.GateConfig.Protected,
+	}
+	for _, g := range suite.All(s.Dir, w.GateConfig) {
+		in.Gates = append(in.Gates, g.Info())
+	}
+	if c.After > 0 && (c.Slot == nil || c.Slot.Digest) {
+		in.Digest, in.Patch = w.digest(c.After)
+	}
+	if literal(w.Agent) {
+		return briefing.Compose(in), nil // it does what the plan spells out, and reads nothing else
+	}
+	in.Style = w.style(ctx, s.Dir)
+	h := w.chronicle()
+	in.Earlier = h.ended
+	for _, key := range h.working {
+		if other, ok := w.Plan.Batch(key); ok && key != c.Batch {
+			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
+		}
+	}
+	in, err := briefing.Gather(ctx, briefing.Sources{
+		Input: in, Repo: w.Repo, Commit: c.Base, From: w.info.Base, Run: w.run, Progress: w.Layout.Progress(), Failures: w.failures,
+	})
+	return briefing.Compose(in), err
+}
+
+// style is found once, at the beginning, and told to all batches.
+func (w *work) style(ctx context.Context, dir string) string {
+	w.styleOnce.Do(func() {
+		if w.Style != nil {
+			w.styleText = w.Style(ctx, dir)
+		}
+	})
+	return w.styleText
+}
+
+// factOf is what an event says of an attempt, for the store of failures.
+func (s *session) factOf(ev runner.Event) failures.Fact {
+	f := failures.Fact{
+		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch, Attempt: ev.Attempt, Reports: ev.Reports, Base: ev.Base, Tree: ev.Tree, At: ev.At,
+	}
+	if b, ok := s.Plan.Batch(ev.Batch); ok {
+		f.Title = b.Title
+	}
+	return f
+}
+
+// learn counts failures, and keeps what helped. A store that cannot be written does not stop a run.
+func (s *session) learn(ev runner.Event) {
+	if ev.Batch == "" {
+		return
+	}
+	if err := s.watch.Observe(context.Background(), s.factOf(ev)); err != nil {
+		s.note(err.Error())
+	}
+}

@@ -1,0 +1,60 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/runner"
+)
+
+// Rebase carries what a batch changed over to another commit, as a commit that is on no branch. Nothing but the
+// objects of git is touched. A conflict is told with its files and is never resolved in silence.
+func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base}
+	tree, conflicts, err := w.Repo.Rebased(ctx, c.From, c.Base, c.Tree)
+	if err != nil {
+		return e, err
+	}
+	if len(conflicts) > 0 {
+		shown := conflicts[:min(len(conflicts), 5)]
+		e.Outcome, e.Reason = runner.OutcomeConflict, w.redact.String("conflicts with what is ahead of it in "+strings.Join(shown, ", "))
+		r := gates.Report{Gate: "merge", Status: gates.Fail, Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
+		for _, p := range conflicts[:min(len(conflicts), maxFindings)] {
+			r.Findings = append(r.Findings, gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error, Message: "cannot be merged with what others changed meanwhile"})
+		}
+		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, fingerprint(e.Reason)
+		return e, nil
+	}
+	e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree)
+	e.Outcome = runner.OutcomeOK
+	return e, err
+}
+
+// candidate makes a commit of a tree, for others to build on. Where one batch is worked on at a time, nobody does.
+func (w *work) candidate(ctx context.Context, batch, base, tree string) (commit, sameTree string, err error) {
+	if w.info.Workers < 2 {
+		return "", tree, nil
+	}
+	commit, err = w.Repo.CommitTree(ctx, tree, base, fmt.Sprintf("candidate of batch %s", batch))
+	if err != nil {
+		return "", "", err
+	}
+	return commit, tree, w.hold(ctx, commit)
+}
+
+// hold keeps git from dropping a commit that is on no branch, while the run may still need it: it gets into the log of
+// a branch.
+func (w *work) hold(ctx context.Context, commit string) error {
+	w.holding.Lock()
+	defer w.holding.Unlock()
+	branch := CandidateBranch(w.info.Slug)
+	at, now := w.refs.move(branch), unknown
+	defer func() { at(now) }()
+	if _, err := w.Repo.Run(ctx, "-c", "core.logAllRefUpdates=true", "update-ref", "-m", "runplan", "refs/heads/"+branch, commit); err != nil {
+		return fmt.Errorf("hold candidate %s: %w", short(commit), err)
+	}
+	now = commit
+	return nil
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// Decisions turns the events of a run into lines of the decision log (ROUTE-10, ROUTE-11).
+type Decisions struct {
+	info   runner.Info
+	tiers  map[string]string   // of each batch, as its agent was last started
+	on     map[string][]string // what each batch was begun on before it was merged
+	tests  *int                // of the last batch that merged
+	after  map[string]int      // tests of each candidate
+	files  map[string]int
+	began  runner.Event
+	worked int64 // sum of the batches' times, in milliseconds
+}
+
+// Lines returns what an event decided.
+func (d *Decisions) Lines(e runner.Event) []routing.Line {
+	if e.Job != nil {
+		d.info = *e.Job
+	}
+	if d.tiers == nil || e.Kind == runner.RunStarted {
+		d.tiers, d.on, d.after, d.files = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
+		d.began = e
+	}
+	var out []routing.Line
+	say := func(kind routing.Kind, format string, args ...any) {
+		out = append(out, routing.Line{Kind: kind, Text: fmt.Sprintf(format, args...)})
+	}
+	name := "B" + d.number(e.Batch)
+	if e.Command != "" {
+		d.worked += e.DurationMS
+	}
+	switch e.Kind {
+	case runner.Dispatched:
+		d.started(e, name, say)
+	case runner.Executed:
+		if e.Outcome == runner.OutcomeOK {
+			d.files[e.Batch] = e.Files
+		}
+	case runner.Rebased:
+		if e.Outcome == runner.OutcomeConflict {
+			say(routing.LogMerge, "%s %s; nothing was merged", name, e.Reason)
+		}
+	case runner.Gated:
+		d.gated(e, name, say)
+	case runner.Sampled, runner.Judged:
+		say(routing.LogSample, "%s %s", name, strings.TrimSpace(e.Reason))
+	case runner.Merged:
+		if e.Outcome == runner.OutcomeOK {
+			d.merged(e, name, say)
+		}
+	case runner.Withdrawn:
+		if len(e.On) > 0 && strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
+			say(routing.LogSpeculateAbort, "%s is stopped and done again: what it stood on (%s) did not hold", name, d.names(e.On))
+			delete(d.on, e.Batch)
+		}
+	case runner.Note:
+		if text, ok := strings.CutPrefix(e.Reason, runner.FallbackNote); ok {
+			say(routing.LogFallback, "%s", text)
+		}
+	case runner.RunFinished:
+		if wall := e.At.Sub(d.began.At).Milliseconds(); d.info.Mode == string(routing.Team) && e.Outcome == runner.OutcomeOK && wall > 0 {
+			say(routing.LogMode, "%s", routing.SpeedUpText(d.info.SpeedUp, float64(d.worked)/float64(wall)))
+		}
+	}
+	return out
+}
+
+func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
+	if !strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
+		return
+	}
+	if old := d.tiers[e.Batch]; e.Tier != "" {
+		if old != "" && old != e.Tier {
+			say(routing.LogEscalate, "%s %s-->%s (attempt %d)", name, d.label(e.Batch, old), d.label(e.Batch, e.Tier), e.Attempt)
+		}
+		d.tiers[e.Batch] = e.Tier
+	}
+	if len(e.On) > 0 {
+		say(routing.LogSpeculate, "%s starts on the candidate of %s, whose gates are not through", name, d.names(e.On))
+		d.on[e.Batch] = slices.Clone(e.On)
+	}
+}
+
+func (d *Decisions) gated(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
+	if e.Candidate > 0 {
+		name += fmt.Sprintf(" candidate %d", e.Candidate)
+	}
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		tests := "no tests counted"
+		if e.Tests != nil {
+			tests = fmt.Sprintf("tests %d", e.Tests.Passed)
+			if d.tests != nil {
+				tests = fmt.Sprintf("tests %d-->%d", *d.tests, e.Tests.Passed)
+			}
+			d.after[e.Batch] = e.Tests.Passed
+		}
+		say(routing.LogGatePass, "%s %s", name, tests)
+	case runner.OutcomeFailed:
+		say(routing.LogGateFail, "%s attempt %d: %s", name, e.Attempt, e.Reason)
+	}
+}
+
+func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
+	say(routing.LogMerge, "%s as %s: %d %s, no conflicts", name, short(e.Commit), d.files[e.Batch], plural(d.files[e.Batch], "file"))
+	if n, ok := d.after[e.Batch]; ok {
+		d.tests = &n
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.on)) {
+		d.on[key] = slices.DeleteFunc(d.on[key], func(on string) bool { return on == e.Batch })
+		if len(d.on[key]) == 0 {
+			say(routing.LogSpeculateOK, "B%s: %s is merged, so its head start holds", d.number(key), name)
+			delete(d.on, key)
+		}
+	}
+}
+
+func (d *Decisions) number(key string) string {
+	for _, b := range d.info.Batches {
+		if b.Key == key {
+			return strings.TrimLeft(b.Number, "Bb")
+		}
+	}
+	return key
+}
+
+func (d *Decisions) names(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = "B" + d.number(k)
+	}
+	return strings.Join(out, ", ")
+}
+
+// label is what the configuration calls a tier: where it uses the short names of models, so does the log.
+func (d *Decisions) label(key, tier string) string {
+	for _, b := range d.info.Batches {
+		if b.Key == key && b.Label != b.Tier && b.Label != "" {
+			return routing.Alias(tier)
+		}
+	}
+	return tier
+}

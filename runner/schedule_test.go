@@ -1,0 +1,130 @@
+package runner
+
+import "testing"
+
+// Agents get what was begun, then what most others wait for.
+func TestOrderOfWork(t *testing.T) {
+	tell(t, map[string]scenario{
+		"nothing known: the longest chain goes first, then plan order": {plan: "a b c:b d:c e", info: Info{Workers: 2}, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute`},
+		"the chain that takes longest goes first, however many batches it has": {plan: "a#10 b#10:a c#10:b d#90 e#5", info: Info{Workers: 2}, script: `
+			start                                  -> d/r1-c0/execute a/r1-c0/execute`},
+		"many short batches behind one are no long chain": {plan: "a#3 b#1:a c#1:a d#1:a e#5", info: Info{Workers: 2}, script: `
+			start                                  -> e/r1-c0/execute a/r1-c0/execute`},
+		"what is not known is as long as the others are on average": {plan: "a#10 b#50 c d#29 e#31", info: Info{Workers: 5}, script: `
+			start                                  -> b/r1-c0/execute e/r1-c0/execute c/r1-c0/execute d/r1-c0/execute a/r1-c0/execute`},
+		"a batch that is skipped takes no time, but what is behind it does": {plan: "a#4 s:a!empty c#4:s b#9 d#7", info: Info{Workers: 4}, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute d/r1-c0/execute c/r1-c0/execute`},
+		"what was begun goes on before something new begins": {plan: "a b c:b", script: `
+			start                                  -> b/r1-c0/execute
+			b/r1-c0/execute failed                 -> b/r2-c0/execute`},
+		"work on the run branch comes before work on candidates": {plan: "a#9 b#9:a* c#1", info: Info{Workers: 1, Speculate: true}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate c/r1-c0/execute base=base
+			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase b/r1-c0/execute base=a1`},
+		"no more agents are at work than there are workers": {plan: "a b c d", info: Info{Workers: 3}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute c/r1-c0/execute
+			b/r1-c0/execute failed                 -> b/r2-c0/execute
+			b/r2-c0/execute timed_out              -> b/r3-c0/execute
+			b/r3-c0/execute failed                 -> d/r1-c0/execute`},
+		"a resumed run may have more workers": {plan: "a b c", script: `
+			start                                  -> a/r1-c0/execute
+			resume workers=3                       -> b/r1-c0/execute c/r1-c0/execute`},
+		"or fewer: what is at work ends first": {plan: "a b c", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			resume workers=1                       ->
+			a/r1-c0/execute failed                 ->
+			b/r1-c0/execute failed                 -> a/r2-c0/execute
+			a/r2-c0/execute timed_out              -> a/r3-c0/execute`},
+		"a resume that does not say how many keeps them": {plan: "a b c", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			resume                                 ->
+			a/r1-c0/execute ok                     -> a/r1-c0/gate c/r1-c0/execute`},
+	})
+}
+
+// Work may start on what is not merged yet (TEAM-04), and goes where that goes.
+func TestEarlyStart(t *testing.T) {
+	team := Info{Workers: 3, Speculate: true}
+	tell(t, map[string]scenario{
+		"a batch starts on a candidate, which is then merged: nothing has to be done again": {plan: "a b:a*", info: team, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			pending                                -> b/r1-c0/execute base=a1
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a9 commit=b1 on=
+			b/r1-c0/gate ok                        -> b/r1-c0/commit base=a9`},
+		"a candidate that turns out red takes with it what was started on it": {plan: "a b:a* c:b* d", info: Info{Workers: 4, Speculate: true}, script: `
+			start                                  -> a/r1-c0/execute d/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1 on=a c/r1-c0/execute base=b1 on=b
+			queue a b
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			status a=working b=waiting c=waiting d=working
+			queue
+			pending                                -> a/r2-c0/execute d/r1-c0/execute
+			b/r1-c0/gate ok                        ->
+			c/r1-c0/execute ok commit=c1           ->
+			a/r2-c0/execute ok commit=a2           -> a/r2-c0/gate b/r2-c0/execute base=a2 on=a`},
+		"what was started on a red candidate waits with it until it is known whose fault it is": {plan: "a b c:b*", info: team, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate c/r1-c0/execute base=b2 on=b
+			c/r1-c0/execute ok commit=c1           -> c/r1-c0/gate base=b2
+			b/r1-c0/gate failed                    ->
+			c/r1-c0/gate ok                        ->
+			queue a b=red c=green
+			a/r1-c0/gate failed                    -> b/r1-c1/gate base=base commit=b1 c/r1-c0/rebase base=b1 from=b2 commit=c1 a/r2-c0/execute
+			queue b c`},
+		"an agent is told the tests of what it starts on, where these are known": {plan: "a b:a c:b*", info: team, script: `
+			start                                  -> a/r1-c0/execute before=unknown
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       -> b/r1-c0/execute base=a9 before=9
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate before=9 c/r1-c0/execute base=b1 before=unknown`},
+		"nobody starts on a candidate that is red": {plan: "b c:b* a d e", info: Info{Workers: 2, Speculate: true}, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1 e/r1-c0/execute
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			b/r1-c0/gate failed                    ->
+			d/r1-c0/execute ok commit=d1           -> d/r1-c0/rebase base=a1
+			queue a b=red d
+			a/r1-c0/gate failed                    -> b/r1-c1/gate base=base commit=b1 d/r1-c1/rebase base=b1 a/r2-c0/execute`},
+		"a batch starts early only if all that it needs is in the queue": {plan: "a b c:a*,b*", info: team, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate c/r1-c0/execute base=b2 on=a,b`},
+		"a batch does not start early where the plan's files forbid it for one of its needs": {plan: "a b c:a*,b", info: team, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			status a=working b=working c=waiting`},
+		"without speculation nothing starts early": {plan: "a b:a*", info: Info{Workers: 2}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			status a=working b=waiting`},
+		"a candidate that moves is found where it went by what was started on it": {plan: "a b c:b*", info: team, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate c/r1-c0/execute base=b2 on=b
+			a/r1-c0/gate failed                    -> b/r1-c1/gate base=base commit=b1 a/r2-c0/execute
+			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase base=b1 from=b2 commit=c1`},
+		"a batch whose ground went has all its attempts again": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 2}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute
+			b/r1-c0/execute failed                 -> b/r2-c0/execute base=a1
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			a/r2-c0/execute ok commit=a2           -> a/r2-c0/gate b/r3-c0/execute base=a2
+			b/r3-c0/execute failed                 -> b/r4-c0/execute
+			b/r4-c0/execute timed_out              ->
+			status a=working b=failed`},
+	})
+}

@@ -1,0 +1,177 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// tournament is several candidates of one batch that compete (SAMP-02). Each is made and gated on the same base,
+// beside the merge queue; the one that wins goes into it.
+type tournament struct {
+	entrants []*entrant
+	atOnce   int              // of them to be worked on at the same time
+	base     string           // that all are made on, "" until the first is begun
+	before   *gates.TestCount // tests of the base
+}
+
+// entrant is one candidate.
+type entrant struct {
+	slot   Slot
+	out    string // id of its command that is under way, "" while there is none
+	made   *candidate
+	ended  bool
+	passed bool
+	tests  *gates.TestCount
+}
+
+// entrant finds whose command c is, nil for one of the batch itself.
+func (t *track) entrant(c Command) *entrant {
+	if t == nil || t.cup == nil || c.Slot == nil {
+		return nil
+	}
+	i := slices.IndexFunc(t.cup.entrants, func(n *entrant) bool { return n.slot.Number == c.Slot.Number })
+	if i < 0 {
+		return nil
+	}
+	return t.cup.entrants[i]
+}
+
+// sampled takes up who competes; or that nobody does, and one attempt has to do.
+func (m *Machine) sampled(t *track, e Event) {
+	switch {
+	case e.Outcome == OutcomeFailed:
+		t.tries = m.info.MaxAttempts // there is nothing left that could help
+		m.failed(t, e)
+	case e.Outcome == OutcomeOK && len(e.Slots) > 0:
+		t.cup = &tournament{atOnce: max(1, e.AtOnce)}
+		for _, s := range e.Slots {
+			t.cup.entrants = append(t.cup.entrants, &entrant{slot: s})
+		}
+	default:
+		m.fire(t, OnSkipped)
+	}
+}
+
+// due lists the candidates of t that an agent may be given. All stand on what the first one was given.
+func (m *Machine) due(t *track) []start {
+	base, on, ok := t.base, t.on, true
+	if base = t.cup.base; base == "" {
+		base, on, ok = m.startable(t)
+	}
+	var starts []start
+	atWork := 0
+	for _, n := range t.cup.entrants {
+		switch {
+		case n.out != "" && m.out[n.out].Kind == Execute:
+			atWork++
+		case n.out == "" && n.made == nil && !n.ended:
+			starts = append(starts, start{t, n, base, on})
+		}
+	}
+	if !ok {
+		return nil
+	}
+	return starts[:max(0, min(len(starts), t.cup.atOnce-atWork))]
+}
+
+// enter gives a candidate to an agent.
+func (m *Machine) enter(s start) Command {
+	t := s.track
+	if t.cup.base == "" {
+		t.cup.base, t.base, t.on = s.base, s.base, s.on
+		if t.base == m.tip {
+			t.cup.before = m.before
+		}
+	}
+	t.alone = m.width == 1
+	return m.issueFor(t, s.n, Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t), Before: t.cup.before})
+}
+
+// issueFor hands a command of a candidate out.
+func (m *Machine) issueFor(t *track, n *entrant, c Command) Command {
+	slot := n.slot
+	c.Batch, c.Attempt, c.Slot = t.Key, t.attempt, &slot
+	c.ID = fmt.Sprintf("%s/r%d-c%d/%s", t.Key, t.attempt, slot.Number, c.Kind)
+	m.out[c.ID], t.issued[c.ID], n.out = c, c, c.ID
+	return c
+}
+
+// competed takes up how far a candidate came.
+func (m *Machine) competed(t *track, n *entrant, e Event) {
+	switch {
+	case e.Outcome != OutcomeOK:
+		n.ended = true
+	case e.Kind == Executed:
+		n.made = &candidate{e.Commit, e.Tree}
+	default:
+		n.ended, n.passed, n.tests = true, true, e.Tests
+		if m.info.StopAtFirst {
+			for _, o := range t.cup.entrants {
+				delete(m.out, o.out)
+				o.out, o.ended = "", true
+			}
+		}
+	}
+}
+
+// compete brings tournaments forward: who is to compete, what the gates say of each, and who won.
+func (m *Machine) compete() []Command {
+	var cmds []Command
+	for _, t := range m.tracks {
+		if t.status != Working || t.out != "" || t.state != StateSample && t.state != StateSynthesize {
+			continue
+		}
+		if t.cup == nil {
+			if t.state == StateSample {
+				cmds = append(cmds, m.issue(t, Command{Kind: Sample, After: t.after, Tier: t.tier}))
+			}
+			continue
+		}
+		ended := true
+		for _, n := range t.cup.entrants {
+			ended = ended && n.ended
+			if n.made != nil && !n.ended && n.out == "" && m.atWork(Gate) < m.info.Workers {
+				cmds = append(cmds, m.issueFor(t, n, Command{Kind: Gate, Base: t.cup.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.cup.before, On: t.on}))
+			}
+		}
+		if ended {
+			t.candidate = len(t.cup.entrants)
+			cmds = append(cmds, m.issue(t, Command{Kind: Judge, Base: t.cup.base}))
+		}
+	}
+	return cmds
+}
+
+// SynthesisVariant names the candidate of the second round, which is made of the others (SAMP-08).
+const SynthesisVariant = "synthesis"
+
+// judged takes up who won. Where that is not clear, one more candidate is made of the others.
+func (m *Machine) judged(t *track, e Event) {
+	i := slices.IndexFunc(t.cup.entrants, func(n *entrant) bool { return n.slot.Number == e.Candidate && n.passed })
+	switch {
+	case e.Outcome == OutcomeUndecided && t.state == StateSample:
+		number := len(t.cup.entrants) + 1
+		t.cup.entrants = append(t.cup.entrants, &entrant{slot: Slot{Number: number, Variant: SynthesisVariant, Kind: SynthesisVariant, Digest: true}})
+		m.fire(t, OnUndecided)
+	case e.Outcome == OutcomeOK && i >= 0:
+		m.win(t, t.cup.entrants[i])
+	default:
+		t.cup = nil
+		m.failed(t, e)
+	}
+}
+
+// win puts a candidate into the merge queue. Where it stands already on what will be below it, it was gated there.
+func (m *Machine) win(t *track, n *entrant) {
+	t.made, t.changes, t.waits = *n.made, 0, 0
+	m.put(t, t.base)
+	t.verdict, t.tests, t.asked, t.before = green, n.tests, true, t.cup.before
+	t.cup = nil
+	m.queue = append(m.queue, t)
+	m.fire(t, OnDone)
+	m.fire(t, OnDone)
+	m.fire(t, OnSkipped)
+	m.fire(t, OnGreen)
+}

@@ -1,0 +1,131 @@
+package sampling
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// cand writes a candidate: a passer with its score and the size of its diff.
+func cand(number, score, diff int) Candidate {
+	return Candidate{Number: number, Score: score, Measure: Measure{Passed: true, DiffLines: diff}}
+}
+
+func failed(number int) Candidate { return Candidate{Number: number} }
+
+func void(number int) Candidate { return Candidate{Number: number, Void: "rate limit"} }
+
+func TestDecide(t *testing.T) {
+	o := DefaultOptions()
+	first := o
+	first.StopAtFirst = true
+	equal := o
+	equal.Close = 0
+	for name, c := range map[string]struct {
+		cands  []Candidate
+		o      Options
+		next   Step
+		leader int
+		why    string
+	}{
+		"one passer wins":                           {[]Candidate{failed(1), cand(2, 500, 9), failed(3)}, o, Use, 2, "the only one of 3"},
+		"one passer with a negative score wins":     {[]Candidate{failed(1), cand(2, -700, 9), failed(3)}, o, Use, 2, "score -700"},
+		"a failed one with a score is no rival":     {[]Candidate{{Number: 1, Score: 99999}, cand(2, -700, 9)}, o, Use, 2, "the only one"},
+		"the highest of several wins":               {[]Candidate{cand(1, 500, 9), cand(2, 900, 9), cand(3, 100, 1)}, o, Use, 2, "candidate 2 scores 900, candidate 1 500"},
+		"the highest of several negative ones wins": {[]Candidate{cand(1, -500, 9), cand(2, -100, 9)}, o, Use, 2, "scores -100"},
+		"none passed":                               {[]Candidate{failed(1), failed(2), failed(3)}, o, Synthesize, 0, "none of 3 candidates passed"},
+		"the only one has not passed":               {[]Candidate{failed(1)}, o, Synthesize, 0, "the only candidate has not passed"},
+		"none has a verdict":                        {[]Candidate{void(1), void(2)}, o, Undecided, 0, "nothing to decide"},
+		"no candidates":                             {nil, o, Undecided, 0, "nothing to decide"},
+		"none passed, one without a verdict":        {[]Candidate{failed(1), void(2)}, o, Synthesize, 0, "candidate 2 has no verdict: rate limit"},
+		"one without a verdict cannot win":          {[]Candidate{{Number: 1, Score: 900, Void: "stopped", Measure: Measure{Passed: true}}, cand(2, 1, 1)}, o, Use, 2, "only one"},
+		"exactly 5 % is close":                      {[]Candidate{cand(1, 2060, 9), cand(2, 1957, 9)}, o, Synthesize, 1, "the limit is 5 % of the best"},
+		"one more is not":                           {[]Candidate{cand(1, 2060, 9), cand(2, 1956, 9)}, o, Use, 1, "candidate 1 scores 2060"},
+		"close negatives":                           {[]Candidate{cand(1, -105, 9), cand(2, -100, 9)}, o, Synthesize, 2, "differ by 5"},
+		"negatives apart":                           {[]Candidate{cand(1, -106, 9), cand(2, -100, 9)}, o, Use, 2, "-100"},
+		"only the best two count":                   {[]Candidate{cand(1, 500, 9), cand(2, 900, 9), cand(3, 499, 1)}, o, Use, 2, "900"},
+		"zero and less":                             {[]Candidate{cand(1, 0, 9), cand(2, -1, 9)}, o, Use, 1, "scores 0"},
+		"equal: the smaller diff leads":             {[]Candidate{cand(1, 500, 9), cand(2, 500, 8)}, o, Synthesize, 2, "the smaller change leads (8 lines against 9)"},
+		"equal diffs: the lower number leads":       {[]Candidate{cand(2, 500, 9), cand(1, 500, 9)}, o, Synthesize, 1, "the lower number leads"},
+		"both zero are equal":                       {[]Candidate{cand(1, 0, 9), cand(2, 0, 9)}, o, Synthesize, 1, "both score 0"},
+		"without a share only equal ones are close": {[]Candidate{cand(1, 500, 9), cand(2, 499, 9)}, equal, Use, 1, "500"},
+		"equal without a share":                     {[]Candidate{cand(1, 500, 9), cand(2, 500, 9)}, equal, Synthesize, 1, "the limit is 0 %"},
+		"close, but the first is good enough":       {[]Candidate{cand(1, 500, 9), cand(2, 501, 9)}, first, Use, 2, "stop_at_first"},
+		"none passed, though the first would do":    {[]Candidate{failed(1), failed(2)}, first, Synthesize, 0, "none of 2"},
+		"the largest and the smallest score":        {[]Candidate{cand(1, -math.MaxInt, 9), cand(2, math.MaxInt, 9)}, o, Use, 2, ""},
+		"the largest scores are close":              {[]Candidate{cand(1, math.MaxInt, 9), cand(2, math.MaxInt-1, 9)}, o, Synthesize, 1, "differ by 1,"},
+		"the smallest scores are close":             {[]Candidate{cand(1, math.MinInt, 9), cand(2, -math.MaxInt, 9)}, o, Synthesize, 2, ""},
+	} {
+		d := Decide(c.cands, c.o)
+		if d.Next != c.next || d.Leader != c.leader {
+			t.Errorf("%s: %s, leader %d; want %s, leader %d", name, d.Next, d.Leader, c.next, c.leader)
+		}
+		if all := strings.Join(d.Reasons, "; "); !strings.Contains(all, c.why) || all == "" {
+			t.Errorf("%s: the reasons are %q, want %q", name, all, c.why)
+		}
+	}
+}
+
+// The order in which candidates come in changes nothing.
+func TestDecideKnowsNoOrder(t *testing.T) {
+	cands := []Candidate{cand(1, 500, 9), cand(2, 500, 9), cand(3, 480, 2), failed(4)}
+	want := Decide(cands, DefaultOptions())
+	if diff := cmp.Diff([]int{1, 2, 3}, want.Passers); diff != "" {
+		t.Error(diff)
+	}
+	for range 3 {
+		cands = append(cands[1:], cands[0])
+		if diff := cmp.Diff(want, Decide(cands, DefaultOptions())); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestAfterSynthesis(t *testing.T) {
+	o := DefaultOptions()
+	near := Decide([]Candidate{cand(1, 500, 9), cand(2, 499, 9)}, o)
+	none := Decide([]Candidate{failed(1), failed(2)}, o)
+	for name, c := range map[string]struct {
+		round1    Decision
+		synthesis Candidate
+		next      Step
+		leader    int
+		passers   []int
+		why       string
+	}{
+		"it passed":                             {near, cand(3, 600, 9), Use, 3, []int{1, 2, 3}, "the synthesis passed"},
+		"it passed with less than the leader":   {near, cand(3, -9, 9), Use, 3, []int{1, 2, 3}, "score -9"},
+		"it is the first that passed":           {none, cand(3, 1, 1), Use, 3, []int{3}, "the synthesis passed"},
+		"it failed: the best passer":            {near, failed(3), Use, 1, []int{1, 2}, "candidate 1, the best of round 1"},
+		"it failed, as all did":                 {none, failed(3), Fail, 0, []int{}, "the batch fails"},
+		"no verdict: the best passer":           {near, void(3), Use, 1, []int{1, 2}, "no verdict: rate limit; candidate 1"},
+		"no verdict, and no candidate either":   {none, void(3), Undecided, 0, []int{}, "no verdict"},
+		"void, though its gates said something": {none, Candidate{Number: 3, Void: "stopped", Measure: Measure{Passed: true}}, Undecided, 0, []int{}, "stopped"},
+	} {
+		d := AfterSynthesis(c.round1, c.synthesis)
+		if d.Next != c.next || d.Leader != c.leader || !slices.Equal(d.Passers, c.passers) || !strings.Contains(strings.Join(d.Reasons, "; "), c.why) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+func TestEnough(t *testing.T) {
+	first := Options{StopAtFirst: true}
+	for name, c := range map[string]struct {
+		cands []Candidate
+		o     Options
+		want  bool
+	}{
+		"a passer":                 {[]Candidate{failed(1), cand(2, 1, 1)}, first, true},
+		"none yet":                 {[]Candidate{failed(1), void(2)}, first, false},
+		"all are wanted":           {[]Candidate{cand(1, 1, 1)}, Options{}, false},
+		"a stopped one is no pass": {[]Candidate{{Void: "stopped", Measure: Measure{Passed: true}}}, first, false},
+	} {
+		if got := Enough(c.cands, c.o); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package sampling
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Settings are those of [sampling] that say whether, and how, a tournament is held (SAMP-16).
+type Settings struct {
+	OnRetry        bool
+	OnCritical     bool
+	Count          int     // candidates of a tournament that no flag asked for
+	MaxCount       int     // most that a flag may ask for
+	GBPerCandidate float64 // memory, of 2^30 bytes each
+}
+
+// Request is what is known of a batch before its next attempt.
+type Request struct {
+	Batch       string // number, as in the plan
+	Critical    bool
+	Attempt     int // of the one to come, from 1
+	MaxAttempts int // a tournament counts as one (C-17); 0 is no limit
+	Failure     *Failure
+	Held        bool // a tournament for this batch has been held and gave no result
+
+	Flags    Flags
+	Settings Settings
+	Escalate bool // a failure moves the batch one tier up (MODEL-10)
+
+	Literal bool    // the agent does just what the plan spells out, so that each try ends alike
+	Memory  *uint64 // available bytes; nil is unknown
+	Team    bool    // candidates may be at work at the same time
+	Workers int     // the cap of --workers; 0 is none
+
+	Cost *float64       // of one candidate, in US dollars; nil is unknown
+	Time *time.Duration // of one candidate with its gates; nil is unknown
+}
+
+// Failure is how the last attempt failed.
+type Failure struct {
+	Outcome string // as the journal has it: failed, unchanged, timed_out, limited, …
+	Reason  string // one line, for people
+}
+
+// Action is how a batch goes on.
+type Action string
+
+// The actions.
+const (
+	Try    Action = "try"    // one attempt
+	Retry  Action = "retry"  // one more attempt, with the digest of the failure
+	Sample Action = "sample" // a tournament
+	Leave  Action = "leave"  // nothing that another try would cure; the run's own rules say what happens
+	GiveUp Action = "give_up"
+)
+
+// Tournament is what is to be done, and what people are told before it is (SAMP-15).
+type Tournament struct {
+	Action   Action   `json:"action"`
+	Trigger  Trigger  `json:"trigger,omitempty"` // what asks for a tournament, be it held or not
+	N        int      `json:"n"`                 // candidates; 1 where there is no tournament
+	AtOnce   int      `json:"at_once"`           // of them at work at the same time
+	Escalate bool     `json:"escalate"`          // one tier up
+	Reasons  []string `json:"reasons"`
+	Cost     string   `json:"cost,omitempty"` // "Sampling B4: ~$1.20 for 3 candidates vs $0.40 single"
+	Time     string   `json:"time,omitempty"`
+}
+
+// Trigger is what asks for a tournament (SAMP-01).
+type Trigger string
+
+// The triggers.
+const (
+	OnFlag     Trigger = "flag"
+	OnRetry    Trigger = "retry"
+	OnCritical Trigger = "critical"
+)
+
+// mostAtOnce bounds how many candidates are at work at the same time (C-11).
+const mostAtOnce = 5
+
+// gb is a GB of memory.
+const gb = 1 << 30
+
+// Plan says how a batch goes on: whether a tournament is held, with how many candidates, what it will cost, and why.
+// An error is one of the flags.
+func Plan(req Request) (Tournament, error) {
+	if err := req.Flags.Check(req.Settings.MaxCount); err != nil {
+		return Tournament{}, err
+	}
+	t := Tournament{Action: Try, N: 1, AtOnce: 1}
+	if req.Failure != nil {
+		t.Action, t.Escalate = Retry, req.Escalate
+		if act, why := req.hopeless(); act != "" {
+			t.Action, t.Escalate = act, false
+			t.say("%s", why)
+			return t, nil
+		}
+	}
+	n, trigger, why := req.wants()
+	t.Trigger = trigger
+	t.say("%s", why)
+	if trigger == "" {
+		return t, nil
+	}
+	if against := req.against(n); against != "" {
+		t.say("not sampled: %s", against)
+		if t.Action == Retry {
+			t.say("%s", plainRetry(t.Escalate))
+		}
+		return t, nil
+	}
+	t.Action, t.N, t.AtOnce = Sample, n, req.atOnce(n)
+	t.Cost = req.costLine(n)
+	t.Time = req.timeLine(n, t.AtOnce)
+	return t, nil
+}
+
+func (t *Tournament) say(format string, args ...any) {
+	t.Reasons = append(t.Reasons, fmt.Sprintf(format, args...))
+}
+
+func plainRetry(escalate bool) string {
+	if escalate {
+		return "one more attempt instead, one tier up"
+	}
+	return "one more attempt instead"
+}
+
+// hopeless tells failures for which neither a tournament nor a retry is the answer. Other prompts don't sign anybody in,
+// lift a limit, allow a tool or install a model.
+func (req Request) hopeless() (Action, string) {
+	because := ""
+	if r := oneLine(req.Failure.Reason); r != "" {
+		because = " (" + r + ")"
+	}
+	switch req.Failure.Outcome {
+	case "failed", "unchanged", "timed_out":
+	case "conflict", "moved":
+		return Retry, "the work met another change on its way in" + because + "; it is done again on top of that, which needs no other prompts"
+	case "limited":
+		return Leave, "not sampled: the agent met a limit" + because + ", and more candidates would meet it sooner"
+	case "needs_human":
+		return Leave, "not sampled: the agent waits for a person" + because + ", and so would each candidate"
+	case "cancelled":
+		return Leave, "not sampled: the attempt was stopped" + because + " and says nothing of the code"
+	case "error":
+		return Leave, "not sampled: something could not run" + because + ", and it would not run for any candidate"
+	default:
+		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s", oneLine(req.Failure.Outcome), because)
+	}
+	switch {
+	case req.Held:
+		return GiveUp, "a tournament was held and neither a candidate nor the synthesis passed"
+	case req.MaxAttempts > 0 && req.Attempt > req.MaxAttempts:
+		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", count(req.Attempt-1, "attempt"), req.MaxAttempts)
+	}
+	return "", ""
+}
+
+// wants says how many candidates are asked for, and by what. The more particular wish wins.
+func (req Request) wants() (n int, by Trigger, why string) {
+	f := req.Flags
+	if n, ok := f.SampleBatch[batchNumber(req.Batch)]; ok {
+		return n, OnFlag, fmt.Sprintf("--sample-batch asks for %s", count(n, "candidate"))
+	}
+	n = min(req.Settings.Count, req.Settings.MaxCount)
+	switch {
+	case f.Sample > 0:
+		return f.Sample, OnFlag, fmt.Sprintf("--sample asks for %s", count(f.Sample, "candidate"))
+	case f.NoSample:
+		return 0, "", "not sampled: --no-sample"
+	case req.Failure != nil && req.Settings.OnRetry:
+		return n, OnRetry, fmt.Sprintf("attempt %d failed: %s instead of a plain retry", req.Attempt-1, count(n, "candidate"))
+	case req.Critical && req.Settings.OnCritical:
+		return n, OnCritical, fmt.Sprintf("the batch is critical: %s", count(n, "candidate"))
+	case req.Failure != nil:
+		return 0, "", "not sampled: sample_on_retry is off"
+	case req.Critical:
+		return 0, "", "not sampled: the batch is critical, but sample_on_critical is off"
+	}
+	return 0, "", "not sampled: first attempt of a batch that is not critical"
+}
+
+// against tells what speaks against a tournament that is asked for, or "".
+func (req Request) against(n int) string {
+	need := float64(n) * req.Settings.GBPerCandidate
+	switch {
+	case n < 2:
+		return "1 candidate has nobody to compete with"
+	case req.Literal:
+		return "the agent does what the plan spells out, so all candidates would be alike"
+	case req.Memory == nil:
+		return fmt.Sprintf("available memory is unknown, and %s need %s GB", count(n, "candidate"), short(need))
+	case float64(*req.Memory) < need*gb:
+		return fmt.Sprintf("%s GB of memory are available, and %s need %s GB (sample_min_memory_per_gb = %s)",
+			short(math.Floor(float64(*req.Memory)/gb*10)/10), count(n, "candidate"), short(need), short(req.Settings.GBPerCandidate))
+	}
+	return ""
+}
+
+// short writes a number without needless digits.
+func short(f float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
+}
+
+// atOnce is how many of n candidates work at the same time (SAMP-17, C-11). Memory is enough for all of them, or there
+// would be no tournament.
+func (req Request) atOnce(n int) int {
+	if !req.Team {
+		return 1
+	}
+	k := min(n, mostAtOnce)
+	if req.Workers > 0 {
+		k = min(k, req.Workers)
+	}
+	return max(k, 1)
+}
+
+func (req Request) costLine(n int) string {
+	line := fmt.Sprintf("Sampling %s: ", label(req.Batch))
+	if c := req.Cost; c == nil || !(*c >= 0) || math.IsInf(*c, 0) {
+		return line + fmt.Sprintf("%s; cost: no data", count(n, "candidate"))
+	}
+	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), count(n, "candidate"), dollars(*req.Cost))
+}
+
+// label is how people are told of a batch: B4, or the name that it has in the plan.
+func label(number string) string {
+	if number = batchNumber(oneLine(number)); number != "" && number[0] >= '0' && number[0] <= '9' {
+		return "B" + number
+	}
+	return number
+}
+
+// dollars writes cents where there are any, and more digits below that: $0.00 would say that it is free.
+func dollars(f float64) string {
+	if f > 0 && f < 0.01 {
+		return fmt.Sprintf("$%.4f", max(f, 0.0001))
+	}
+	return fmt.Sprintf("$%.2f", f)
+}
+
+// timeLine estimates the time (SAMP-15): those at work together slow each other down by about half, and each round of
+// them waits for the one before.
+func (req Request) timeLine(n, atOnce int) string {
+	rounds := (n + atOnce - 1) / atOnce
+	factor, how := float64(rounds), "one after the other"
+	if atOnce > 1 {
+		factor *= 1.5
+		how = fmt.Sprintf("%d at once", atOnce)
+	}
+	times := fmt.Sprintf("x %s", short(factor))
+	if rounds == 1 && atOnce > 1 {
+		times = "+50 %"
+	}
+	if req.Time == nil || *req.Time <= 0 {
+		return fmt.Sprintf("time: about %s (%s); no data on a single one", times, how)
+	}
+	took := time.Duration(float64(*req.Time) * factor)
+	return fmt.Sprintf("time: about %s, ~%s vs %s single (%s)", times, rounded(took), rounded(*req.Time), how)
+}
+
+func rounded(d time.Duration) string {
+	if d >= time.Minute {
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return max(d.Round(time.Second), time.Second).String()
+}

@@ -1,0 +1,133 @@
+package sampling
+
+import (
+	"fmt"
+	"math"
+)
+
+// Rate is how often something succeeded, with the 95 % interval after Wilson, in which the true rate lies.
+type Rate struct {
+	Tries     int     `json:"tries"`
+	Successes int     `json:"successes"`
+	Low       float64 `json:"low"` // 0 to 1
+	High      float64 `json:"high"`
+}
+
+// NewRate returns a rate with its interval. Without tries nothing is known, and the interval is everything.
+func NewRate(successes, tries int) Rate {
+	r := Rate{Tries: tries, Successes: successes, High: 1}
+	if tries <= 0 {
+		return r
+	}
+	const z = 1.959963984540054
+	n, p := float64(tries), float64(successes)/float64(tries)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	r.Low, r.High = max(0, middle-half), min(1, middle+half)
+	return r
+}
+
+// String is "14 of 20 (70 %, 48 to 85 %)", or "no data".
+func (r Rate) String() string {
+	if r.Tries <= 0 {
+		return "no data"
+	}
+	return fmt.Sprintf("%d of %d (%.0f %%, %.0f to %.0f %%)", r.Successes, r.Tries, r.value()*100, r.Low*100, r.High*100)
+}
+
+func (r Rate) value() float64 { return float64(r.Successes) / float64(r.Tries) }
+
+// Retries is what the journal knows of attempts after a failure that were not sampled.
+type Retries struct{ Tries, Successes int }
+
+// Comparison says what sampling is worth (SAMP-20, MET-07).
+type Comparison struct {
+	Sampling  Rate `json:"sampling"`  // of tournaments after a failed attempt
+	Retry     Rate `json:"retry"`     // of plain retries after a failed attempt
+	First     Rate `json:"first"`     // of tournaments held at once: critical batches, and where a flag asked for it
+	Synthesis Rate `json:"synthesis"` // of round 2, wherever it was held
+	Ungrouped int  `json:"ungrouped"` // outcomes that don't say which tournament they belong to, and are not counted
+}
+
+// Rates compares. A tournament succeeded when one of its candidates, or its synthesis, passed. Only tournaments after a
+// failure are set against retries: a batch that failed once is harder than one that was not tried yet.
+func Rates(outcomes []Outcome, retries Retries) Comparison {
+	type tally struct{ won, retry bool }
+	seen := map[string]*tally{}
+	var c Comparison
+	var tried, passed int
+	for _, o := range outcomes {
+		if o.Kind == KindSynthesis {
+			tried++
+			if o.Won {
+				passed++
+			}
+		}
+		k := o.tournament()
+		if k == "" {
+			c.Ungrouped++
+			continue
+		}
+		t := seen[k]
+		if t == nil {
+			t = &tally{}
+			seen[k] = t
+		}
+		t.won, t.retry = t.won || o.Won, t.retry || o.Trigger == OnRetry || o.Attempt > 1
+	}
+	var after, afterWon, first, firstWon int
+	for _, t := range seen {
+		won := 0
+		if t.won {
+			won = 1
+		}
+		if t.retry {
+			after, afterWon = after+1, afterWon+won
+		} else {
+			first, firstWon = first+1, firstWon+won
+		}
+	}
+	c.Sampling, c.First = NewRate(afterWon, after), NewRate(firstWon, first)
+	c.Retry, c.Synthesis = NewRate(retries.Successes, retries.Tries), NewRate(passed, tried)
+	return c
+}
+
+// Difference is by how much sampling succeeds more often than a plain retry, with the 95 % interval after Newcombe. It
+// is false where one of them has no tries.
+func (c Comparison) Difference() (middle, low, high float64, ok bool) {
+	s, r := c.Sampling, c.Retry
+	if s.Tries <= 0 || r.Tries <= 0 {
+		return 0, 0, 0, false
+	}
+	p, q := s.value(), r.value()
+	middle = p - q
+	return middle, middle - math.Hypot(p-s.Low, r.High-q), middle + math.Hypot(s.High-p, q-r.Low), true
+}
+
+// Lines are the comparison for people.
+func (c Comparison) Lines() []string {
+	out := []string{
+		"after a failed attempt, sampling: " + c.Sampling.String(),
+		"after a failed attempt, plain retry: " + c.Retry.String(),
+	}
+	switch d, low, high, ok := c.Difference(); {
+	case !ok:
+		out = append(out, "sampling against plain retry: no data to compare")
+	case low > 0:
+		out = append(out, fmt.Sprintf("sampling succeeds more often, by %.0f points (%.0f to %.0f)", d*100, low*100, high*100))
+	case high < 0:
+		out = append(out, fmt.Sprintf("sampling succeeds less often, by %.0f points (%.0f to %.0f)", -d*100, -high*100, -low*100))
+	default:
+		out = append(out, fmt.Sprintf("too few to tell them apart: the difference is %+.0f points (%+.0f to %+.0f)", d*100, low*100, high*100))
+	}
+	if c.First.Tries > 0 {
+		out = append(out, "sampled from the start: "+c.First.String())
+	}
+	if c.Synthesis.Tries > 0 {
+		out = append(out, "synthesis: "+c.Synthesis.String())
+	}
+	if c.Ungrouped > 0 {
+		out = append(out, fmt.Sprintf("%s of no known tournament not counted", count(c.Ungrouped, "outcome")))
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+// Package sampling lets several candidates of one batch compete and says which one wins.
+//
+// A tournament is worth its price where another try can help: a batch failed, is critical, or somebody asked for it.
+// [Plan] says whether one is held, [Allocate] gives each candidate its variant of the brief, a [Scorer] rates what
+// passed its gates, [Decide] picks the winner or asks for a synthesis of all attempts, whose text [Brief] writes.
+// What happened goes into a [Store], and the next [Allocate] learns from it.
+//
+// Nothing here runs a process, looks at a clock or has chance of its own: whoever holds a tournament hands in time,
+// memory and a seeded source of random numbers. Only a Store touches the disk.
+package sampling
+
+import "math/rand/v2"
+
+// Options are the settings of tournaments.
+type Options struct {
+	Close       float64 // share of the best score within which the best two are close
+	StopAtFirst bool    // the first candidate that passes wins, and no synthesis is made
+	LearnAfter  int     // outcomes of a batch type before what was learned chooses variants
+	Forget      float64 // weight that an outcome loses with each later one of its type, 0 to 1; see [DefaultOptions]
+}
+
+// DefaultOptions are the options that hold where no setting says otherwise. How Forget was chosen is in
+// docs/sampling.md: by the simulation that internal/bench prints.
+func DefaultOptions() Options {
+	return Options{Close: 0.05, LearnAfter: 10, Forget: 0.01}
+}
+
+// Rand is the source of chance of a run with this seed. The batch is part of it, so that a batch gets the same
+// candidates whichever batches ran before it, or beside it.
+func Rand(seed uint64, batch string) *rand.Rand {
+	h := uint64(14695981039346656037) // FNV-1a: the same on every machine and in every version
+	for i := range len(batch) {
+		h = (h ^ uint64(batch[i])) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h))
+}

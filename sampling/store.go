@@ -1,0 +1,137 @@
+package sampling
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrBroken says that the file of outcomes can't be read. It is never written over: what it holds may be worth saving.
+var ErrBroken = errors.New("the file of sampling outcomes is broken")
+
+// Store is a file of outcomes: one JSON array, in the order in which they came. Several processes may add to it at the
+// same time. Rows are kept byte by byte, with fields that a later version put there.
+type Store struct{ Path string }
+
+// Read returns all outcomes. A file that is not there has none.
+func (s Store) Read() ([]Outcome, error) {
+	_, out, err := s.load()
+	return out, err
+}
+
+// load returns the rows as they are, and what they mean.
+func (s Store) load() ([]json.RawMessage, []Outcome, error) {
+	data, err := os.ReadFile(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read sampling outcomes: %w", err)
+	}
+	var rows []json.RawMessage
+	if err := json.Unmarshal(data, &rows); err != nil || rows == nil {
+		if err == nil {
+			err = errors.New("it is null, not an array")
+		}
+		return nil, nil, s.broken(err)
+	}
+	out := make([]Outcome, len(rows))
+	for i, row := range rows {
+		err := json.Unmarshal(row, &out[i])
+		if err == nil {
+			err = out[i].check()
+		}
+		if err != nil {
+			return nil, nil, s.broken(fmt.Errorf("row %d: %w", i+1, err))
+		}
+	}
+	return rows, out, nil
+}
+
+func (s Store) broken(err error) error {
+	return fmt.Errorf("%w: %s: %w; mend it, or move it away to start anew", ErrBroken, s.Path, err)
+}
+
+// Append adds outcomes. Those of a candidate that is in the file already are left out, so that it may be called again
+// after a crash. The file is replaced in one step: a reader sees all of them or none.
+func (s Store) Append(outcomes ...Outcome) error {
+	for i := range outcomes {
+		if err := outcomes[i].check(); err != nil {
+			return fmt.Errorf("add to %s: %w", s.Path, err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
+		return fmt.Errorf("add sampling outcomes: %w", err)
+	}
+	// The lock is a file of its own, which stays: that of the outcomes is replaced.
+	lock := flock.New(s.Path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("take the lock %s.lock: %w", s.Path, err)
+	}
+	defer lock.Close()
+	rows, known, err := s.load()
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, o := range known {
+		there[o.key()] = true
+	}
+	before := len(rows)
+	for _, o := range outcomes {
+		k := o.key()
+		if k != "" && there[k] {
+			continue
+		}
+		there[k] = true
+		o.Timestamp = o.Timestamp.UTC().Truncate(time.Second)
+		row, err := json.Marshal(o)
+		if err != nil {
+			return fmt.Errorf("add to %s: %w", s.Path, err)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == before {
+		return nil
+	}
+	return s.write(rows)
+}
+
+// write puts one row on each line, so that a person and a diff can read the file.
+func (s Store) write(rows []json.RawMessage) error {
+	var b bytes.Buffer
+	for i, row := range rows {
+		b.WriteString([]string{",\n", "[\n"}[max(0, 1-i)])
+		b.Write(row)
+	}
+	b.WriteString("\n]\n")
+	temp, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("write sampling outcomes: %w", err)
+	}
+	defer os.Remove(temp.Name()) // gone already where all went well
+	_, err = temp.Write(b.Bytes())
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if cerr := temp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), s.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("write sampling outcomes: %w", err)
+	}
+	return nil
+}

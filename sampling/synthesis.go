@@ -1,0 +1,299 @@
+package sampling
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/prompt"
+)
+
+// SynthesisInput is all that the brief of round 2 is made of (SAMP-08). It goes in front of the ordinary brief of the
+// batch, which holds the task itself.
+type SynthesisInput struct {
+	Batch    string // number
+	Decision Decision
+	Attempts []Attempt
+	Tokens   int         // budget of the text, of 4 bytes each; at least [LeastTokens]
+	Prompt   *prompt.Set // wordings of the project; nil has the built-in ones
+}
+
+// LeastTokens is the smallest budget of a synthesis brief: below it the facts would not fit.
+const LeastTokens = 600
+
+// Attempt is a candidate as the synthesis gets to see it.
+type Attempt struct {
+	Candidate
+	Terms       []Term   // of its score, by [Scorer.Explain]
+	FailedGates []string // names of the gates that block
+	Passing     []string // names of tests that pass
+	Failing     []string // names of tests that fail
+	Files       []string // that it changed
+	Digest      string   // of what the gates said
+	Diff        string   // of what it changed
+}
+
+// Brief writes the text for the agent of round 2: what happened, what to take from each attempt, and then the attempts
+// with what the gates said of them and their diffs, cut to the budget. The same input gives the same bytes. What other
+// programs wrote stands in fences that it can't close.
+func Brief(in SynthesisInput) (string, error) {
+	set := in.Prompt
+	if set == nil {
+		built, err := prompt.Load(prompt.Layer{Dir: "sampling/prompts", FS: Prompts()})
+		if err != nil {
+			return "", err
+		}
+		set = &built
+	}
+	if len(in.Attempts) == 0 {
+		return "", fmt.Errorf("write the synthesis brief of batch %s: there are no attempts to read", in.Batch)
+	}
+	budget := 4 * max(in.Tokens, LeastTokens)
+	head, err := set.Render(Synthesis, map[string]string{
+		"batch":     code(in.Batch),
+		"count":     strconv.Itoa(len(in.Attempts)),
+		"situation": shorten(situation(in.Decision), budget/8),
+		"take":      shorten(facts(in), budget/4),
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(head) > budget {
+		return "", fmt.Errorf("write the synthesis brief of batch %s: the prompt alone has %d bytes, and the budget is %d tokens of 4 bytes; shorten synthesis.md", in.Batch, len(head), budget/4)
+	}
+	return head + attempts(in.Attempts, budget-len(head)), nil
+}
+
+func situation(d Decision) string {
+	var b strings.Builder
+	for _, r := range d.Reasons {
+		b.WriteString("- " + inline(r) + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// facts say what sets the attempts apart: what only one of them achieved, what none did.
+func facts(in SynthesisInput) string {
+	var b strings.Builder
+	for _, a := range in.Attempts {
+		fmt.Fprintf(&b, "- %s: %s\n", inline(a.name()), verdict(a, in.Decision.Leader))
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Passing }); len(only) > 0 && len(in.Attempts) > 1 {
+			fmt.Fprintf(&b, "  - take how it makes these pass, which pass in no other attempt: %s\n", codes(only))
+		}
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 && len(in.Attempts) > 1 {
+			fmt.Fprintf(&b, "  - leave what makes these fail, which fail in no other attempt: %s\n", codes(only))
+		}
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Files }); len(only) > 0 && len(in.Attempts) > 1 {
+			fmt.Fprintf(&b, "  - only it changed %s; find out whether the batch needs that\n", codes(only))
+		}
+	}
+	if all := inAll(in.Attempts, func(a Attempt) []string { return a.Failing }); len(all) > 0 {
+		fmt.Fprintf(&b, "- no attempt made these pass, so nothing of theirs will do: %s\n", codes(all))
+	}
+	if all := inAll(in.Attempts, func(a Attempt) []string { return a.Files }); len(all) > 0 && len(in.Attempts) > 1 {
+		fmt.Fprintf(&b, "- every attempt changed %s\n", codes(all))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func verdict(a Attempt, leader int) string {
+	switch {
+	case a.Void != "":
+		return "has no verdict: " + code(a.Void)
+	case !a.Measure.Passed && len(a.FailedGates) > 0:
+		return "failed " + codes(a.FailedGates)
+	case !a.Measure.Passed:
+		return "failed its gates"
+	case a.Number == leader:
+		return fmt.Sprintf("passed, score %d, the best; begin with its way", a.Score)
+	}
+	return fmt.Sprintf("passed, score %d", a.Score)
+}
+
+// onlyIn returns what the attempt of that number has and no other one, in its own order.
+func onlyIn(attempts []Attempt, number int, of func(Attempt) []string) []string {
+	var out []string
+	for _, a := range attempts {
+		if a.Number == number {
+			out = slices.Clone(of(a))
+		}
+	}
+	return slices.DeleteFunc(out, func(s string) bool {
+		return slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Number != number && slices.Contains(of(a), s) })
+	})
+}
+
+// inAll returns what all attempts with a verdict have.
+func inAll(attempts []Attempt, of func(Attempt) []string) []string {
+	judged := slices.DeleteFunc(slices.Clone(attempts), func(a Attempt) bool { return a.Void != "" })
+	if len(judged) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(of(judged[0])), func(s string) bool {
+		return slices.ContainsFunc(judged, func(a Attempt) bool { return !slices.Contains(of(a), s) })
+	})
+}
+
+// attempts writes each attempt within its share of room. Digests get two fifths of it, diffs the rest; what a short one
+// leaves goes to the longer ones. In a small budget the heads are worth more than a corner of each diff.
+func attempts(list []Attempt, room int) string {
+	heads, digests, diffs := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
+	for i, a := range list {
+		heads[i], digests[i], diffs[i] = attemptHead(a), clean(a.Digest), clean(a.Diff)
+	}
+	all := strings.Join(heads, "")
+	left := room - len(all) - 2*frame*len(list)
+	if left <= 0 {
+		return shorten(all, room)
+	}
+	for i, n := range shares(digests, left*2/5) {
+		digests[i] = shorten(digests[i], n)
+		left -= len(digests[i])
+	}
+	forDiffs := shares(diffs, left)
+	var b strings.Builder
+	for i := range list {
+		b.WriteString(heads[i])
+		block(&b, "What the gates said:", digests[i], "")
+		block(&b, "Its changes:", shorten(diffs[i], forDiffs[i]), "diff")
+	}
+	return b.String()
+}
+
+// frame bounds what a fenced block needs besides its text: the line above, and two fences.
+const frame = 40 + 2*(longestFence+1)
+
+// longestFence bounds how many ~ may stand side by side in foreign text. The fence around it has one more.
+const longestFence = 20
+
+func attemptHead(a Attempt) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## Candidate %d: %s\n", a.Number, inline(a.Slot.Variant.Name))
+	switch {
+	case a.Void != "":
+		fmt.Fprintf(&b, "\nNo verdict: %s\n", code(a.Void))
+	case !a.Measure.Passed:
+		b.WriteString("\nFailed its gates.\n")
+	default:
+		fmt.Fprintf(&b, "\nPassed its gates. Score %d:\n\n", a.Score)
+		for _, t := range a.Terms {
+			fmt.Fprintf(&b, "- %s: %s\n", inline(t.Name), inline(t.Text))
+		}
+	}
+	return b.String()
+}
+
+// block writes a fenced text, or nothing where there is none.
+func block(b *strings.Builder, title, text, info string) {
+	if text == "" {
+		return
+	}
+	fence := strings.Repeat("~", max(3, longestRun(text, '~')+1))
+	fmt.Fprintf(b, "\n%s\n\n%s%s\n%s\n%s\n", title, fence, info, text, fence)
+}
+
+func longestRun(text string, c byte) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		run++
+		if text[i] != c {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// shares divides room among texts. Each gets the same, and what the short ones leave goes to the long ones.
+func shares(texts []string, room int) []int {
+	out := make([]int, len(texts))
+	order := make([]int, len(texts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(texts[a]) - len(texts[b]) })
+	for k, i := range order {
+		out[i] = min(len(texts[i]), room/(len(order)-k))
+		room -= out[i]
+	}
+	return out
+}
+
+// shorten keeps the first lines that fit into limit bytes, with a last one that tells how many are missing. The line at
+// the limit is cut where a good part of it fits: a generated file may be a single one.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	size, kept := 0, 0
+	for kept < len(lines) && size+len(lines[kept])+1+len(more(len(lines)-kept-1)) <= limit {
+		size += len(lines[kept]) + 1
+		kept++
+	}
+	out := lines[:kept:kept]
+	if n := limit - size - len("…\n") - len(more(len(lines)-kept-1)); n >= shortestCut && n < len(lines[kept]) {
+		out = append(out, strings.ToValidUTF8(lines[kept][:n], "")+"…")
+		kept++
+	}
+	if kept < len(lines) {
+		out = append(out, more(len(lines)-kept))
+	}
+	if cut := strings.Join(out, "\n"); len(cut) <= limit {
+		return cut
+	}
+	return ""
+}
+
+// shortestCut is the least part of a line that is worth showing.
+const shortestCut = 80
+
+func more(n int) string { return "… " + count(n, "more line") }
+
+// clean makes foreign text valid UTF-8 without control characters besides tabs and line ends, and without lines of ~
+// that would need an endless fence.
+func clean(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	run := 0
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if run++; r != '~' {
+			run = 0
+		}
+		if run > longestFence || r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, text), "\n")
+}
+
+// inline keeps foreign text to its line, and from being read as markdown that goes on behind it.
+func inline(text string) string { return strings.ReplaceAll(oneLine(clean(text)), "`", "'") }
+
+// code writes a foreign name as code.
+func code(text string) string { return "`" + cutName(inline(text)) + "`" }
+
+// longestName bounds a name in the facts: names of generated tests can be pages.
+const longestName = 120
+
+func cutName(s string) string {
+	if r := []rune(s); len(r) > longestName {
+		return string(r[:longestName]) + "…"
+	}
+	return s
+}
+
+// mostNames bounds a list in the facts.
+const mostNames = 8
+
+func codes(names []string) string {
+	var out []string
+	for _, n := range names[:min(len(names), mostNames)] {
+		out = append(out, code(n))
+	}
+	list := strings.Join(out, ", ")
+	if n := len(names) - mostNames; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package sampling
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Variant is a way to put a batch to an agent: a name, and a directive that goes into the brief.
+type Variant struct {
+	Name   string `json:"name"`
+	Prompt string `json:"prompt"` // "" for vanilla, which is the brief as it is
+}
+
+// The variants (SAMP-03, SAMP-10).
+const (
+	Vanilla           = "vanilla"
+	DifferentApproach = "different-approach" // needs the digest of a failure
+	MinimalChange     = "minimal-change"
+	CheckAllImports   = "check-all-imports"
+	WriteTestsFirst   = "write-tests-first"
+	RunTestsAfterEdit = "run-tests-after-each-edit"
+	TraceEndToEnd     = "trace-end-to-end"
+	CheckImportExport = "check-every-import-export"
+	RealObjects       = "real-objects-not-mocks"
+	EdgeCasesOnly     = "edge-cases-only"
+	Synthesis         = "synthesis" // of round 2: no candidate is given it
+)
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// Prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. It is the first
+// layer for prompt.Load, so that a project may have wordings of its own.
+func Prompts() fs.FS {
+	sub, err := fs.Sub(prompts, "prompts")
+	if err != nil {
+		panic(err) // the folder is in this package
+	}
+	return sub
+}
+
+// pool lists what suits each type of batch, by what is likely to go wrong in it (SAMP-10).
+func pool(batchType string) []string {
+	switch batchType {
+	case "new-file":
+		return []string{Vanilla, CheckAllImports, WriteTestsFirst}
+	case "refactoring":
+		return []string{Vanilla, MinimalChange, RunTestsAfterEdit}
+	case "integration-wiring":
+		return []string{Vanilla, TraceEndToEnd, CheckImportExport}
+	case "test-only":
+		return []string{Vanilla, RealObjects, EdgeCasesOnly}
+	}
+	return []string{Vanilla, MinimalChange, WriteTestsFirst}
+}
+
+// general are variants that do no harm to a batch of any type. They fill the slots that a pool leaves empty.
+func general() []string {
+	return []string{MinimalChange, RunTestsAfterEdit, WriteTestsFirst, CheckAllImports, TraceEndToEnd}
+}
+
+// Pool returns the variants for a type of batch, vanilla first. A type that is not known gets what suits any.
+func Pool(batchType string) []Variant {
+	var out []Variant
+	for _, name := range pool(batchType) {
+		v, _ := Named(name)
+		out = append(out, v)
+	}
+	return out
+}
+
+// Variants returns all variants, sorted by name.
+func Variants() []Variant {
+	var out []Variant
+	for _, name := range []string{
+		Vanilla, DifferentApproach, MinimalChange, CheckAllImports, WriteTestsFirst, RunTestsAfterEdit,
+		TraceEndToEnd, CheckImportExport, RealObjects, EdgeCasesOnly,
+	} {
+		v, _ := Named(name)
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b Variant) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Named returns the variant of that name.
+func Named(name string) (Variant, bool) {
+	if name == Vanilla {
+		return Variant{Name: Vanilla}, true
+	}
+	text, err := prompts.ReadFile("prompts/" + name + ".md")
+	if err != nil || name == Synthesis {
+		return Variant{}, false
+	}
+	return Variant{Name: name, Prompt: strings.TrimSpace(string(text))}, true
+}
