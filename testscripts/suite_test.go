@@ -165,7 +165,8 @@ func setup(env *testscript.Env, goEnv []string) error {
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
-		"RUNPLAN_TRUST=all", // scripts about trust take it away
+		"RUNPLAN_TRUST=all",                      // scripts about trust take it away
+		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false", // scripts about tournaments turn it on; those about one attempt after the other are told apart by it
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
 	env.Vars = append(env.Vars, goEnv...)

@@ -142,7 +142,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err := o.sample.mark(&info, plan, p.config.Sampling); err != nil {
 		return err
 	}
-	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), o.sample.lines(info)...)}
+	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), append(landLine(info), o.sample.lines(info)...)...)}
 	if o.dryRun {
 		if err := a.showRoute(ctx, a.Stdout, p, path, plan, decision, shown); err != nil {
 			return err
@@ -202,6 +202,11 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	info.Models = modelsOf(p.config.Config, agent)
 	routed(&info, plan, d, p.config.Routing, o.route.noSpeculate)
 	return info, nil
+}
+
+// landLine says what becomes of the work.
+func landLine(info runner.Info) []string {
+	return []string{fmt.Sprintf("Land: %s; at most %d attempts a batch", info.Land, info.MaxAttempts)}
 }
 
 // flags keeps what the command line asked for, for the journal.

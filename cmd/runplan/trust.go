@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -29,10 +30,13 @@ func (p *project) executables() []trust.Executable {
 	sort.Strings(names)
 	for _, n := range names {
 		key, a := "agents."+n, c.Agents[n]
-		if c.Source(key+".command") != file && c.Source(key+".env") != file && c.Source(key+".pass_env") != file {
+		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env"}, func(k string) bool { return c.Source(key+k) == file }) {
 			continue
 		}
 		what := strings.Join(a.Command, " ")
+		if a.Preset != "" {
+			what = strings.TrimSpace("preset " + a.Preset + " permission " + first(a.Permission, "workspace") + " " + what)
+		}
 		if len(a.PassEnv) > 0 {
 			what += " (sees " + strings.Join(a.PassEnv, ", ") + ")"
 		}
