@@ -136,6 +136,16 @@ func TestParking(t *testing.T) {
 			a/r1-c0/execute limited                ->
 			b/r1-c0/execute failed reason=no       ->
 			end failed batch 2: no`},
+		"each attempt may wait as often": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait
+			a/r1-c0/wait ok                        -> a/r1-c0/execute
+			a/r1-c0/execute failed                 -> a/r2-c0/execute
+			a/r2-c0/execute limited retry=9        -> a/r2-c0/wait`},
+		"a resume that does not want to wait asks the agent at once": {plan: "a", info: wait, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait
+			resume onlimit=exit                    -> a/r1-c0/execute`},
 	})
 }
 
@@ -202,6 +212,13 @@ func TestCostLimit(t *testing.T) {
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       ->
 			end done`},
+		"what an agent cost whose command was called off counts": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxCostUSD: 3}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			b/r1-c0/execute ok kind=spent cost=1.5 ->
+			a/r2-c0/execute timed_out cost=1       ->
+			end stopped limited`},
 	})
 }
 

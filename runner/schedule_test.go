@@ -126,5 +126,32 @@ func TestEarlyStart(t *testing.T) {
 			b/r3-c0/execute failed                 -> b/r4-c0/execute
 			b/r4-c0/execute timed_out              ->
 			status a=working b=failed`},
+		"a batch that failed on a candidate which did not hold has not failed": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 2}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1
+			b/r1-c0/execute failed                 -> b/r2-c0/execute base=a1
+			b/r2-c0/execute timed_out              ->
+			status a=working b=failed
+			a/r1-c0/gate failed                    -> a/r2-c0/execute base=base
+			status a=working b=waiting
+			a/r2-c0/execute ok commit=a2           -> a/r2-c0/gate b/r3-c0/execute base=a2`},
+		"a batch that failed on a candidate which holds has failed": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1
+			b/r1-c0/execute failed                 ->
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			status a=merged b=failed`},
+		"where the gates of a batch counted no tests, the count before it is the one to keep": {plan: "a b:a c:b", script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       -> b/r1-c0/execute before=9
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate
+			b/r1-c0/gate ok                        -> b/r1-c0/commit
+			b/r1-c0/commit ok commit=b9            -> b/r1-c0/merge
+			b/r1-c0/merge ok                       -> c/r1-c0/execute before=9`},
 	})
 }

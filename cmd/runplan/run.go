@@ -131,6 +131,9 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return planError(path, err)
 	}
+	if decision, err = a.canMerge(ctx, p, plan, decision, how); err != nil {
+		return err
+	}
 	agent, why, err := a.chooseAgent(p, path, plan, decision, o.agent)
 	if err != nil {
 		return err

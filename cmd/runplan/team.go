@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -35,6 +37,26 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
 		})
 	}
+}
+
+// canMerge sees to it that team mode is left alone where git cannot do what its merge queue needs: quietly where nobody
+// asked for it, with the reason in the routing plan.
+func (a *App) canMerge(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
+	if d.Mode != routing.Team {
+		return d, nil
+	}
+	_, _, err := p.repo.MergeTree(ctx, "HEAD", "HEAD")
+	if !errors.Is(err, git.ErrNoMergeTree) {
+		return d, nil // whatever else is wrong, others will say so, and better
+	}
+	if how.Mode == string(routing.Team) {
+		return d, fail(exitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
+	}
+	how.Mode = string(routing.Headless)
+	if d, err = routing.Decide(plan, how); err == nil {
+		d.Reasons = append([]string{"headless: " + git.ErrNoMergeTree.Error()}, d.Reasons...)
+	}
+	return d, err
 }
 
 // limitFlags bound what a run may cost and wait for.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -15,10 +16,12 @@ import (
 
 func main() {
 	quick := flag.Bool("quick", false, "fewer and smaller measurements")
-	only := flag.String("only", "", "parse, start, batch, memory, plugin, again, lessons or sampling: only this one")
+	only := flag.String("only", "", "parse, start, batch, memory, team, plugin, again, lessons or sampling: only this one")
+	seed := flag.Uint64("seed", 1, "with team: where the random graphs come from")
+	lanes := flag.Int("lanes", 2*runtime.NumCPU(), "with team: runs side by side")
 	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
 	flag.Parse()
-	b := &bench{quick: *quick, svg: *svg}
+	b := &bench{quick: *quick, svg: *svg, seed: *seed, lanes: *lanes}
 	place, err := scratch.New("bench")
 	if err == nil {
 		b.place = place
@@ -42,7 +45,10 @@ type bench struct {
 	place   *scratch.Place
 	quick   bool
 	svg     string
+	seed    uint64
+	lanes   int
 	figures []figure
+	notes   []string // printed below the table
 }
 
 func (b *bench) all(only string) error {
@@ -51,6 +57,7 @@ func (b *bench) all(only string) error {
 		do   func() error
 	}{
 		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"memory", b.memory},
+		{"team", func() error { return b.team(b.seed, b.lanes) }},
 		// Last: a child counts the memory of this program as its own until it is a program of its own.
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
 		{"sampling", func() error { return b.sampling(b.svg) }},
@@ -94,6 +101,12 @@ func (b *bench) print() {
 			verdict = ""
 		}
 		fmt.Println(strings.TrimRight(line.String()+verdict, " "))
+	}
+	for i, note := range b.notes {
+		if i == 0 {
+			fmt.Println()
+		}
+		fmt.Println(note)
 	}
 }
 

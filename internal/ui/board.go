@@ -24,6 +24,7 @@ type Row struct {
 	Label   string
 	State   string
 	Tone    Tone
+	Still   bool          // it is not settled, and nothing moves in it now: it waits for something
 	Started time.Time     // while the row is busy its clock runs from here
 	Elapsed time.Duration // shown otherwise, unless it is zero
 	Detail  string        // what happens in it now, or what came of it
@@ -85,7 +86,7 @@ func (b Board) foot(f frame) []string {
 	if len(b.Rows) > 0 {
 		done := 0
 		for _, r := range b.Rows {
-			if r.Tone != Idle && r.Tone != Busy {
+			if r.settled() {
 				done++
 			}
 		}
@@ -101,6 +102,8 @@ func (b Board) foot(f frame) []string {
 	return out
 }
 
+func (r Row) settled() bool { return r.Tone != Idle && r.Tone != Busy && !r.Still }
+
 func (b Board) elapsed(f frame) time.Duration {
 	if b.Done || b.Started.IsZero() {
 		return b.Elapsed
@@ -115,7 +118,11 @@ func (b Board) bar(f frame, width int) string {
 	drawn, seen := 0, 0
 	for _, t := range order {
 		for _, r := range b.Rows {
-			if r.Tone == t || t == Idle && !slices.Contains(order, r.Tone) {
+			tone := r.Tone
+			if r.Still {
+				tone = Busy
+			}
+			if tone == t || t == Idle && !slices.Contains(order, tone) {
 				seen++
 			}
 		}
@@ -170,9 +177,13 @@ func (b Board) choose(show []bool, room int) {
 		focus = len(b.Rows) - 1
 	}
 	var order []int
-	for _, t := range []Tone{Busy, Bad} {
+	for _, want := range []func(r Row) bool{
+		func(r Row) bool { return r.Tone == Busy && !r.Still },
+		func(r Row) bool { return r.Tone == Bad || r.Tone == Warn },
+		func(r Row) bool { return r.Still },
+	} {
 		for i, r := range b.Rows {
-			if r.Tone == t {
+			if want(r) {
 				order = append(order, i)
 			}
 		}
@@ -244,7 +255,7 @@ func (b Board) columns(f frame) columns {
 
 func (r Row) clock(b Board, f frame) string {
 	switch {
-	case r.Tone == Busy && !r.Started.IsZero() && !b.Done:
+	case (r.Tone == Busy || r.Still) && !r.Started.IsZero() && !b.Done:
 		return Duration(max(0, f.now.Sub(r.Started)).Truncate(time.Second))
 	case r.Elapsed > 0:
 		return Duration(r.Elapsed)
@@ -255,7 +266,7 @@ func (r Row) clock(b Board, f frame) string {
 func (b Board) row(f frame, c columns, r Row) string {
 	st := f.style
 	icon := st.Icon(r.Tone)
-	if r.Tone == Busy && !b.Done {
+	if r.Tone == Busy && !b.Done && !r.Still {
 		icon = st.spinner(f.tick)
 	}
 	label := Pad(Cut(Sanitize(r.Label), c.label, st.Ellipsis()), c.label)

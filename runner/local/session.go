@@ -49,6 +49,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err := s.runBranch(ctx, info.Base); err != nil {
 		return nil, err
 	}
+	s.work.noteOutward(ctx)
 	return cmds, s.show(first)
 }
 

@@ -11,10 +11,10 @@ import (
 )
 
 // Board draws a run for the live view. The map has the last line of output of each batch, by key.
-func Board(s runner.Summary, lastLine map[string]string, now time.Time) ui.Board {
-	f := figuresOf(s)
+func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
+	f := figuresOf(s.Summary)
 	b := ui.Board{
-		Title: titleOf(s), Subtitle: strings.Join(about(s), ", "),
+		Title: titleOf(s.Summary), Subtitle: strings.Join(about(s.Summary, modeOf(s.Summary)), ", "),
 		Elapsed: millis(s.DurationMS), Done: s.Status != runner.RunActive,
 	}
 	if !b.Done {
@@ -33,21 +33,27 @@ func Board(s runner.Summary, lastLine map[string]string, now time.Time) ui.Board
 	if c := f.money(); c != none {
 		line += ", cost " + c
 	}
+	if isTeam(s.Summary) && s.pulses != nil && !b.Done {
+		line += fmt.Sprintf("; %d of %d workers busy", s.agents(), s.Workers)
+	}
+	if real := realSpeedUp(s.Summary); real > 0 {
+		line += fmt.Sprintf("; speed-up %s, predicted %s", times(real), times(s.SpeedUp))
+	}
 	b.Footer = append(b.Footer, line)
 	if b.Done && s.Reason != "" {
-		b.Footer = append(b.Footer, outcomeOf(s).word+": "+s.Reason)
+		b.Footer = append(b.Footer, outcomeOf(s.Summary).word+": "+s.Reason)
 	}
 	return b
 }
 
 // about is what a run is about, beside its title.
-func about(s runner.Summary) []string {
+func about(s runner.Summary, mode string) []string {
 	out := []string{fmt.Sprintf("%d %s", len(s.Batches), plural(len(s.Batches), "batch"))}
 	if s.Agent != "" {
 		out = append(out, "agent "+ui.Sanitize(s.Agent))
 	}
-	if s.Mode != "" {
-		out = append(out, ui.Sanitize(s.Mode))
+	if mode != "" {
+		out = append(out, mode)
 	}
 	if s.Branch != "" {
 		out = append(out, "branch "+ui.Sanitize(s.Branch))
@@ -55,31 +61,40 @@ func about(s runner.Summary) []string {
 	return out
 }
 
-func row(s runner.Summary, b runner.BatchSummary, numbers int, last string) ui.Row {
-	f := faceOf(s, b)
+func row(s Standing, b runner.BatchSummary, numbers int, last string) ui.Row {
+	f, still := s.face(b)
 	r := ui.Row{
 		Key: b.Key, Label: ui.PadLeft(ui.Sanitize(b.Number), numbers) + " " + ui.Sanitize(b.Title),
-		State: f.word, Tone: f.tone, Started: b.Started, Elapsed: millis(b.DurationMS),
+		State: f.word, Tone: f.tone, Still: still, Started: b.Started, Elapsed: millis(b.DurationMS),
 	}
-	switch f.tone {
-	case ui.Good:
+	switch {
+	case f.tone == ui.Good:
 		r.Marks, r.Detail = marks(b), short(b.Commit)
 		if b.Attempts > 1 {
 			r.Detail += fmt.Sprintf(", %d attempts", b.Attempts)
 		}
-	case ui.Busy:
-		if b.Attempts > 1 {
+		if c := winner(b); c != nil {
+			r.Detail += fmt.Sprintf(", candidate %d of %d won", c.Number, len(b.Candidates))
+		}
+	case f.tone == ui.Busy || still:
+		r.Marks, r.Detail = s.candidates(b), s.now(b)
+		if still {
+			last = ""
+		} else if b.Attempts > 1 {
 			r.State += fmt.Sprintf(" #%d", b.Attempts)
 		}
-		r.Detail = last
-		if r.Detail == "" && b.Reason != "" {
+		if r.Detail == "" && last == "" && b.Reason != "" {
 			r.Detail = "last attempt: " + b.Reason
 		}
-	case ui.Idle:
-		if after := due(s, b); len(after) > 0 {
+		if r.Detail != "" && last != "" {
+			r.Detail += ": "
+		}
+		r.Detail += last
+	case f.tone == ui.Idle:
+		if after := due(s.Summary, b); len(after) > 0 {
 			r.Detail = "after " + strings.Join(after, ", ")
 		}
-	case ui.Warn:
+	case f.tone == ui.Warn:
 		r.Detail = "while " + stateWord(runner.State(b.State))
 	default:
 		r.Detail = b.Reason
@@ -87,11 +102,51 @@ func row(s runner.Summary, b runner.BatchSummary, numbers int, last string) ui.R
 	return r
 }
 
+func winner(b runner.BatchSummary) *runner.CandidateSummary {
+	for _, c := range b.Candidates {
+		if c.State == "won" {
+			return c
+		}
+	}
+	return nil
+}
+
+// candidates are the marks of a tournament that is under way: "✓ c1 1 312", "● c2", "✗ c3".
+func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
+	st := runner.State(b.State)
+	if st != runner.StateSample && st != runner.StateSynthesize {
+		return nil
+	}
+	atWork := map[int]bool{}
+	if p := s.pulses[b.Key]; p != nil {
+		for id := range p.doing {
+			atWork[candidateOf(id)] = true
+		}
+	}
+	var out []ui.Mark
+	for _, c := range b.Candidates {
+		text := fmt.Sprintf("c%d", c.Number)
+		if c.Score != nil && c.State == "passed" {
+			text += " " + points(*c.Score)
+		}
+		out = append(out, ui.Mark{Text: text, Tone: candidateFace(c, atWork[c.Number]).tone})
+	}
+	return out
+}
+
+// marks are the gates of a merged batch. Where several were skipped their number is enough: the line of the gates
+// has named them.
 func marks(b runner.BatchSummary) []ui.Mark {
 	var out []ui.Mark
 	apart, passed := telling(b.Gates)
 	if n := len(passed); n > 0 {
 		out = append(out, ui.Mark{Text: fmt.Sprintf("%d checks", n), Tone: ui.Good})
+	}
+	skipped := 0
+	for _, g := range apart {
+		if g.Status == gates.Skipped {
+			skipped++
+		}
 	}
 	for _, g := range apart {
 		text := ui.Sanitize(g.Gate)
@@ -99,9 +154,15 @@ func marks(b runner.BatchSummary) []ui.Mark {
 			text += " " + n
 		}
 		if g.Status == gates.Skipped {
+			if skipped > 1 {
+				continue
+			}
 			text += " skipped"
 		}
 		out = append(out, ui.Mark{Text: text, Tone: toneOf(g.Status)})
+	}
+	if skipped > 1 {
+		out = append(out, ui.Mark{Text: fmt.Sprintf("%d skipped", skipped), Tone: ui.Muted})
 	}
 	return out
 }

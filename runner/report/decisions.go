@@ -36,7 +36,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		out = append(out, routing.Line{Kind: kind, Text: fmt.Sprintf(format, args...)})
 	}
 	name := "B" + d.number(e.Batch)
-	if e.Command != "" {
+	if e.Command != "" && e.Kind != runner.Waited {
 		d.worked += e.DurationMS
 	}
 	switch e.Kind {
@@ -81,7 +81,7 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 	}
 	if old := d.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {
-			say(routing.LogEscalate, "%s %s-->%s (attempt %d)", name, d.label(e.Batch, old), d.label(e.Batch, e.Tier), e.Attempt)
+			say(routing.LogEscalate, "%s %s-->%s (attempt %d)", name, labelOf(d.info, e.Batch, old), labelOf(d.info, e.Batch, e.Tier), e.Attempt)
 		}
 		d.tiers[e.Batch] = e.Tier
 	}
@@ -140,14 +140,4 @@ func (d *Decisions) names(keys []string) string {
 		out[i] = "B" + d.number(k)
 	}
 	return strings.Join(out, ", ")
-}
-
-// label is what the configuration calls a tier: where it uses the short names of models, so does the log.
-func (d *Decisions) label(key, tier string) string {
-	for _, b := range d.info.Batches {
-		if b.Key == key && b.Label != b.Tier && b.Label != "" {
-			return routing.Alias(tier)
-		}
-	}
-	return tier
 }

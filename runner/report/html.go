@@ -37,7 +37,8 @@ type tile struct{ Name, Value, Note, Tone string }
 
 type batchView struct {
 	Anchor, Number, Title, State, Tone, Icon string
-	Tries, Agent, Time, Tests, Commit, Cost  string
+	Tries, Tier, Agent, Time                 string
+	Tests, Commit, Cost                      string
 	Reason                                   string
 	Gates                                    []gateView
 	Troubled                                 bool
@@ -69,7 +70,7 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 	f, o := figuresOf(s), outcomeOf(s)
 	v := view{
 		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone), Reason: ui.Sanitize(s.Reason),
-		About: about(s), Tiles: tiles(s, f), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
+		About: about(s, decisionOf(s)), Tiles: tiles(s, f), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
 	}
 	if len(s.Batches) > 0 {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
@@ -122,10 +123,10 @@ func tiles(s runner.Summary, f figures) []tile {
 }
 
 func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
-	c, f := statusRow(s, x, ui.Style{}), faceOf(s, x)
+	c, f := statusRow(Standing{Summary: s}, x, ui.Style{}), faceOf(s, x)
 	b := batchView{
 		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
-		Tries: c[3], Agent: c[4], Time: c[5], Tests: c[6], Commit: c[7], Cost: c[8],
+		Tries: c[3], Tier: c[4], Agent: c[5], Time: c[6], Tests: c[7], Commit: c[8], Cost: c[9],
 	}
 	if f.tone != ui.Good {
 		b.Reason = ui.Sanitize(x.Reason)

@@ -21,13 +21,19 @@ const maxLine = 300
 
 // Printer turns the events of one run into lines, one event at a time. The zero Printer is ready.
 type Printer struct {
-	fold runner.Fold
-	info runner.Info
-	told map[string]bool // what was said once and need not be said again
+	Zone  *time.Location // of the times of day that are told; nil is UTC
+	watch Watch
+	info  runner.Info
+	told  map[string]bool   // what was said once in this session and need not be said again
+	tiers map[string]string // with which each batch was last begun
+	again map[string]string // what the next attempt of a batch stands on, and why there is one
 }
 
-// Summary returns the run as far as the printer has seen it.
-func (p *Printer) Summary() runner.Summary { return p.fold.Summary() }
+// Standing returns the run as far as the printer has seen it.
+func (p *Printer) Standing() Standing {
+	p.watch.Zone = p.Zone
+	return p.watch.Standing()
+}
 
 // Lines folds e and returns what to tell of it, often nothing.
 func (p *Printer) Lines(e runner.Event) []Line {
@@ -35,10 +41,10 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		return nil // nothing can be said of a run without its job
 	}
 	if p.told == nil {
-		p.told = map[string]bool{}
+		p.told, p.tiers, p.again = map[string]bool{}, map[string]string{}, map[string]string{}
 	}
 	// An error means that these are not the events of a run; the lines that can be told are told.
-	_ = p.fold.Apply(e)
+	_ = p.watch.Apply(e)
 	var out []Line
 	say := func(t ui.Tone, format string, args ...any) {
 		out = append(out, Line{t, ui.Cut(ui.Sanitize(fmt.Sprintf(format, args...)), maxLine, "…")})
@@ -60,7 +66,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		for _, b := range p.info.Batches {
 			p.told["skip "+b.Key] = b.Skip != ""
 		}
-		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.fold.Summary()).counts())
+		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.watch.fold.Summary()).counts())
 	case runner.RunFinished:
 		out = append(out, p.ending(e)...)
 	case runner.StopAsked:
@@ -68,9 +74,15 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	case runner.Landed:
 		out = append(out, p.landed(e)...)
 	case runner.Note:
-		if e.Batch == "" {
+		if !p.once("note " + e.Reason) {
+			break
+		}
+		switch {
+		case strings.HasPrefix(e.Reason, runner.FallbackNote):
+			say(ui.Warn, "%s", e.Reason)
+		case e.Batch == "":
 			say(ui.Muted, "note: %s", e.Reason)
-		} else {
+		default:
 			say(ui.Muted, "%s: note: %s", p.name(e.Batch, e.Title), e.Reason)
 		}
 	default:
@@ -79,6 +91,13 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		}
 	}
 	return out
+}
+
+// once reports whether something is to be said for the first time.
+func (p *Printer) once(what string) bool {
+	known := p.told[what]
+	p.told[what] = true
+	return !known
 }
 
 func opening(j runner.Info) string {
@@ -97,7 +116,7 @@ func opening(j runner.Info) string {
 }
 
 func (p *Printer) ending(e runner.Event) []Line {
-	s := p.fold.Summary()
+	s := p.watch.fold.Summary()
 	f := figuresOf(s)
 	o := outcomeOf(s)
 	text := fmt.Sprintf("%s: %s in %s", o.word, f.counts(), ui.Duration(millis(s.DurationMS)))
@@ -105,6 +124,10 @@ func (p *Printer) ending(e runner.Event) []Line {
 		text += ", " + f.costWords()
 	}
 	out := []Line{{o.tone, text}}
+	if real := realSpeedUp(s); real > 0 {
+		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s wall time for %s of work, one batch after the other; predicted %s",
+			times(real), ui.Duration(millis(s.DurationMS)), ui.Duration(millis(worked(s))), times(s.SpeedUp))})
+	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
@@ -129,46 +152,45 @@ func (p *Printer) batch(e runner.Event) []Line {
 	}
 	b := p.find(e.Batch)
 	switch e.Kind {
-	case runner.BatchStarted, runner.Dispatched:
-		if e.Kind == runner.Dispatched && !strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
-			break
-		}
-		n := max(e.Attempt, 1)
-		if key := fmt.Sprintf("attempt %s %d", e.Batch, n); !p.told[key] {
-			p.told[key] = true
-			say(ui.Busy, "attempt %d", n)
-		}
+	case runner.BatchStarted:
+		// The command that follows tells more of it.
+	case runner.Dispatched:
+		p.dispatched(e, b, say)
+	case runner.Withdrawn:
+		p.withdrawn(e, b, say)
 	case runner.BatchSkipped:
-		if !p.told["skip "+e.Batch] {
-			p.told["skip "+e.Batch] = true
+		if p.once("skip " + e.Batch) {
 			say(ui.Muted, "%s", skipping(e.Reason))
 		}
 	case runner.BatchFailed:
 		say(ui.Bad, "gave up after %d %s: %s", max(e.Attempt, b.Attempts), plural(max(e.Attempt, b.Attempts), "attempt"), e.Reason)
 	case runner.Reopened:
 		say(ui.Warn, "due again: %s", e.Reason)
+	case runner.Sampled, runner.Judged:
+		p.tournament(e, b, say)
 	case runner.Executed:
-		if e.Outcome == runner.OutcomeOK {
+		if e.Candidate > 0 {
+			p.candidate(e, say)
+		} else if e.Outcome == runner.OutcomeOK {
 			say(ui.Idle, "%s", edited(e))
 		} else {
-			say(trouble(e.Outcome), "%s", wentWrong(e))
+			say(trouble(e.Outcome), "%s", p.wentWrong(e))
 		}
+	case runner.Waited:
+		if e.Outcome == runner.OutcomeOK {
+			say(ui.Idle, "goes on, the limit is over")
+		}
+	case runner.Rebased:
+		p.rebased(e, say)
 	case runner.Gated:
-		if len(e.Reports) > 0 {
-			say(ui.Idle, "gates  %s", gateLine(e.Reports, b.TestsBefore))
-		}
-		if e.Outcome != runner.OutcomeOK {
-			say(trouble(e.Outcome), "%s", wentWrong(e))
-		}
+		p.gated(e, b, say)
 	case runner.Committed:
 		switch e.Outcome {
 		case runner.OutcomeOK:
 		case runner.OutcomeChanged:
 			say(ui.Warn, "a hook of the repository changed the tree, so the gates look again")
-		case runner.OutcomeConflict:
-			say(ui.Warn, "conflicts with what was merged meanwhile, so it is done again on top of that")
 		default:
-			say(trouble(e.Outcome), "%s", wentWrong(e))
+			say(trouble(e.Outcome), "%s", p.wentWrong(e))
 		}
 	case runner.Merged:
 		switch e.Outcome {
@@ -177,7 +199,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		case runner.OutcomeMoved:
 			say(ui.Muted, "the run branch has moved, landing again")
 		default:
-			say(trouble(e.Outcome), "%s", wentWrong(e))
+			say(trouble(e.Outcome), "%s", p.wentWrong(e))
 		}
 	}
 	return out
@@ -195,7 +217,8 @@ func edited(e runner.Event) string {
 	return s + ", cost unknown"
 }
 
-func gateLine(reports []gates.Report, before *int) string {
+// gateLine tells what the gates said. Why one was skipped is told once.
+func (p *Printer) gateLine(reports []gates.Report, before *int) string {
 	var parts []string
 	quiet := func(r gates.Report) bool { // a check of this program's own that has nothing to tell
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
@@ -209,6 +232,9 @@ func gateLine(reports []gates.Report, before *int) string {
 	for _, r := range reports {
 		if silent > 1 && quiet(r) {
 			continue
+		}
+		if r.Status == gates.Skipped && !p.once("skipped gate "+r.Gate+": "+r.Note) {
+			r.Note = ""
 		}
 		parts = append(parts, gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
 	}
@@ -227,19 +253,23 @@ func trouble(o runner.Outcome) ui.Tone {
 }
 
 // wentWrong tells a failure with the first finding, which is as a rule what one wants to know.
-func wentWrong(e runner.Event) string {
+func (p *Printer) wentWrong(e runner.Event) string {
 	var s string
 	switch e.Outcome {
 	case runner.OutcomeTimedOut:
 		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
-	case runner.OutcomeLimited:
-		s = "the agent's limit is reached"
-	case runner.OutcomeHuman:
-		s = "a person is needed"
+	case runner.OutcomeLimited, runner.OutcomeHuman:
+		s = parking(e.Outcome, e.RetryAt, p.Zone, ui.Sanitize(e.Reason))
+		if e.Outcome == runner.OutcomeLimited {
+			s = "parked " + s
+		}
+		return strings.Replace(s, "parked rate limit", "parked (rate limit)", 1)
 	case runner.OutcomeCancelled:
 		return "interrupted, resumable"
 	case runner.OutcomeError:
 		s = "could not run"
+	case runner.OutcomeUnstarted:
+		s = "the agent could not be started"
 	default:
 		s = fmt.Sprintf("failed attempt %d", e.Attempt)
 	}
@@ -248,9 +278,6 @@ func wentWrong(e runner.Event) string {
 	}
 	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(e.Reason, f.Message) {
 		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
-	}
-	if !e.RetryAt.IsZero() {
-		s += "; it may go on at " + e.RetryAt.Format(time.RFC3339)
 	}
 	return s
 }
@@ -273,7 +300,7 @@ func firstFinding(reports []gates.Report) (gates.Finding, bool) {
 }
 
 func (p *Printer) find(key string) runner.BatchSummary {
-	for _, b := range p.fold.Summary().Batches {
+	for _, b := range p.watch.fold.Summary().Batches {
 		if b.Key == key {
 			return b
 		}

@@ -23,13 +23,16 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 	}
 	if len(s.Batches) > 0 {
 		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
-		b.WriteString("| # | batch | state | tries | agent | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|--:|---|---|--:|---|\n")
+		b.WriteString("| # | batch | state | tries | tier | agent | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
 		for _, x := range s.Batches {
-			row := statusRow(s, x, ui.Style{})
+			row := statusRow(Standing{Summary: s}, x, ui.Style{})
 			for i, c := range row {
 				row[i] = md(c)
 			}
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		}
+		for _, note := range skippedNotes(s) {
+			fmt.Fprintf(&b, "\n%s\n", md(note))
 		}
 		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))
 	}
@@ -97,7 +100,7 @@ func facts(s runner.Summary, f figures) []fact {
 	out := []fact{
 		{"plan", ui.Sanitize(s.Plan)}, {"run", ui.Sanitize(s.Run)}, {"branch", ui.Sanitize(s.Branch)},
 		{"from", strings.TrimSpace(short(s.Base) + " " + bracket(ui.Sanitize(s.BaseBranch)))}, {"now at", short(s.Commit)},
-		{"agent", ui.Sanitize(s.Agent)}, {"mode", ui.Sanitize(s.Mode)},
+		{"agent", ui.Sanitize(s.Agent)}, {"mode", decisionOf(s)},
 		{"batches", f.counts()}, {"wall time", ui.Duration(millis(s.DurationMS))}, {"cost", strings.TrimPrefix(f.costWords(), "cost ")},
 		{"tests", testsOf(f.before, f.after)},
 	}

@@ -3,15 +3,17 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
 // Status writes runs as runplan status shows them: what each run is, its batches as a table, and the totals.
 // A width above 0 cuts titles so that lines fit where they can.
-func Status(w io.Writer, runs []runner.Summary, st ui.Style, width int) error {
+func Status(w io.Writer, runs []Standing, st ui.Style, width int) error {
 	for i, s := range runs {
 		if i > 0 {
 			if _, err := io.WriteString(w, "\n"); err != nil {
@@ -25,21 +27,22 @@ func Status(w io.Writer, runs []runner.Summary, st ui.Style, width int) error {
 	return nil
 }
 
-func status(w io.Writer, s runner.Summary, st ui.Style, width int) error {
-	o := outcomeOf(s)
-	head := fmt.Sprintf("%s  %s  %s\n", st.Bold(titleOf(s)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
-		st.Faint("run "+ui.Sanitize(s.Run)+", "+strings.Join(about(s), ", ")))
+func status(w io.Writer, s Standing, st ui.Style, width int) error {
+	o := outcomeOf(s.Summary)
+	head := fmt.Sprintf("%s  %s  %s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+		st.Faint("run "+ui.Sanitize(s.Run)+", "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
 	if s.Reason != "" {
 		head += st.Tone(o.tone, ui.Sanitize(s.Reason)) + "\n"
 	}
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
 		return err
 	}
-	const title = 1
-	header := []string{">#", "title", "state", ">tries", "agent", ">time", "tests", "commit", ">cost", "gates"}
+	const title, last = 1, 10
+	header := []string{">#", "title", "state", ">tries", "tier", "agent", ">time", "tests", "commit", ">cost", "gates"}
 	var rows [][]string
 	for _, b := range s.Batches {
 		rows = append(rows, statusRow(s, b, st))
+		rows = append(rows, candidateRows(b, st)...)
 	}
 	room := 48
 	if width > 0 {
@@ -47,6 +50,7 @@ func status(w io.Writer, s runner.Summary, st ui.Style, width int) error {
 	}
 	for _, r := range rows {
 		r[title] = ui.Cut(r[title], room, st.Ellipsis())
+		r[last] = ui.Cut(r[last], 100, st.Ellipsis())
 	}
 	for i, h := range header {
 		header[i] = st.Faint(h)
@@ -54,26 +58,55 @@ func status(w io.Writer, s runner.Summary, st ui.Style, width int) error {
 	if err := ui.Table(w, header, rows); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n"+totals(s)+"\n")
+	tail := "\n"
+	for _, note := range skippedNotes(s.Summary) {
+		tail += st.Faint(note) + "\n"
+	}
+	_, err := io.WriteString(w, tail+totals(s.Summary)+"\n")
 	return err
 }
 
-func statusRow(s runner.Summary, b runner.BatchSummary, st ui.Style) []string {
-	f := faceOf(s, b)
+func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
+	f, _ := s.face(b)
 	time := none
 	if b.DurationMS > 0 {
 		time = ui.Duration(millis(b.DurationMS))
 	}
 	last := gateMarks(b, st)
-	if len(last) == 0 && b.Reason != "" {
-		last = []string{st.Faint(ui.Cut(ui.Sanitize(b.Reason), 60, st.Ellipsis()))}
+	if len(last) == 0 && b.State != string(runner.Passed) {
+		why := ui.Sanitize(b.Reason)
+		if s.Status == runner.RunActive && f.tone != ui.Bad && f.tone != ui.Muted {
+			why = orWord(s.now(b), why)
+		}
+		if why != "" {
+			last = []string{st.Faint(ui.Cut(why, 60, st.Ellipsis()))}
+		}
+	}
+	tier := none
+	if b.State != string(runner.Skipped) {
+		tier = orNone(tierOf(b))
 	}
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word), or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
+		tier, orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
 	}
 }
 
+// candidateRows are the candidates of a batch's last tournament, each with its score term by term.
+func candidateRows(b runner.BatchSummary, st ui.Style) [][]string {
+	var rows [][]string
+	for _, c := range b.Candidates {
+		f := candidateFace(c, false)
+		row := make([]string, 11)
+		row[1] = fmt.Sprintf("  c%d %s", c.Number, ui.Sanitize(c.Variant))
+		row[2] = st.Tone(f.tone, st.Icon(f.tone)+" "+f.word)
+		row[10] = st.Faint(candidateWhy(c))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// gateMarks are the gates of a batch. Why one was skipped stands below the table, as it is the same for most batches.
 func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	var out []string
 	apart, passed := telling(b.Gates)
@@ -83,10 +116,26 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	for _, g := range apart {
 		t := toneOf(g.Status)
 		text := st.Icon(t) + " " + ui.Sanitize(g.Gate)
-		if g.Note != "" && t != ui.Good {
+		if g.Note != "" && t != ui.Good && g.Status != gates.Skipped {
 			text += " (" + ui.Cut(ui.Sanitize(g.Note), 40, st.Ellipsis()) + ")"
 		}
 		out = append(out, st.Tone(t, text))
+	}
+	return out
+}
+
+// skippedNotes says why gates were skipped, each reason once.
+func skippedNotes(s runner.Summary) []string {
+	var out []string
+	for _, b := range s.Batches {
+		for _, g := range b.Gates {
+			if g.Status != gates.Skipped || g.Note == "" {
+				continue
+			}
+			if note := fmt.Sprintf("%s skipped: %s", ui.Sanitize(g.Gate), ui.Sanitize(g.Note)); !slices.Contains(out, note) {
+				out = append(out, note)
+			}
+		}
 	}
 	return out
 }
@@ -121,6 +170,12 @@ func widthWithout(header []string, rows [][]string, column int) int {
 func totals(s runner.Summary) string {
 	f := figuresOf(s)
 	parts := []string{f.counts(), ui.Duration(millis(s.DurationMS)) + " wall time", f.costWords()}
+	if isTeam(s) {
+		parts = append(parts, fmt.Sprintf("%d %s", s.Workers, plural(s.Workers, "worker")))
+	}
+	if real := realSpeedUp(s); real > 0 {
+		parts = append(parts, fmt.Sprintf("speed-up %s (predicted %s)", times(real), times(s.SpeedUp)))
+	}
 	if f.after != nil {
 		parts = append(parts, "tests "+testsOf(f.before, f.after))
 	}

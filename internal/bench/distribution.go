@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// distribution is a figure of many graphs.
+type distribution struct {
+	name   string
+	values []float64
+	within float64 // goal; 0 is none
+}
+
+// rows are what the graphs have in common, as lines of a table of their own.
+func rows(list []distribution) []string {
+	out := []string{fmt.Sprintf("%-58s %5s %6s %6s %6s %6s  %s", "", "n", "min", "median", "p90", "max", "within")}
+	for _, d := range list {
+		if len(d.values) == 0 {
+			continue
+		}
+		least, middle, most9, most := quantiles(d.values)
+		line := fmt.Sprintf("%-58s %5d %6.3f %6.3f %6.3f %6.3f", d.name, len(d.values), least, middle, most9, most)
+		if d.within > 0 {
+			line += fmt.Sprintf("  %d of %d within %.2f", count(d.values, d.within), len(d.values), d.within)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func count(values []float64, within float64) int {
+	n := 0
+	for _, v := range values {
+		if v <= within {
+			n++
+		}
+	}
+	return n
+}
+
+// histogram draws values in steps; what is beyond the last step is in it.
+func histogram(name string, values []float64, from, step float64, steps int) []string {
+	in := make([]int, steps)
+	for _, v := range values {
+		in[max(0, min(steps-1, int((v-from)/step+1e-9)))]++
+	}
+	out := []string{name}
+	for i, n := range in {
+		low := from + float64(i)*step
+		label := fmt.Sprintf("%.2f to %.2f", low, low+step)
+		if i == steps-1 {
+			label = fmt.Sprintf("%.2f and more", low)
+		}
+		out = append(out, strings.TrimRight(fmt.Sprintf("  %-14s %2d %s", label, n, strings.Repeat("█", n)), " "))
+	}
+	return out
+}
+
+// teamFigures puts what was measured into the table, with the distribution below it.
+func (b *bench) teamFigures(runs []*teamRun) {
+	var wall, journal, best, blind, busy, again, unread, remembered, foreseen []float64
+	var hand, head, tail, between []float64
+	worst := runs[0]
+	for _, r := range runs {
+		floor := float64(r.floor(teamWorkers))
+		over := func(d time.Duration) float64 { return float64(d) / floor }
+		spent := func(i int) time.Duration { return r.first.executed[i] }
+		wall, journal = append(wall, over(r.first.wall)), append(journal, over(r.first.journal))
+		best = append(best, over(r.makespan(teamWorkers, r.known, r.known)))
+		blind = append(blind, over(r.makespan(teamWorkers, r.known, even)))
+		occupied := r.makespan(teamWorkers, spent, even)
+		busy = append(busy, over(occupied))
+		unread = append(unread, off(r.unread, r.speedUp(r.first)))
+		remembered = append(remembered, off(r.remembered, r.speedUp(r.first)))
+		hand, head, tail = append(hand, r.first.hand.Seconds()), append(head, r.first.head.Seconds()), append(tail, r.first.tail.Seconds())
+		between = append(between, (r.first.journal - occupied - r.first.head - r.first.tail).Seconds())
+		if r.second != nil {
+			again = append(again, over(r.second.wall))
+			foreseen = append(foreseen, off(r.remembered, r.speedUp(*r.second)))
+		}
+		if over(r.first.wall) > float64(worst.first.wall)/float64(worst.floor(teamWorkers)) {
+			worst = r
+		}
+	}
+	floor := worst.floor(teamWorkers)
+	b.add(fmt.Sprintf("team, worst of %d graphs (longest chain, work ÷ %d)", len(runs), teamWorkers),
+		seconds(worst.first.wall), seconds(floor), float64(worst.first.wall)/float64(floor), 1.1)
+	_, middle, _, _ := quantiles(wall)
+	_, could, _, _ := quantiles(best)
+	b.figures = append(b.figures, figure{
+		"team, wall ÷ floor, median (list schedule that knows all)", fmt.Sprintf("%.3f", middle), fmt.Sprintf("%.3f", could),
+		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ 1.1: %d of %d", count(wall, 1.1), len(wall)), count(wall, 1.1) == len(wall),
+	})
+	for _, p := range []struct {
+		what   string
+		values []float64
+	}{{"team, predicted speed-up, plan that never ran", unread}, {"team, predicted speed-up, after a run", remembered}} {
+		_, middle, _, most := quantiles(p.values)
+		n := count(p.values, 0.2)
+		b.figures = append(b.figures, figure{
+			p.what, fmt.Sprintf("off by %.0f %% at most", 100*most), fmt.Sprintf("%.0f %% median", 100*middle), fmt.Sprintf("%d of %d", n, len(p.values)), "≤ 20 %", n == len(p.values),
+		})
+	}
+	b.notes = append(b.notes, fmt.Sprintf("team mode, %d workers, %d random graphs: parts of max(critical path, work ÷ workers)", teamWorkers, len(runs)))
+	b.notes = append(b.notes, rows([]distribution{
+		{"list schedule, longest chain first, times known", best, 1.1},
+		{"list schedule, times not known (all as long)", blind, 1.1},
+		{"the same, with the time that batches occupied a worker", busy, 1.1},
+		{"the run, from its first event to its last", journal, 1.1},
+		{"the run, the whole process", wall, 1.1},
+		{"once more, with the first run as history", again, 1.1},
+	})...)
+	b.notes = append(b.notes, "", "predicted speed-up, off by a part of the real one")
+	b.notes = append(b.notes, rows([]distribution{
+		{"without history", unread, 0.2}, {"with history, against the run that made it", remembered, 0.2}, {"with history, against the next run", foreseen, 0.2},
+	})...)
+	b.notes = append(b.notes, "", "where the time goes, in seconds")
+	b.notes = append(b.notes, rows([]distribution{
+		{"a batch: worker occupied beyond the agent's sleep", hand, 0}, {"a run: before the first agent", head, 0},
+		{"a run: after the last agent", tail, 0}, {"a run: all else, against the schedule of occupied workers", between, 0},
+	})...)
+	b.notes = append(b.notes, "")
+	b.notes = append(b.notes, histogram("wall ÷ max(critical path, work ÷ workers)", wall, 1, 0.02, 10)...)
+	b.notes = append(b.notes, histogram("prediction without history, off by", unread, 0, 0.05, 7)...)
+	b.notes = append(b.notes, histogram("prediction with history, off by", remembered, 0, 0.05, 7)...)
+}

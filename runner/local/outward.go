@@ -1,0 +1,72 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// manifests are files in which projects name what they depend on, with the way in which each names a folder: a workspace
+// lies elsewhere than the checkout, so that "../lib" leads to another place from there (TEAM-09).
+func manifests() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"package.json":     regexp.MustCompile(`"(?:file|link|portal):([^"]+)"`),
+		"go.mod":           regexp.MustCompile(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
+		"go.work":          regexp.MustCompile(`(?m)^\s*(?:use\s+)?(\.\.?/\S+)`),
+		"Cargo.toml":       regexp.MustCompile(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
+		"pyproject.toml":   regexp.MustCompile(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
+		"requirements.txt": regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[ =]|[\w.-]+\s*@\s*)?(?:file:)?(\.\.?/\S+)`),
+	}
+}
+
+// maxManifests bounds how many of them are read at the start of a run.
+const maxManifests = 200
+
+// outward lists the dependencies of the checkout that lead out of the repository by a relative path, as "FILE: PATH".
+func (w *work) outward(ctx context.Context) ([]string, error) {
+	kinds := manifests()
+	args := []string{"ls-files", "-z", "--"}
+	for _, name := range sortedKeys(kinds) {
+		args = append(args, ":(glob)**/"+name)
+	}
+	out, err := w.Repo.Run(ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for dependencies outside of the repository: %w", err)
+	}
+	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+	var found []string
+	for _, file := range files[:min(len(files), maxManifests)] {
+		data, err := os.ReadFile(filepath.Join(w.Repo.Root, filepath.FromSlash(file)))
+		if err != nil {
+			continue // it is not checked out
+		}
+		for _, m := range kinds[path.Base(file)].FindAllStringSubmatch(string(data), -1) {
+			to := path.Join(path.Dir(file), m[1])
+			if line := file + ": " + m[1]; !path.IsAbs(m[1]) && (to == ".." || strings.HasPrefix(to, "../")) && !slices.Contains(found, line) {
+				found = append(found, line)
+			}
+		}
+	}
+	return found, nil
+}
+
+// noteOutward tells once in a run of dependencies that are not where a workspace looks for them.
+func (w *work) noteOutward(ctx context.Context) {
+	found, err := w.outward(ctx)
+	if err != nil {
+		w.Note(err.Error())
+	}
+	if n := len(found); n > 0 {
+		text := strings.Join(found[:min(n, 3)], ", ")
+		if n > 3 {
+			text += fmt.Sprintf(" and %d more", n-3)
+		}
+		w.Note("batches are worked on in worktrees under " + DirName + ", from where these relative paths lead elsewhere: " + text +
+			"; name them by an absolute path, or let workspace.setup put them there")
+	}
+}

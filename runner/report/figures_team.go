@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// isTeam tells whether batches of a run may be worked on side by side.
+func isTeam(s runner.Summary) bool { return s.Mode == string(routing.Team) }
+
+// worked is what all attempts, checks and merges of a run took together: what it had taken one after the other.
+func worked(s runner.Summary) int64 {
+	var sum int64
+	for _, b := range s.Batches {
+		sum += b.DurationMS
+	}
+	return sum
+}
+
+// realSpeedUp is how much faster a team was than one batch after the other. It is known once the run is done, and
+// 0 before.
+func realSpeedUp(s runner.Summary) float64 {
+	if !isTeam(s) || s.Status != runner.RunDone || s.DurationMS <= 0 {
+		return 0
+	}
+	return float64(worked(s)) / float64(s.DurationMS)
+}
+
+// times writes a speed-up: "2.7×", or that nobody knows.
+func times(f float64) string {
+	if f <= 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f×", f)
+}
+
+// modeOf is the mode of a run: "headless", or "team, 4 workers".
+func modeOf(s runner.Summary) string {
+	mode := ui.Sanitize(s.Mode)
+	if isTeam(s) && s.Workers > 0 {
+		mode += fmt.Sprintf(", %d %s", s.Workers, plural(s.Workers, "worker"))
+	}
+	return mode
+}
+
+// decisionOf is the mode with what it rests on and what came of it (RUN-08).
+func decisionOf(s runner.Summary) string {
+	text := modeOf(s)
+	if !isTeam(s) {
+		return text
+	}
+	text += fmt.Sprintf(", score %d, predicted %s", s.Score, times(s.SpeedUp))
+	if real := realSpeedUp(s); real > 0 {
+		text += ", real " + times(real)
+	}
+	return text
+}
+
+// escalation says with which tier a batch was to be done, and with which it was done in the end. Both are what the
+// configuration calls them, and alike where nothing was escalated.
+func escalation(b runner.BatchSummary) (from, to string) {
+	from = ui.Sanitize(b.Routed)
+	tier, known := routing.TierOf(b.Routed)
+	now := ui.Sanitize(b.Tier)
+	switch {
+	case from == "" || now == "" || known && tier == b.Tier:
+		return from, from
+	case !known: // a model by its name: whether its tier is still the same is not known here
+		from += " (" + now + ")"
+		return from, from
+	case from != tier:
+		return from, routing.Alias(now)
+	}
+	return from, now
+}
+
+// tierOf is the column of tiers: "haiku", "haiku → sonnet (escalated)".
+func tierOf(b runner.BatchSummary) string {
+	from, to := escalation(b)
+	if from == to {
+		return from
+	}
+	return from + " → " + to + " (escalated)"
+}
+
+// points writes a score with its digits in groups of three: 1 312.
+func points(n int) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return sign + s
+}
+
+// scoreText is a score term by term: "1 312 points = tests 120 + diff 909 + lint 1 000 - lessons 200". Terms that
+// add nothing are left out.
+func scoreText(score int, terms []runner.ScoreTerm) string {
+	text := points(score) + " points"
+	var b strings.Builder
+	for _, t := range terms {
+		switch {
+		case t.Points < 0:
+			b.WriteString(" - ")
+		case t.Points == 0:
+			continue
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		}
+		b.WriteString(ui.Sanitize(t.Name) + " " + strings.TrimPrefix(points(t.Points), "-"))
+	}
+	if b.Len() == 0 {
+		return text
+	}
+	return text + " = " + strings.TrimPrefix(b.String(), " ")
+}
+
+// candidateFace tells how a candidate looks.
+func candidateFace(c *runner.CandidateSummary, atWork bool) face {
+	switch c.State {
+	case "won":
+		return face{"won", ui.Good}
+	case "passed":
+		return face{"passed", ui.Good}
+	case "failed":
+		return face{"failed", ui.Bad}
+	case "void":
+		return face{"called off", ui.Muted}
+	case "edited":
+		return face{"checking", ui.Busy}
+	}
+	if atWork {
+		return face{"editing", ui.Busy}
+	}
+	return face{"waiting", ui.Idle}
+}
+
+// candidateWhy is what there is to say of a candidate: its score, or what went wrong.
+func candidateWhy(c *runner.CandidateSummary) string {
+	if c.Score != nil && (c.State == "won" || c.State == "passed") {
+		return scoreText(*c.Score, c.Terms)
+	}
+	return ui.Sanitize(c.Reason)
+}

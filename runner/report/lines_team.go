@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// say adds a line of a batch.
+type say func(t ui.Tone, format string, args ...any)
+
+// dispatched tells that an agent begins. What the queue does with its candidate is told when there is something
+// out of the ordinary about it.
+func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
+	kind := kindOf(e)
+	var how []string
+	if old := p.tiers[e.Batch]; e.Tier != "" {
+		if old != "" && old != e.Tier {
+			how = append(how, fmt.Sprintf("escalated %s → %s", labelOf(p.info, e.Batch, old), labelOf(p.info, e.Batch, e.Tier)))
+		}
+		p.tiers[e.Batch] = e.Tier
+	}
+	n := max(e.Attempt, 1)
+	switch {
+	case kind == runner.Sample && len(how) > 0:
+		say(ui.Busy, "%s", how[0])
+	case kind == runner.Gate:
+		p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] = true
+	case kind == runner.Rebase:
+		// Being put on top of what is ahead is what a queue is for. To be put there again is not.
+		if p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] && p.once(fmt.Sprintf("moved %s %d %s", e.Batch, n, e.Base)) {
+			say(ui.Muted, "what is ahead of it has changed, so it is put on top of that and checked again")
+		}
+	case kind == runner.Execute && !competing(b) && p.once(fmt.Sprintf("attempt %s %d", e.Batch, n)):
+		if why := p.again[e.Batch]; why != "" {
+			how = append(how, why)
+			delete(p.again, e.Batch)
+		}
+		if on := p.Standing().unmerged(e.On); len(on) > 0 {
+			verb := "its gates run"
+			if len(on) > 1 {
+				verb = "their gates run"
+			}
+			how = append(how, fmt.Sprintf("starts on the candidate of %s while %s", batches(on), verb))
+		}
+		say(ui.Busy, "%s", strings.Join(append([]string{fmt.Sprintf("attempt %d", n)}, how...), ", "))
+	}
+}
+
+// competing tells whether candidates are made for a batch.
+func competing(b runner.BatchSummary) bool {
+	return b.State == string(runner.StateSample) || b.State == string(runner.StateSynthesize)
+}
+
+// withdrawn tells that work was called off. Checks that are called off begin anew, which is told then.
+func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
+	switch {
+	case competing(b):
+		if n := candidateOf(e.Command); n > 0 && p.once(fmt.Sprintf("off %s %d %d", e.Batch, e.Attempt, n)) {
+			say(ui.Muted, "candidate %d is called off, as another one has passed", n)
+		}
+	case kindOf(e) == runner.Execute || b.State == string(runner.Waiting):
+		why := "what it stood on is not there any more"
+		if on := p.Standing().unmerged(e.On); len(on) > 0 {
+			why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
+		}
+		say(ui.Warn, "called off and put back: %s", why)
+	}
+}
+
+func (p *Printer) rebased(e runner.Event, say say) {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+	case runner.OutcomeConflict:
+		p.again[e.Batch] = "done again on top of what it conflicts with"
+		say(ui.Warn, "%s", orWord(e.Reason, "conflicts with what is ahead of it"))
+	default:
+		say(trouble(e.Outcome), "%s", p.wentWrong(e))
+	}
+}
+
+func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
+	if e.Candidate > 0 {
+		if e.Outcome != runner.OutcomeOK { // those that pass are told with their scores
+			p.candidate(e, say)
+		}
+		return
+	}
+	delete(p.again, e.Batch)
+	if len(e.Reports) > 0 {
+		say(ui.Idle, "gates  %s", p.gateLine(e.Reports, b.TestsBefore))
+	}
+	if e.Outcome == runner.OutcomeOK {
+		return
+	}
+	text := p.wentWrong(e)
+	if on := p.below(e.Batch); len(on) > 0 && e.Outcome == runner.OutcomeFailed {
+		p.again[e.Batch] = "done again on top of what it did not go together with"
+		text = fmt.Sprintf("red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
+		say(ui.Warn, "%s", text)
+		return
+	}
+	say(trouble(e.Outcome), "%s", text)
+}
+
+// below returns what the candidate of a batch was last checked on and is not merged.
+func (p *Printer) below(key string) []string {
+	if pulse := p.watch.pulses[key]; pulse != nil {
+		return p.Standing().unmerged(pulse.asked.On)
+	}
+	return nil
+}
+
+// candidate tells what became of a candidate's attempt.
+func (p *Printer) candidate(e runner.Event, say say) {
+	name := candidateName(e.Candidate, e.Variant)
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		say(ui.Idle, "%s: %s", name, edited(e))
+	case runner.OutcomeFailed, runner.OutcomeUnchanged, runner.OutcomeTimedOut:
+		say(ui.Bad, "%s failed: %s", name, firstReason(e))
+	default:
+		say(trouble(e.Outcome), "%s: %s", name, p.wentWrong(e))
+	}
+}
+
+// tournament tells who competes, how each did, and who won.
+func (p *Printer) tournament(e runner.Event, b runner.BatchSummary, say say) {
+	if e.Kind == runner.Sampled {
+		switch {
+		case e.Outcome == runner.OutcomeOK:
+			say(ui.Busy, "attempt %d, %d %s compete (%s)", max(e.Attempt, 1), len(e.Slots), plural(len(e.Slots), "candidate"), orWord(e.Reason, "no reason given"))
+		case e.Outcome == runner.OutcomeFailed:
+			say(ui.Bad, "%s", orWord(e.Reason, "no further attempt could help"))
+		case e.Reason != "":
+			say(ui.Muted, "%s", e.Reason)
+		}
+		return
+	}
+	passed := false
+	for _, s := range e.Scores {
+		passed = passed || s.Passed
+		name := candidateName(s.Candidate, s.Variant)
+		switch {
+		case !p.once(fmt.Sprintf("score %s %d %d", e.Batch, e.Attempt, s.Candidate)):
+		case s.Void != "":
+			say(ui.Muted, "%s has no verdict: %s", name, s.Void)
+		case s.Passed:
+			say(ui.Idle, "%s passes: %s", name, scoreText(s.Score, s.Terms))
+		}
+	}
+	switch {
+	case e.Outcome == runner.OutcomeOK:
+		say(ui.Good, "candidate %d wins: %s", e.Candidate, e.Reason)
+	case e.Outcome == runner.OutcomeUndecided && passed:
+		say(ui.Idle, "no clear winner, so a synthesis is made: %s", e.Reason)
+	case e.Outcome == runner.OutcomeUndecided:
+		say(ui.Warn, "no candidate passes, so a synthesis is made: %s", e.Reason)
+	case e.Outcome == runner.OutcomeFailed:
+		say(ui.Bad, "failed attempt %d: %s", e.Attempt, e.Reason)
+	default:
+		say(trouble(e.Outcome), "%s", p.wentWrong(e))
+	}
+}
+
+func candidateName(n int, variant string) string {
+	s := fmt.Sprintf("candidate %d", n)
+	if variant = ui.Sanitize(variant); variant != "" {
+		s += " (" + variant + ")"
+	}
+	return s
+}
+
+// firstReason is why something failed, with the first finding.
+func firstReason(e runner.Event) string {
+	s := orWord(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
+	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(s, f.Message) {
+		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
+	}
+	return s
+}
+
+// batches names batches by their numbers: "batch 3", "batches 3 and 4".
+func batches(numbers []string) string {
+	switch n := len(numbers); n {
+	case 0:
+		return ""
+	case 1:
+		return "batch " + numbers[0]
+	default:
+		return "batches " + strings.Join(numbers[:n-1], ", ") + " and " + numbers[n-1]
+	}
+}
+
+// labelOf is what the configuration calls a tier: where it uses the short names of models, so do the lines.
+func labelOf(info runner.Info, key, tier string) string {
+	i := slices.IndexFunc(info.Batches, func(b runner.BatchInfo) bool { return b.Key == key })
+	if i >= 0 && info.Batches[i].Label != "" && info.Batches[i].Label != info.Batches[i].Tier {
+		return routing.Alias(tier)
+	}
+	return tier
+}

@@ -1,0 +1,214 @@
+package report
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// Standing is a run, and what is under way in it. Where nobody reads the events, a Standing of the summary alone
+// will do.
+type Standing struct {
+	runner.Summary
+	pulses map[string]*pulse
+	zone   *time.Location
+}
+
+// Watch folds the events of a run into how it stands, one event at a time. The zero Watch is ready.
+type Watch struct {
+	Zone   *time.Location // of the times of day that are told; nil is UTC
+	fold   runner.Fold
+	pulses map[string]*pulse
+}
+
+// Apply adds one event, in the order of the journal.
+func (w *Watch) Apply(e runner.Event) error {
+	if w.pulses == nil || e.Kind == runner.RunStarted {
+		w.pulses = map[string]*pulse{}
+	}
+	err := w.fold.Apply(e)
+	if e.Kind == runner.RunResumed {
+		clear(w.pulses) // nothing of the session before is under way any more
+	}
+	if e.Batch != "" {
+		if w.pulses[e.Batch] == nil {
+			w.pulses[e.Batch] = &pulse{doing: map[string]runner.Event{}}
+		}
+		w.pulses[e.Batch].apply(e)
+	}
+	return err
+}
+
+// Standing returns what is known so far.
+func (w *Watch) Standing() Standing { return Standing{w.fold.Summary(), w.pulses, w.Zone} }
+
+// pulse is what is under way for a batch, and what it waits for, as far as a summary does not tell.
+type pulse struct {
+	doing  map[string]runner.Event // commands that were handed out and not reported on, by id
+	asked  runner.Event            // the gate that was asked last
+	early  []string                // batches on whose candidates its agent was started
+	red    bool                    // its candidate is red where it stands
+	parked runner.Outcome          // what its agent waits for
+	until  time.Time
+}
+
+func (p *pulse) apply(e runner.Event) {
+	delete(p.doing, e.Command)
+	switch e.Kind {
+	case runner.Dispatched:
+		p.doing[e.Command] = e
+		switch kindOf(e) {
+		case runner.Execute:
+			p.early, p.red, p.parked, p.until = e.On, false, "", time.Time{}
+		case runner.Gate:
+			p.asked, p.red = e, false
+		case runner.Rebase:
+			p.red = false
+		}
+	case runner.Executed:
+		if e.Outcome == runner.OutcomeLimited || e.Outcome == runner.OutcomeHuman {
+			p.parked, p.until = e.Outcome, e.RetryAt
+		}
+	case runner.Gated, runner.Rebased:
+		p.red = e.Candidate == 0 && (e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeConflict)
+	case runner.Waited:
+		p.parked, p.until = "", time.Time{}
+	case runner.BatchPassed, runner.BatchFailed:
+		*p = pulse{doing: map[string]runner.Event{}}
+	}
+}
+
+// at returns the command of a kind that is under way.
+func (p *pulse) at(k runner.CommandKind) (runner.Event, bool) {
+	if p != nil {
+		for _, e := range p.doing {
+			if kindOf(e) == k {
+				return e, true
+			}
+		}
+	}
+	return runner.Event{}, false
+}
+
+// kindOf is the kind of the command that an event is about.
+func kindOf(e runner.Event) runner.CommandKind { return runner.CommandKind(path.Base(e.Command)) }
+
+// candidateOf is the number of the candidate that the id of a command names. Outside of a tournament it counts
+// something else.
+func candidateOf(command string) int {
+	_, n, ok := strings.Cut(path.Base(path.Dir(command)), "-c")
+	if !ok {
+		return 0
+	}
+	i, err := strconv.Atoi(n)
+	if err != nil {
+		return 0
+	}
+	return i
+}
+
+// face tells how a batch looks, with what is under way for it. Still means that nothing moves in it at the moment.
+func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
+	f = faceOf(s.Summary, b)
+	p := s.pulses[b.Key]
+	if f.tone != ui.Busy || p == nil {
+		return f, false
+	}
+	if p.parked != "" {
+		return face{"parked", ui.Warn}, true
+	}
+	switch runner.State(b.State) {
+	case runner.StateGate, runner.StatePublish:
+		if _, ok := p.at(runner.Rebase); ok {
+			return face{"rebasing", ui.Busy}, false
+		}
+		if _, ok := p.at(runner.Gate); !ok {
+			return face{"queued", ui.Busy}, true
+		}
+	}
+	return f, false
+}
+
+// now says what a batch is about that is under way: what it stands on, or waits for.
+func (s Standing) now(b runner.BatchSummary) string {
+	p := s.pulses[b.Key]
+	if p == nil {
+		return ""
+	}
+	gate, gating := p.at(runner.Gate)
+	switch st := runner.State(b.State); {
+	case p.parked != "":
+		return parking(p.parked, p.until, s.zone, ui.Sanitize(b.Reason))
+	case st == runner.StateEdit && len(p.early) > 0:
+		if on := s.unmerged(p.early); len(on) > 0 {
+			return "on the candidate of " + strings.Join(on, ", ")
+		}
+	case st == runner.StateGate && gating && len(gate.On) > 0:
+		if on := s.unmerged(gate.On); len(on) > 0 {
+			return "on " + strings.Join(on, ", ")
+		}
+	case st == runner.StateGate && p.red:
+		if on := s.unmerged(p.asked.On); len(on) > 0 {
+			return "red on top of " + strings.Join(on, ", ") + ", waits for what becomes of that"
+		}
+		return "red, waits for what becomes of those ahead"
+	case st == runner.StateGate && !gating:
+		return "waits to be checked"
+	case st == runner.StatePublish:
+		return "checked, waits to be merged"
+	}
+	return ""
+}
+
+// unmerged returns the numbers of those batches that are not merged yet.
+func (s Standing) unmerged(keys []string) []string {
+	var out []string
+	for _, k := range keys {
+		for _, b := range s.Batches {
+			if b.Key == k && b.State != string(runner.Passed) {
+				out = append(out, ui.Sanitize(b.Number))
+			}
+		}
+	}
+	return out
+}
+
+// agents counts the agents at work.
+func (s Standing) agents() int {
+	n := 0
+	for _, p := range s.pulses {
+		for _, e := range p.doing {
+			if kindOf(e) == runner.Execute {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// parking says what a batch waits for whose agent cannot go on.
+func parking(o runner.Outcome, until time.Time, zone *time.Location, why string) string {
+	text := "waits for a person"
+	if o == runner.OutcomeLimited {
+		text = "rate limit"
+		if !until.IsZero() {
+			text = "until " + clock(until, zone) + " (rate limit)"
+		}
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// clock writes a time of day. Without a zone it is UTC, and says so.
+func clock(t time.Time, zone *time.Location) string {
+	if zone == nil {
+		return t.UTC().Format("15:04 MST")
+	}
+	return t.In(zone).Format("15:04")
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// StatusLines writes a run for programs that read lines, and for logs: the routing decision of each batch next to
+// what came of it, and the totals (RUN-08).
+//
+//	Batch 6: haiku-->sonnet (escalated) --> PASSED (45s, 3 tests added)
+func StatusLines(w io.Writer, runs []Standing) error {
+	var b strings.Builder
+	for _, s := range runs {
+		fmt.Fprintf(&b, "Run %s: %s: %s\n", ui.Sanitize(s.Run), titleOf(s.Summary), outcomeOf(s.Summary).word)
+		if mode := decisionOf(s.Summary); mode != "" {
+			fmt.Fprintf(&b, "Mode: %s\n", mode)
+		}
+		for _, x := range s.Batches {
+			b.WriteString(resultLine(s, x) + "\n")
+			for _, c := range x.Candidates {
+				line := fmt.Sprintf("Batch %s candidate %d: %s --> %s", ui.Sanitize(x.Number), c.Number, ui.Sanitize(c.Variant), strings.ToUpper(candidateFace(c, false).word))
+				if why := candidateWhy(c); why != "" {
+					line += " (" + why + ")"
+				}
+				b.WriteString(line + "\n")
+			}
+		}
+		b.WriteString("Total: " + strings.TrimPrefix(totals(s.Summary), "total: ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func resultLine(s Standing, b runner.BatchSummary) string {
+	line := "Batch " + ui.Sanitize(b.Number) + ": "
+	if from, to := escalation(b); from != "" && b.State != string(runner.Skipped) {
+		line += from
+		if to != from {
+			line += "-->" + to + " (escalated)"
+		}
+		line += " --> "
+	}
+	f, _ := s.face(b)
+	word := strings.ToUpper(f.word)
+	if b.State == string(runner.Passed) {
+		word = "PASSED"
+	}
+	if facts := resultFacts(s, b); len(facts) > 0 {
+		word += " (" + strings.Join(facts, ", ") + ")"
+	}
+	return line + word
+}
+
+func resultFacts(s Standing, b runner.BatchSummary) []string {
+	var out []string
+	if b.DurationMS > 0 {
+		out = append(out, ui.Duration(millis(b.DurationMS)))
+	}
+	if b.Attempts > 1 {
+		out = append(out, fmt.Sprintf("%d attempts", b.Attempts))
+	}
+	if b.State == string(runner.Passed) {
+		return append(out, testsAdded(b))
+	}
+	why := ui.Sanitize(b.Reason)
+	if runner.Status(b.State) == runner.Skipped {
+		why = strings.Trim(why, "()")
+	} else if s.Status == runner.RunActive && b.State != string(runner.Failed) {
+		why = orWord(s.now(b), why)
+	}
+	if why != "" {
+		out = append(out, why)
+	}
+	return out
+}
+
+// testsAdded says what a batch did to the tests. What nobody counted is not 0.
+func testsAdded(b runner.BatchSummary) string {
+	switch {
+	case b.TestsAfter == nil:
+		return "tests not counted"
+	case b.TestsBefore == nil:
+		return fmt.Sprintf("%d %s, before unknown", *b.TestsAfter, plural(*b.TestsAfter, "test"))
+	}
+	switch n := *b.TestsAfter - *b.TestsBefore; {
+	case n == 0:
+		return "no tests added"
+	case n < 0:
+		return fmt.Sprintf("%d %s fewer", -n, plural(-n, "test"))
+	default:
+		return fmt.Sprintf("%d %s added", n, plural(n, "test"))
+	}
+}
