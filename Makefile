@@ -60,10 +60,10 @@ corpus: ## score of the parser over the plans of the corpus; CORPUS=dir for anot
 fuzz: ## run each fuzz target for FUZZTIME
 	@bash .ci/fuzz $(FUZZTIME)
 
-storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1
+storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1 STORM="-mode team"
 	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
 
-bench: ## measure against the floor on this machine; BENCH=-quick for a short one
+bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
 	$(GO) run ./internal/bench $(BENCH)
 
 clean: ## remove what was built

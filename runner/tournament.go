@@ -159,6 +159,7 @@ func (m *Machine) judged(t *track, e Event) {
 		m.win(t, t.cup.entrants[i])
 	default:
 		t.cup = nil
+		t.tries = m.info.MaxAttempts // neither a candidate nor a synthesis would do, so one more attempt won't (SAMP-09)
 		m.failed(t, e)
 	}
 }

@@ -14,7 +14,8 @@ type Candidate struct {
 	Number  int     `json:"number"` // from 1; a synthesis has the number after the last candidate
 	Slot    Slot    `json:"slot"`
 	Measure Measure `json:"measure"`
-	Score   int     `json:"score"` // by the [Scorer] of the run
+	Score   int     `json:"score"`          // by the [Scorer] of the run
+	Tree    string  `json:"tree,omitempty"` // that it left, where that is known: candidates may end alike
 
 	// Void says why there is no verdict on the code: a rate limit, a stop, a tool that could not run. Such a candidate
 	// can't win and has not lost.
@@ -81,8 +82,13 @@ func Decide(cands []Candidate, o Options) Decision {
 		d.say("%s is the only one of %d that passed its gates (score %d)", best.name(), len(cands), best.Score)
 		return d
 	}
-	second := ranked[1]
 	d.say("%d of %d passed their gates", len(ranked), len(cands))
+	other := slices.IndexFunc(ranked, func(c Candidate) bool { return c.Tree == "" || c.Tree != best.Tree })
+	if other < 0 {
+		d.say("all of these left the same files, so there is nothing to combine; %s is used", best.name())
+		return d
+	}
+	second := ranked[max(other, 1)]
 	if best.Score == second.Score {
 		d.say("%s and %s both score %d; %s", best.name(), second.name(), best.Score, tieBreak(best, second))
 	} else {

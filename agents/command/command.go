@@ -21,8 +21,10 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/outcome"
 	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // Config describes one agent of the configuration, [agents.NAME].
@@ -40,6 +42,7 @@ type Config struct {
 	Models     map[string]string // model by tier; goes before the preset's
 	Prices     *price.Table      // may be nil
 	Now        func() time.Time  // nil is time.Now
+	Sandbox    sandbox.Spec      // what confines the program; a preset may write its own state besides
 }
 
 // Agent runs a program.
@@ -98,12 +101,16 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 			return agents.Result{}, err
 		}
 	}
+	box, err := a.confine(ctx, t, filepath.Dir(brief), args, env)
+	if err != nil {
+		return agents.Result{}, err
+	}
 	w := a.watch(ctx, obs)
 	defer w.stop()
 	c := proc.Cmd{
-		Args:   args,
+		Args:   box.Args(args),
 		Dir:    t.Dir,
-		Env:    env,
+		Env:    box.Environ(),
 		Stdin:  strings.NewReader(t.Brief),
 		Limits: proc.Limits{Total: t.Limits.Total, Idle: t.Limits.Idle, Grace: t.Limits.Grace},
 		Line:   w.line,
@@ -113,16 +120,51 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		Reaper: a.cfg.Reaper,
 	}
 	if a.format().Lines() {
-		c.KeepStdout, c.Keep = keepStdout, keepTail
+		c.Stdout = w.whole
 	}
 	res, err := proc.Run(w.ctx, c)
-	if errors.Is(err, proc.ErrNotFound) {
+	left := box.Close(context.WithoutCancel(ctx)) // however it ended
+	if errors.Is(err, proc.ErrNotFound) && !a.cfg.Sandbox.On() {
 		return agents.Result{}, fmt.Errorf("%w; %s", err, a.remedy())
 	}
 	if err != nil {
 		return agents.Result{}, err
 	}
-	return a.result(t, args, env, w, res), nil
+	if err := box.Unusable(res); err != nil {
+		return agents.Result{}, err
+	}
+	out := a.result(t, args, env, w, res)
+	if left != nil {
+		out.Summary += "; " + redacted(t, redact.Clean(left.Error()))
+	}
+	return out, nil
+}
+
+// confine makes the sandbox of one call. A program that is not there is told as it is without a sandbox, which would
+// call it a failure of the agent.
+func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, env []string) (*sandbox.Box, error) {
+	s := a.cfg.Sandbox
+	if s.On() && s.Kind != "docker" {
+		if _, err := proc.Look(args[0], env); errors.Is(err, proc.ErrNotFound) {
+			return nil, fmt.Errorf("run %s: %w; %s", args[0], err, a.remedy())
+		}
+	}
+	if p := a.cfg.Preset; p != nil && s.On() {
+		s.Write = slices.Concat(p.state(env), s.Write)
+	}
+	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: lookup(env, "HOME"), Root: a.cfg.Root}
+	box, err := sandbox.Open(ctx, s, at, env)
+	if errors.Is(err, sandbox.ErrUnusable) {
+		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err, a.cfg.Name, a.cfg.Name)
+	}
+	return box, err
+}
+
+func redacted(t agents.Task, s string) string {
+	if t.Redact == nil {
+		return s
+	}
+	return t.Redact(s)
 }
 
 // remedy says what to do about a program that is not there.
@@ -203,7 +245,7 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 
 // result weighs what is known once the program is gone.
 func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.Result) agents.Result {
-	totals := w.totals(res)
+	totals := w.totals()
 	out := agents.Result{Detail: agents.Tail(res.Tail), Model: totals.Model, SessionID: totals.Session}
 	if a.format() == stream.Codex {
 		fromRollout(&totals, env)
@@ -221,8 +263,6 @@ func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.R
 	})
 	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
 	out.Usage = a.usage(totals, out.Model, args)
-	if t.Redact != nil {
-		out.Summary, out.Detail = t.Redact(out.Summary), t.Redact(out.Detail)
-	}
+	out.Summary, out.Detail = redacted(t, out.Summary), redacted(t, out.Detail)
 	return out
 }

@@ -13,14 +13,9 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/stream"
-	"github.com/runplan/runplan/internal/proc"
 )
 
-const (
-	keepStdout = 32 << 20 // of events; what comes after that is judged by its end
-	keepTail   = 1 << 20
-	maxShown   = 60
-)
+const maxShown = 60
 
 // linger is how long a CLI may go on after it said that it was done. Some never end by themselves.
 var linger = 30 * time.Second
@@ -29,14 +24,15 @@ var linger = 30 * time.Second
 var errLingers = errors.New("it was done, but did not end")
 
 // watcher follows a program while it runs: it tells the observer in plain words what the CLI's events say. The
-// lines that it sees are cut where they are long, so what counts is read again from the whole output in the end.
+// lines that it shows are redacted, and cut where they are long, so what counts is read from the output as it is.
 type watcher struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	obs    agents.Observer
 	format stream.Format
 	now    func() time.Time
-	live   *stream.Parser
+	live   *stream.Parser // of the lines of both outputs, for people
+	whole  counter        // of standard output, every byte of it
 	shown  []string
 
 	mu   sync.Mutex
@@ -46,8 +42,18 @@ type watcher struct {
 func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
 	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.live = stream.New(w.format, w.now)
+	w.live, w.whole = stream.New(w.format, w.now), counter{stream.New(w.format, w.now)}
 	return w
+}
+
+// counter is a parser of whose events nobody takes note: its totals count.
+type counter struct{ *stream.Parser }
+
+// Write takes a piece of output.
+func (c counter) Write(b []byte) (int, error) {
+	n, err := c.Parser.Write(b)
+	c.Take()
+	return n, err
 }
 
 func (w *watcher) stop() {
@@ -110,27 +116,15 @@ func (w *watcher) expectEnd(ended bool) {
 	}
 }
 
-// totals reads the whole output.
-func (w *watcher) totals(res proc.Result) stream.Totals {
+// totals is what the whole output came to.
+func (w *watcher) totals() stream.Totals {
 	w.live.Close()
 	w.show()
 	if !w.format.Lines() {
 		return w.live.Totals()
 	}
-	p := stream.New(w.format, w.now)
-	_, _ = p.Write(res.Stdout)
-	if res.Truncated {
-		_, _ = p.Write([]byte("\n"))
-		if _, rest, ok := strings.Cut(res.Tail, "\n"); ok {
-			_, _ = p.Write([]byte(rest))
-		}
-	}
-	p.Close()
-	t := p.Totals()
-	if res.Truncated && (w.format == stream.OpenCode || w.format == stream.Pi || w.format == stream.Codex) {
-		// These count by the step, and some steps were not seen.
-		t.Tokens, t.CostUSD = stream.Tokens{}, nil
-	}
+	w.whole.Close()
+	t := w.whole.Totals()
 	t.Stray = w.live.Totals().Stray // with those of standard error
 	return t
 }

@@ -45,8 +45,11 @@ func Decide(e Evidence) Verdict {
 	if !v.RetryAt.IsZero() {
 		v.RetryAt = v.RetryAt.UTC()
 	}
-	if e.Result.Swept > 0 {
-		v.Summary += fmt.Sprintf("; %d processes left in the background were killed", e.Result.Swept)
+	if n := e.Result.Swept; n > 0 {
+		v.Summary += fmt.Sprintf("; %d processes left in the background were killed", n)
+		if len(e.Result.Left) > 0 {
+			v.Summary += ": " + strings.Join(e.Result.Left, ", ")
+		}
 	}
 	if e.Lingered {
 		v.Summary += "; it did not end after its last event and was stopped"

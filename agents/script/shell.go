@@ -169,7 +169,11 @@ func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Reaper = w.agent.reaper
 	res, err := proc.Run(ctx, c)
 	if res.Swept > 0 {
-		w.notes = append(w.notes, fmt.Sprintf("%d processes left in the background were killed", res.Swept))
+		note := fmt.Sprintf("%d processes left in the background were killed", res.Swept)
+		if len(res.Left) > 0 {
+			note += ": " + strings.Join(res.Left, ", ")
+		}
+		w.notes = append(w.notes, note)
 	}
 	return res, err
 }

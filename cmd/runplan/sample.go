@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -22,6 +25,8 @@ type sampleFlags struct {
 	off     bool
 	seed    uint64
 	cmd     *cobra.Command
+
+	told []string // before the run: what will be sampled from the start, what it takes, or why it will not be
 }
 
 func (s *sampleFlags) add(cmd *cobra.Command) {
@@ -33,6 +38,12 @@ func (s *sampleFlags) add(cmd *cobra.Command) {
 	s.cmd = cmd
 }
 
+// The names under which a run keeps what the command line asked for, for whoever resumes it.
+const (
+	keptSample      = "sample"
+	keptSampleBatch = "sample-batch"
+)
+
 // flags is what the command line asks for.
 func (s *sampleFlags) flags() (sampling.Flags, error) {
 	per, err := sampling.ParseSampleBatch(s.batches)
@@ -43,8 +54,25 @@ func (s *sampleFlags) flags() (sampling.Flags, error) {
 	return sampling.Flags{Sample: s.count, SampleGiven: given, SampleBatch: per, NoSample: s.off}, nil
 }
 
+// keptFlags is what the command line asked for when the run was started.
+func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
+	if text := kept[keptSample]; text != "" {
+		if f.Sample, err = strconv.Atoi(text); err != nil {
+			return f, fmt.Errorf("the run was started with --sample %s: %w", text, err)
+		}
+		f.SampleGiven = true
+	}
+	if text := kept[keptSampleBatch]; text != "" {
+		f.SampleBatch, err = sampling.ParseSampleBatch([]string{text})
+	}
+	return f, err
+}
+
 // mark writes down which batches of a run are to be sampled, and when.
 func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling) error {
+	if _, err := sampling.NewScorer(c.Score); err != nil {
+		return usage(err, "")
+	}
 	f, err := s.flags()
 	if err != nil {
 		return err
@@ -59,67 +87,86 @@ func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 	if err := f.CheckBatches(numbers); err != nil {
 		return usage(err, "")
 	}
+	if info.Flags == nil {
+		info.Flags = map[string]string{}
+	}
+	if f.SampleGiven {
+		info.Flags[keptSample] = strconv.Itoa(f.Sample)
+	}
+	if len(s.batches) > 0 {
+		info.Flags[keptSampleBatch] = strings.Join(s.batches, ",")
+	}
 	info.Seed = s.seed
 	for info.Seed == 0 {
 		info.Seed = rand.Uint64() >> 11 // JSON readers keep 53 bits
 	}
 	info.Resample = c.OnRetry && !f.NoSample
 	info.StopAtFirst = c.StopAtFirst
-	settings := samplingSettings(c)
+	s.told = nil
 	for i := range info.Batches {
-		b := &p.Batches[i]
-		plan, err := sampling.Plan(sampling.Request{
-			Batch: b.Number, Critical: b.Critical || p.Header.Critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: settings, Memory: &plenty,
-		})
-		if err != nil {
-			return usage(err, "")
-		}
-		if plan.Action == sampling.Sample {
-			info.Batches[i].Sample = plan.N
+		if err := s.markBatch(info, i, &p.Batches[i], p.Header.Critical, f, c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// plenty stands for the memory of another time: whether there is enough is looked at when a tournament is due.
-var plenty = ^uint64(0)
-
-// lines tells before the run which batches will be sampled from the start (SAMP-15).
-func (s *sampleFlags) lines(info runner.Info) []string {
-	var out []string
-	for _, b := range info.Batches {
-		if b.Sample > 0 && b.Skip == "" {
-			longer := fmt.Sprintf("%d times as long, one after the other", b.Sample)
-			if info.Workers >= b.Sample {
-				longer = "about half as long again, side by side"
-			}
-			out = append(out, fmt.Sprintf("Sampling B%s: %d candidates instead of one, %s", strings.TrimLeft(b.Number, "Bb"), b.Sample, longer))
-		}
+// markBatch decides for one batch. Whether there is memory enough is looked at when the tournament is due.
+func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling) error {
+	plenty := ^uint64(0)
+	req := sampling.Request{
+		Batch: b.Number, Critical: b.Critical || critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: samplingSettings(c),
+		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.Workers > 1, Workers: info.Workers,
 	}
-	return out
+	if ms := info.Batches[i].ExpectMS; ms > 0 {
+		took := time.Duration(ms) * time.Millisecond
+		req.Time = &took
+	}
+	plan, err := sampling.Plan(req)
+	if err != nil {
+		return usage(err, "")
+	}
+	if plan.Action == sampling.Sample {
+		info.Batches[i].Sample = plan.N
+	}
+	if plan.Trigger == "" || info.Batches[i].Skip != "" {
+		return nil
+	}
+	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Number, "Bb"), strings.Join(plan.Reasons, "; "))
+	if plan.Action == sampling.Sample {
+		what = fmt.Sprintf("%s; %s", plan.Cost, plan.Time)
+	}
+	s.told = append(s.told, what)
+	return nil
+}
+
+// mostTold bounds how many batches are told of one by one.
+const mostTold = 12
+
+// lines tells before the run which batches will be sampled from the start, and what that takes (SAMP-15).
+func (s *sampleFlags) lines(runner.Info) []string {
+	if len(s.told) <= mostTold {
+		return s.told
+	}
+	return append(slices.Clone(s.told[:mostTold]), fmt.Sprintf("Sampling: so for %d more batches", len(s.told)-mostTold))
 }
 
 func samplingSettings(c config.Sampling) sampling.Settings {
 	return sampling.Settings{OnRetry: c.OnRetry, OnCritical: c.OnCritical, Count: c.Count, MaxCount: c.MaxCount, GBPerCandidate: c.MinMemoryPerGB}
 }
 
-// sampling is how tournaments of this run are held.
+// sampling is how tournaments of this run are held: with the flags that it was started with.
 func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 	scorer, err := sampling.NewScorer(c.Sampling.Score)
 	if err != nil {
-		return local.Sampling{}, usage(fmt.Errorf("sampling.score: %w", err), "")
+		return local.Sampling{}, usage(err, "")
 	}
-	f, err := x.options.sample.flags()
+	f, err := keptFlags(x.info.Flags)
+	if err == nil {
+		err = f.Check(c.Sampling.MaxCount)
+	}
 	if err != nil {
-		return local.Sampling{}, err
-	}
-	for _, b := range x.info.Batches { // as the run was started, whatever the flags are now
-		if b.Sample > 0 {
-			if f.SampleBatch == nil {
-				f.SampleBatch = map[string]int{}
-			}
-			f.SampleBatch[b.Number] = b.Sample
-		}
+		return local.Sampling{}, usage(err, "")
 	}
 	o := sampling.DefaultOptions()
 	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter

@@ -30,7 +30,7 @@ func (p *project) executables() []trust.Executable {
 	sort.Strings(names)
 	for _, n := range names {
 		key, a := "agents."+n, c.Agents[n]
-		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env"}, func(k string) bool { return c.Source(key+k) == file }) {
+		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image", ".sandbox_write"}, func(k string) bool { return c.Source(key+k) == file }) {
 			continue
 		}
 		what := strings.Join(a.Command, " ")
@@ -40,6 +40,7 @@ func (p *project) executables() []trust.Executable {
 		if len(a.PassEnv) > 0 {
 			what += " (sees " + strings.Join(a.PassEnv, ", ") + ")"
 		}
+		what += sandboxText(a)
 		vars := make([]string, 0, len(a.Env))
 		for k, v := range a.Env {
 			vars = append(vars, k+"="+v)
@@ -71,10 +72,36 @@ func (p *project) executables() []trust.Executable {
 	if c.Source("gates.ast_grep") == file && c.Gates.AstGrep != "" {
 		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
 	}
+	if (c.Source("notify.command") == file || c.Source("notify.pass_env") == file) && len(c.Notify.Command) > 0 {
+		what := strings.Join(c.Notify.Command, " ")
+		if len(c.Notify.PassEnv) > 0 {
+			what += " (sees " + strings.Join(c.Notify.PassEnv, ", ") + ")"
+		}
+		out = append(out, trust.Executable{Where: "notifications", What: what})
+	}
+	if c.Source("notify.webhook") == file && c.Notify.Webhook != "" {
+		// Nothing runs, but what is told leaves the machine, to where the repository says.
+		out = append(out, trust.Executable{Where: "notifications", What: "post to " + c.Notify.Webhook})
+	}
 	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}
 	return out
+}
+
+// sandboxText tells what confines an agent. A repository that says none may take away what the user's own file gives.
+func sandboxText(a config.Agent) string {
+	if a.Sandbox == "" {
+		return ""
+	}
+	text := " [sandbox " + strings.Join(append([]string{a.Sandbox}, a.SandboxCommand...), " ")
+	if a.SandboxImage != "" {
+		text += " image " + a.SandboxImage
+	}
+	if len(a.SandboxWrite) > 0 {
+		text += " writes " + strings.Join(a.SandboxWrite, ", ")
+	}
+	return text + "]"
 }
 
 // pins is the user's list of trusted configurations.

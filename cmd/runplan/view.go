@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
@@ -32,7 +34,7 @@ type view struct {
 const redrawEvery = 100 * time.Millisecond
 
 func newView(a *App, o runOptions, _ runner.Info) *view {
-	v := &view{last: map[string]string{}}
+	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
 	errFile, _ := a.Stderr.(*os.File)
 	inFile, _ := a.Stdin.(*os.File)
 	v.style = ui.StyleFor(a.Getenv, errFile)
@@ -79,6 +81,9 @@ func (v *view) Event(e runner.Event) {
 	for _, l := range v.printer.Lines(e) {
 		v.say(l.Tone, l.Text)
 	}
+	if e.Kind == runner.Dispatched {
+		delete(v.last, e.Batch) // what was said before is about something else
+	}
 	v.draw(true)
 }
 
@@ -93,6 +98,9 @@ func (v *view) Recall(e runner.Event) {
 func (v *view) Line(batch, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if strings.HasSuffix(text, ": "+string(gates.Skipped)) {
+		return // a gate that was skipped at once says nothing of those at work
+	}
 	v.last[batch] = text
 	v.draw(false)
 }
@@ -120,7 +128,7 @@ func (v *view) draw(now bool) {
 		return
 	}
 	v.drawn = time.Now()
-	v.live.Update(report.Board(v.printer.Summary(), v.last, v.drawn))
+	v.live.Update(report.Board(v.printer.Standing(), v.last, v.drawn))
 }
 
 // Close leaves the last frame on the screen. It may be called more than once.

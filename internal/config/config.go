@@ -37,6 +37,7 @@ type Config struct {
 	Sampling  Sampling         `toml:"sampling"`
 	Gates     Gates            `toml:"gates"`
 	Workspace Workspace        `toml:"workspace"`
+	Notify    Notify           `toml:"notify"`
 }
 
 // Run holds what concerns a run as a whole.
@@ -112,6 +113,11 @@ type Agent struct {
 	Env     map[string]string `toml:"env" doc:"variables to set"`
 	PassEnv []string          `toml:"pass_env" doc:"variables of yours that the agent may see"`
 	Models  map[string]string `toml:"models" doc:"model of each tier: small, medium, large; it comes in $RUNPLAN_MODEL"`
+
+	Sandbox        string   `toml:"sandbox" doc:"what the agent is confined by: none, bwrap, docker, sandbox-exec or custom; empty is none"`
+	SandboxCommand []string `toml:"sandbox_command" doc:"with custom: what stands before the agent's command; with another: arguments to add; {workspace}, {tmp}, {home} and {git} are filled in"`
+	SandboxImage   string   `toml:"sandbox_image" doc:"with docker: the image"`
+	SandboxWrite   []string `toml:"sandbox_write" doc:"what the agent may write besides its workspace and its own state: absolute, or beginning with ~/"`
 }
 
 // Gates says what is checked after each batch.
@@ -212,6 +218,7 @@ func Default() Config {
 		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
 		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
+		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 	}
 }
 
@@ -441,12 +448,14 @@ func (l *Loaded) validate() error {
 	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		l.checkAgent(name, func(err error) { errs = append(errs, err) })
+		l.checkSandbox(name, func(err error) { errs = append(errs, err) })
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
 				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.Source("agents."+name), name, tier))
 			}
 		}
 	}
+	l.checkNotify(func(err error) { errs = append(errs, err) })
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
 			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.Source("gates.plugin"), i+1))
@@ -519,6 +528,9 @@ func (l *Loaded) Values() []Value {
 			b, _ := m.MarshalText()
 			text = string(b)
 		}
+		if key == "notify.webhook" && text != "" {
+			text = HostOf(text) // some have a key in them
+		}
 		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
 	}
 	list := func(key, between string, items []string) {
@@ -537,6 +549,9 @@ func (l *Loaded) Values() []Value {
 	list("gates.when", "; ", when)
 	list("gates.severity", "; ", severities)
 	list("workspace.copy", ", ", l.Workspace.Copy)
+	list("notify.command", " ", l.Notify.Command)
+	list("notify.events", ", ", l.Notify.Events)
+	list("notify.pass_env", ", ", l.Notify.PassEnv)
 	for name, a := range l.Agents {
 		if a.Preset != "" {
 			list("agents."+name+".preset", "", []string{a.Preset})
@@ -546,6 +561,14 @@ func (l *Loaded) Values() []Value {
 		}
 		if a.Preset == "" || len(a.Command) > 0 {
 			list("agents."+name+".command", " ", a.Command)
+		}
+		for _, s := range []struct {
+			key   string
+			items []string
+		}{{"sandbox", []string{a.Sandbox}}, {"sandbox_command", a.SandboxCommand}, {"sandbox_image", []string{a.SandboxImage}}, {"sandbox_write", a.SandboxWrite}} {
+			if text := strings.Join(s.items, " "); text != "" {
+				list("agents."+name+"."+s.key, "", []string{text})
+			}
 		}
 		if len(a.Env) > 0 {
 			list("agents."+name+".env", ", ", slices.Sorted(maps.Keys(a.Env)))

@@ -191,6 +191,18 @@ func TestRefused(t *testing.T) {
 		"a preset nobody knows":        {text: "[agents.x]\npreset = 'clod'\n", want: []string{"agents.x.preset is \"clod\"", "claude, codex"}},
 		"a permission nobody knows":    {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n", want: []string{"agents.x.permission is \"all\"", "workspace, ask or full"}},
 		"a permission of a command":    {text: "[agents.x]\ncommand = ['x']\npermission = 'full'\n", want: []string{"agents.x.permission needs a preset"}},
+		"a sandbox nobody knows":       {text: "[agents.x]\ncommand = ['x']\nsandbox = 'jail'\n", want: []string{"agents.x.sandbox is \"jail\"", "bwrap, docker"}},
+		"a sandbox without a command":  {text: "[agents.x]\ncommand = ['x']\nsandbox = 'custom'\n", want: []string{"agents.x.sandbox is custom", "sandbox_command"}},
+		"a command without a sandbox":  {text: "[agents.x]\ncommand = ['x']\nsandbox_command = ['y']\n", want: []string{"agents.x.sandbox_command needs a sandbox"}},
+		"docker without an image":      {text: "[agents.x]\ncommand = ['x']\nsandbox = 'docker'\n", want: []string{"agents.x.sandbox is docker", "sandbox_image"}},
+		"an image without docker":      {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_image = 'i'\n", want: []string{"agents.x.sandbox_image needs"}},
+		"writing without a sandbox":    {text: "[agents.x]\ncommand = ['x']\nsandbox_write = ['/tmp']\n", want: []string{"agents.x.sandbox_write needs"}},
+		"writing somewhere":            {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_write = ['cache']\n", want: []string{"agents.x.sandbox_write has \"cache\""}},
+		"an event nobody knows":        {text: "notify.events = ['finish']\n", want: []string{"notify.events has \"finish\"", "done"}},
+		"a message in the clear":       {text: "notify.webhook = 'http://hooks.example.org/secret'\n", want: []string{"notify.webhook: http to hooks.example.org"}},
+		"an address of a file":         {text: "notify.webhook = 'file://x/secret'\n", want: []string{"notify.webhook: file is not https"}},
+		"an address without a host":    {text: "notify.webhook = 'hooks'\n", want: []string{"notify.webhook: it is no address"}},
+		"a message without an end":     {text: "notify.timeout = '0s'\n", want: []string{"notify.timeout is 0"}},
 		"an agent without anything":    {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
 		"an agent of an empty list":    {text: "agents.x.command = []\n", want: []string{"repo.toml", "agents.x has no command"}},
 		"a gate without a name":        {text: "[[gates.command]]\nrun = 'x'\n", want: []string{"repo.toml", "gate 1 ", "needs both name and run"}},
@@ -216,6 +228,31 @@ func TestRefused(t *testing.T) {
 				rest = after
 			}
 		})
+	}
+}
+
+// A webhook's address may hold a key, so no more than its host is shown; http is for this machine only.
+func TestWebhooksAreNotShownInFull(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://hooks.example.org/services/T0/secret": "https://hooks.example.org/…", "https://ntfy.example.org": "https://ntfy.example.org",
+		"https://me:secret@x.example": "https://x.example/…", "http://127.0.0.1:8080/?k=secret": "http://127.0.0.1:8080/…", "http://[::1]:1/": "http://[::1]:1",
+		"http://localhost/a": "http://localhost/…",
+	} {
+		l, err := Load(files(t, "notify.webhook = '"+address+"'"), env())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, v := range l.Values() {
+			if v.Key == "notify.webhook" && v.Value != want {
+				t.Errorf("%s is shown as %s", address, v.Value)
+			}
+		}
+	}
+	for _, address := range []string{"http://localhost.example.org/", "http://10.0.0.1/", "http://127.0.0.1.example.org/secret"} {
+		if _, err := Load(files(t, "notify.webhook = '"+address+"'"), env()); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 
@@ -308,6 +345,10 @@ command = ["x"]
 env = { SECRET = "hunter2" }
 pass_env = ["TOKEN"]
 models = { small = "tiny" }
+sandbox = "docker"
+sandbox_command = ["--network", "none"]
+sandbox_image = "acme/agent"
+sandbox_write = ["~/.cache"]
 [[gates.command]]
 name = "NAME"
 run = "make"
@@ -392,7 +433,7 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 	}
 	choice := map[string]string{ // where not every value will do
 		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team", "context.similarity": "0.5",
-		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4",
+		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4", "notify.webhook": "https://hooks.example.org",
 	}
 	for _, v := range none.Values() {
 		if v.Env == "" {

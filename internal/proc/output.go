@@ -82,6 +82,9 @@ func (w ringWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Look finds the program that [Run] would start for name in the environment env.
+func Look(name string, env []string) (string, error) { return lookPath(name, env) }
+
 // lookPath finds a program in the PATH of env, not in ours: the program is the one that its own
 // environment means. A name with a slash is left alone; it is relative to the working directory.
 func lookPath(name string, env []string) (string, error) {

@@ -47,6 +47,9 @@ type Cmd struct {
 
 	Keep       int // bytes of the end of the combined output to keep; 0 is 64 KiB
 	KeepStdout int // if > 0, standard output is kept apart as well, up to that many bytes
+	// Stdout receives standard output alone, all of it and as it is, while the program runs. Writes come one at a
+	// time and are over when Run returns; what they return is not looked at.
+	Stdout io.Writer
 
 	// Sweep is an environment entry KEY=VALUE that no other program has, see [NewTag]. It is put into Env,
 	// and in the end whatever process holds it is killed, even if it has left session and group (Linux).
@@ -85,8 +88,11 @@ type Result struct {
 	Truncated bool   // Stdout is not all there was
 	Bytes     int64  // size of all output
 	Duration  time.Duration
-	Swept     int   // processes that outlived the program and were killed
-	LogErr    error // Cmd.Log could not be written to its end
+	Swept     int // processes that outlived the program and were killed
+	// Left names them by their command lines, ten at most, redacted and safe to show. Where the system does not tell
+	// there are none, see Swept.
+	Left   []string
+	LogErr error // Cmd.Log could not be written to its end
 }
 
 // OK reports whether the program ended by itself, with status 0.
@@ -135,7 +141,7 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	}
 	c.Reaper.start(p.pid, p.born)
 	res := p.supervise(ctx, c.Limits, out)
-	res.Swept = p.sweep(c.Sweep, min(c.Limits.Grace, sweepGrace))
+	res.Swept, res.Left = p.sweep(c, min(c.Limits.Grace, sweepGrace))
 	c.Reaper.end(p.pid)
 	p.drain()
 	res.Duration = time.Since(began)
@@ -175,7 +181,8 @@ func startOnce(c Cmd, path string, out *sink) (*process, error) {
 		return nil, err
 	}
 	stderr := stdout
-	if c.KeepStdout > 0 {
+	apart := c.KeepStdout > 0 || c.Stdout != nil
+	if apart {
 		if stderr, err = newPipe(&p.pipes); err != nil {
 			stdout.close()
 			return nil, err
@@ -210,7 +217,7 @@ func startOnce(c Cmd, path string, out *sink) (*process, error) {
 	p.pid = status.PID
 	p.born = bornAt(p.pid)
 	for i, pp := range p.pipes {
-		p.readers.Go(func() { pp.copy(out, out.stream(i == 0 && c.KeepStdout > 0)) })
+		p.readers.Go(func() { pp.copy(out, out.stream(i == 0 && apart)) })
 	}
 	return p, nil
 }
@@ -299,18 +306,17 @@ func (p *process) outcome(res *Result) {
 	}
 }
 
-// sweep ends what outlived the program and returns how many processes that were.
-func (p *process) sweep(entry string, grace time.Duration) int {
-	find := func() []member { return survivors(p.pid, p.born, entry, p.family) }
+// sweep ends what outlived the program and returns how many processes that were, and the names of some.
+func (p *process) sweep(c Cmd, grace time.Duration) (int, []string) {
+	find := func() []member { return survivors(p.pid, p.born, c.Sweep, p.family) }
 	left := find()
 	if len(left) == 0 {
-		return 0
+		return 0, nil
 	}
 	time.Sleep(10 * time.Millisecond) // what was about to end anyway is nobody's fault
 	if left = find(); len(left) == 0 {
-		return 0
+		return 0, nil
 	}
-	signalMembers(left, syscall.SIGTERM)
 	seen := map[int]bool{}
 	note := func(ms []member) {
 		for _, m := range ms {
@@ -318,10 +324,12 @@ func (p *process) sweep(entry string, grace time.Duration) int {
 		}
 	}
 	note(left)
+	names := namesOf(left, c.Redact) // now: what is killed has no name any more
+	signalMembers(left, syscall.SIGTERM)
 	for until := time.Now().Add(grace); time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 		if left = find(); len(left) == 0 {
-			return len(seen)
+			return len(seen), names
 		}
 	}
 	for range 100 { // a fork bomb needs more than one round
@@ -333,7 +341,7 @@ func (p *process) sweep(entry string, grace time.Duration) int {
 			break
 		}
 	}
-	return len(seen)
+	return len(seen), names
 }
 
 // drain reads what is left in the pipes.

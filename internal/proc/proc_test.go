@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -344,6 +345,68 @@ func TestStdoutIsKeptApart(t *testing.T) {
 	r := run(t, c)
 	if string(r.Stdout) != "out\n" || r.Truncated || !strings.Contains(r.Tail, "err\n") {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// Somebody who reads standard output as it comes gets every byte of it, and nothing of standard error.
+func TestStdoutIsHandedOnAsItComes(t *testing.T) {
+	var got strings.Builder
+	var during atomic.Bool
+	first := make(chan struct{})
+	c := bash(`printf 'begin\033[31m hunter2\n'; read -r -t 10 <fifo; head -c 3000000 /dev/zero | tr '\0' x; echo err >&2; printf '\nlast'`)
+	c.Dir = t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(c.Dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+	c.Stdout = writerFunc(func(p []byte) {
+		if got.Len() == 0 {
+			close(first)
+		}
+		got.Write(p)
+	})
+	go func() {
+		<-first
+		during.Store(true) // the program waits for this, so it has not ended
+		_ = os.WriteFile(filepath.Join(c.Dir, "fifo"), []byte("go\n"), 0)
+	}()
+	r := run(t, c)
+	want := "begin\033[31m hunter2\n" + strings.Repeat("x", 3000000) + "\nlast"
+	if got.String() != want || !during.Load() {
+		t.Errorf("got %d bytes of %d, while it ran: %v", got.Len(), len(want), during.Load())
+	}
+	if r.Truncated || r.Stdout != nil || !strings.Contains(r.Tail, "err\n") {
+		t.Errorf("truncated %v, %d bytes kept, tail ends %q", r.Truncated, len(r.Stdout), r.Tail[len(r.Tail)-20:])
+	}
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return 0, errors.New("not looked at") }
+
+// What was left in the background is named, without its secrets and control codes.
+func TestWhatIsSweptIsNamed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system lists no processes")
+	}
+	c := bash(`sleep 601 & exec -a $'hunter2\tand\nmore\033[31m' sleep 602 & (exec -a "$(printf '%0200d' 7)" sleep 603) & sleep 0.3; exit 0`)
+	c.Sweep = NewTag()
+	c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+	r := run(t, c)
+	if r.Swept != 3 || len(r.Left) != 3 {
+		t.Fatalf("swept %d: %q", r.Swept, r.Left)
+	}
+	for _, want := range []string{"sleep 601", "[redacted] and more 602", strings.Repeat("0", longestName) + "…"} {
+		if !slices.Contains(r.Left, want) {
+			t.Errorf("%q is not in %q", want, r.Left)
+		}
+	}
+	c = bash(`for i in $(seq 30); do sleep 604 & done; sleep 0.3`)
+	if r = run(t, c); r.Swept != 30 || len(r.Left) != mostNames {
+		t.Errorf("swept %d, named %d", r.Swept, len(r.Left))
+	}
+	if r = run(t, bash("true")); r.Swept != 0 || r.Left != nil {
+		t.Errorf("nothing was left, and it names %q", r.Left)
 	}
 }
 

@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type sink struct {
 	stdout  []byte
 	outCap  int
 	cut     bool
+	feed    io.Writer
 	bytes   int64
 	last    atomic.Int64
 	log     *os.File
@@ -49,7 +51,7 @@ type stream struct {
 }
 
 func newSink(c Cmd) (*sink, error) {
-	s := &sink{line: c.Line, redact: c.Redact, outCap: c.KeepStdout}
+	s := &sink{line: c.Line, redact: c.Redact, outCap: c.KeepStdout, feed: c.Stdout}
 	s.tail.max = c.Keep
 	if c.Keep <= 0 {
 		s.tail.max = defaultKeep
@@ -95,7 +97,10 @@ func (s *sink) write(st *stream, p []byte) {
 	if st.stdout {
 		room := min(max(s.outCap-len(s.stdout), 0), len(p))
 		s.stdout = append(s.stdout, p[:room]...)
-		s.cut = s.cut || room < len(p)
+		s.cut = s.cut || s.outCap > 0 && room < len(p)
+		if s.feed != nil {
+			_, _ = s.feed.Write(p)
+		}
 	}
 	if s.log != nil {
 		if s.redact == nil {

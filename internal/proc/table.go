@@ -1,8 +1,13 @@
 package proc
 
 import (
+	"cmp"
 	"crypto/rand"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // member is a process that belongs to a program that was started here.
@@ -10,6 +15,38 @@ type member struct {
 	pid   int
 	born  string
 	group bool // the whole group of that id is meant: this system lists no processes
+}
+
+const (
+	mostNames   = 10
+	longestName = 120 // bytes of a command line that are shown
+)
+
+// namesOf tells the command lines of processes, oldest first, redacted and cut.
+func namesOf(ms []member, hide func(string) string) []string {
+	ms = slices.Clone(ms)
+	slices.SortFunc(ms, func(a, b member) int {
+		// Start times are counts of ticks without leading zeros.
+		return cmp.Or(cmp.Compare(len(a.born), len(b.born)), cmp.Compare(a.born, b.born), cmp.Compare(a.pid, b.pid))
+	})
+	var out []string
+	for _, m := range ms {
+		name := nameOf(m.pid)
+		if name == "" || m.group {
+			continue
+		}
+		if hide != nil {
+			name = hide(name)
+		}
+		name = strings.Join(strings.Fields(redact.Clean(name)), " ")
+		if len(name) > longestName {
+			name = strings.ToValidUTF8(name[:longestName], "") + "…"
+		}
+		if out = append(out, name); len(out) == mostNames {
+			break
+		}
+	}
+	return out
 }
 
 // NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.

@@ -44,6 +44,19 @@ func bornAt(pid int) string {
 	return ""
 }
 
+// nameOf is the command line of a process; in brackets its short name, where it has none.
+func nameOf(pid int) string {
+	dir := "/proc/" + strconv.Itoa(pid)
+	if b, err := os.ReadFile(dir + "/cmdline"); err == nil && len(b) > 0 {
+		return string(bytes.ReplaceAll(bytes.TrimRight(b, "\x00"), []byte{0}, []byte{' '}))
+	}
+	b, err := os.ReadFile(dir + "/comm")
+	if err != nil {
+		return ""
+	}
+	return "[" + string(bytes.TrimSpace(b)) + "]"
+}
+
 // readTable lists all processes but this one and those it descends from: they are never ours to kill.
 func readTable() []row {
 	d, err := os.Open("/proc")

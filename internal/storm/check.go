@@ -38,42 +38,6 @@ func (s *storm) check(r *repository) {
 	}
 }
 
-// commits: each batch has one, in order, with the right content.
-func (s *storm) commits(r *repository) {
-	out, err := s.place.Git(r.dir, "log", "--reverse", "--format=%H %(trailers:key=Runplan-Batch,valueonly,separator=%x2C) %P", "trunk..runplan/plan/main")
-	if err != nil {
-		s.violation(r, "%v", err)
-		return
-	}
-	lines := strings.Split(out, "\n")
-	if len(lines) != batches {
-		s.violation(r, "%d commits for %d batches: %s", len(lines), batches, out)
-		return
-	}
-	for i, line := range lines {
-		f := strings.Fields(line)
-		if len(f) != 3 || f[1] != fmt.Sprint(i+1) {
-			s.violation(r, "commit %d is not that of batch %d: %s", i+1, i+1, line)
-			continue
-		}
-		changed, err := s.place.Git(r.dir, "diff-tree", "--no-commit-id", "--name-only", "-r", f[0])
-		if want := fmt.Sprintf("order.txt\nparts/%d.txt", i+1); err != nil || changed != want {
-			s.violation(r, "commit of batch %d changes %q, not %q (%v)", i+1, changed, want, err)
-		}
-	}
-	want := ""
-	for n := 1; n <= batches; n++ {
-		want += fmt.Sprintf("%d\n", n)
-		part, err := s.place.Git(r.dir, "show", fmt.Sprintf("runplan/plan/main:parts/%d.txt", n))
-		if err != nil || part != fmt.Sprintf("part %d", n) {
-			s.violation(r, "part %d holds %q (%v)", n, part, err)
-		}
-	}
-	if order, err := s.place.Git(r.dir, "show", "runplan/plan/main:order.txt"); err != nil || order+"\n" != want {
-		s.violation(r, "the batches were carried out as %q (%v)", order, err)
-	}
-}
-
 // strays: no worktree, branch, lock or file is left over, and git finds no fault.
 func (s *storm) strays(r *repository) {
 	if out, err := s.place.Git(r.dir, "worktree", "list", "--porcelain"); err != nil || strings.Count(out, "worktree ") != 1 {
@@ -162,6 +126,12 @@ func (s *storm) journalSound(r *repository) {
 		return
 	}
 	merges := map[string]int{}
+	for i, e := range events {
+		if e.Seq != i+1 {
+			s.violation(r, "event %d of the journal has the number %d", i+1, e.Seq)
+			break
+		}
+	}
 	for _, e := range events {
 		if e.Kind == "merged" && e.Outcome == "ok" {
 			merges[e.Batch]++

@@ -1,7 +1,7 @@
 // Command storm kills runplan at random moments and looks whether anything was lost, done twice or left
 // behind.
 //
-// It makes a repository and a plan of twelve batches, starts the run, kills the process (only that one, with
+// It makes a repository and a plan of twelve batches, starts the run in headless or in team mode, kills the process (only that one, with
 // SIGKILL) and resumes, again and again, until the run is done; then it looks at everything a run promises,
 // and begins anew, until there were enough kills. Its choices come from a seed. The moments are spread over
 // the stages of a batch, not over time, so that the short ones are hit as often as the long ones.
@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -25,10 +24,18 @@ func main() {
 	seed := flag.Uint64("seed", 1, "where the random choices come from")
 	keep := flag.Bool("keep", false, "keep the repositories, also those without a violation")
 	verbose := flag.Bool("v", false, "tell each kill")
+	mode := flag.String("mode", "both", "headless, team, or both by chance")
 	flag.Parse()
+	if !slices.Contains([]string{"headless", "team", "both"}, *mode) {
+		fmt.Fprintf(os.Stderr, "storm: -mode %s: it is headless, team or both\n", *mode)
+		os.Exit(2)
+	}
 	place, err := scratch.New("storm")
 	if err == nil {
-		s := &storm{place: place, want: *kills, rnd: rand.New(rand.NewPCG(*seed, 0)), phases: map[string]int{}, typical: map[string]time.Duration{}, verbose: *verbose}
+		s := &storm{
+			place: place, want: *kills, mode: *mode, rnd: rand.New(rand.NewPCG(*seed, 0)), verbose: *verbose,
+			phases: map[string]int{}, team: map[string]int{}, typical: map[string]time.Duration{},
+		}
 		err = s.all()
 		s.print(*seed)
 		if !*keep && err == nil && len(s.violations) == 0 {
@@ -50,11 +57,14 @@ func main() {
 type storm struct {
 	place   *scratch.Place
 	want    int
+	mode    string
 	rnd     *rand.Rand
 	verbose bool
 
 	kills, runs, sessions int
+	inTeam                int            // of the kills
 	phases                map[string]int // kills by phase, from the journal
+	team                  map[string]int // of runs in team mode by what was under way, of which there may be several
 	typical               map[string]time.Duration
 	violations            []string
 	began                 time.Time
@@ -103,13 +113,9 @@ func (s *storm) finish(r *repository) error {
 		switch {
 		case end.killed:
 			s.kills++
-			phase := r.phase()
-			if end.early && phase != phases()[0] {
-				phase = "resume"
-			}
-			s.phases[phase]++
+			doing := s.count(r, end)
 			if s.verbose {
-				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, phase, c.stage, c.nth, end.after.Round(time.Millisecond))
+				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, strings.Join(doing, ", "), c.stage, c.nth, end.after.Round(time.Millisecond))
 			}
 			if s.rnd.IntN(2) == 0 { // else the next session meets what is left, as a user in a hurry would
 				s.childless(r)
@@ -125,6 +131,28 @@ func (s *storm) finish(r *repository) error {
 	}
 }
 
+// count takes note of what a run was doing when it was killed.
+func (s *storm) count(r *repository, e end) []string {
+	events, _ := r.events() // none where there is no journal
+	if r.workers == 0 {
+		phase := r.phase(events)
+		if e.early && phase != phases()[0] {
+			phase = "resume"
+		}
+		s.phases[phase]++
+		return []string{phase}
+	}
+	s.inTeam++
+	doing := underWay(events, e.at)
+	if e.early && len(events) > 0 {
+		doing = []string{"resume"}
+	}
+	for _, p := range doing {
+		s.team[p]++
+	}
+	return doing
+}
+
 func (s *storm) violation(r *repository, format string, args ...any) {
 	text := fmt.Sprintf("run %d (%s, %s): %s", s.runs, r.dir, r.variant(), fmt.Sprintf(format, args...))
 	s.violations = append(s.violations, text)
@@ -134,18 +162,25 @@ func (s *storm) violation(r *repository, format string, args ...any) {
 func (s *storm) print(seed uint64) {
 	fmt.Printf("\ncrash storm, seed %d: %d kills in %d runs of %d batches, %s\n", seed, s.kills, s.runs, batches, time.Since(s.began).Round(time.Second))
 	fmt.Printf("sessions a run: %.1f on average\n", float64(s.sessions)/float64(max(1, s.runs)))
-	var names []string
-	for name := range s.phases {
-		names = append(names, name)
+	if n := s.kills - s.inTeam; n > 0 {
+		fmt.Printf("%d kills in headless mode, by phase: %s\n", n, list(s.phases, phases()))
 	}
-	sort.Slice(names, func(i, k int) bool { return slices.Index(phases(), names[i]) < slices.Index(phases(), names[k]) })
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s %d", name, s.phases[name]))
+	if s.inTeam > 0 {
+		fmt.Printf("%d kills in team mode, by all that was under way: %s\n", s.inTeam, list(s.team, teamPhases()))
 	}
-	fmt.Printf("kills by phase: %s\n", strings.Join(parts, ", "))
 	fmt.Printf("violations: %d\n", len(s.violations))
 	for _, v := range s.violations {
 		fmt.Println("-", v)
 	}
+}
+
+// list writes counts in the given order.
+func list(counts map[string]int, order []string) string {
+	var parts []string
+	for _, name := range order {
+		if counts[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

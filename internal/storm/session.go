@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,16 +19,27 @@ type choice struct {
 	part  float64
 }
 
-// stages are what kills are aimed at. "start" is the beginning of the process, "tidy" what comes after the
-// last merge.
-func stages() []string {
-	return []string{"start", "execute", "execute", "gate", "commit", "merge", "tidy"}
+// stages are what kills are aimed at. "start" is the beginning of the process, "ahead" a gate that looks at what
+// stands on unmerged work, "off" the end of work that is called off, "tidy" what comes after the last merge.
+func (r *repository) stages() []string {
+	list := []string{"start", "execute", "execute", "gate", "commit", "merge", "tidy"}
+	if r.workers > 0 {
+		list = append(list, "execute", "rebase", "rebase", "ahead", "ahead", "off", "off")
+	}
+	if r.sample {
+		list = append(list, "sample", "judge")
+	}
+	return list
 }
 
 func (s *storm) choose(r *repository) choice {
-	c := choice{stage: stages()[s.rnd.IntN(len(stages()))], nth: 1 + s.rnd.IntN(3), part: 1.2 * s.rnd.Float64()}
+	stages := r.stages()
+	c := choice{stage: stages[s.rnd.IntN(len(stages))], nth: 1 + s.rnd.IntN(3), part: 1.2 * s.rnd.Float64()}
 	if c.stage == "tidy" && r.merged() < batches && s.rnd.IntN(4) > 0 {
 		c.stage = "merge" // else most of a run would pass without a kill
+	}
+	if c.stage == "off" {
+		c.nth = 1 // it is rare
 	}
 	return c
 }
@@ -39,15 +51,18 @@ type end struct {
 	code   int
 	stderr string
 	after  time.Duration
+	at     time.Time // of the kill
 }
 
 // event is what the storm reads of an event.
 type event struct {
+	Seq     int       `json:"seq"`
 	Kind    string    `json:"kind"`
 	Command string    `json:"command"`
 	Batch   string    `json:"batch"`
 	Outcome string    `json:"outcome"`
 	At      time.Time `json:"at"`
+	On      []string  `json:"on"`
 
 	Commit, Tree, Base, Receipt, Fingerprint string
 }
@@ -59,7 +74,7 @@ func (e event) stage() string { return e.Command[strings.LastIndexByte(e.Command
 func (s *storm) session(r *repository, c choice) (end, error) {
 	args := []string{"resume", "--json"}
 	if r.run() == "" {
-		args = []string{"run", "plan.md", "--json"}
+		args = r.command()
 	}
 	cmd := s.place.Command(r.dir, s.place.Runplan, args...)
 	var errOut bytes.Buffer
@@ -90,7 +105,8 @@ func (s *storm) session(r *repository, c choice) (end, error) {
 	if c.stage == "start" {
 		light()
 	}
-	seen, killed, open, allMerged := false, false, map[string]time.Time{"start": began}, r.merged() == batches
+	seen, killed, at := false, false, time.Time{}
+	watch := &watch{storm: s, open: map[string]time.Time{"start": began}, merged: r.merged()}
 	for events != nil {
 		select {
 		case e, ok := <-events:
@@ -99,20 +115,19 @@ func (s *storm) session(r *repository, c choice) (end, error) {
 				break
 			}
 			seen = true
-			began := s.learn(e, open, &allMerged)
-			if began == c.stage && c.stage != "" {
+			if c.stage != "" && slices.Contains(watch.learn(e), c.stage) {
 				if c.nth--; c.nth == 0 || c.stage == "tidy" {
 					light()
 					c.stage = ""
 				}
 			}
 		case <-fuse:
-			killed = cmd.Process.Kill() == nil
+			killed, at = cmd.Process.Kill() == nil, time.Now()
 			fuse = nil
 		}
 	}
 	err = cmd.Wait()
-	out := end{after: time.Since(began), code: cmd.ProcessState.ExitCode(), stderr: tail(errOut.String())}
+	out := end{after: time.Since(began), at: at, code: cmd.ProcessState.ExitCode(), stderr: tail(errOut.String())}
 	out.killed, out.early = killed && out.code == -1, !seen
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -121,34 +136,54 @@ func (s *storm) session(r *repository, c choice) (end, error) {
 	return out, nil
 }
 
-// learn keeps how long stages take, and returns the stage that begins with e.
-func (s *storm) learn(e event, open map[string]time.Time, allMerged *bool) string {
-	ended := map[string]string{
-		"run.started": "start", "run.resumed": "start", "executed": "execute", "gated": "gate", "committed": "commit", "merged": "merge", "run.finished": "tidy",
-	}[e.Kind]
-	if at, ok := open[ended]; ok && ended != "" {
+// watch follows the events of a session.
+type watch struct {
+	*storm
+	open   map[string]time.Time // what is under way, by the id of its command
+	merged int
+}
+
+// learn keeps how long stages take, and returns the stages that begin with e.
+func (w *watch) learn(e event) (begins []string) {
+	id, stage := e.Command, e.stage()
+	switch e.Kind {
+	case "run.started", "run.resumed":
+		id, stage = "start", "start"
+	case "run.finished":
+		id, stage = "tidy", "tidy"
+	}
+	if at, ok := w.open[id]; ok && e.Kind != "withdrawn" {
 		d := time.Since(at)
-		if old, ok := s.typical[ended]; ok {
+		if old, ok := w.typical[stage]; ok {
 			d = (3*old + d) / 4
 		}
-		s.typical[ended] = d
-		delete(open, ended)
+		w.typical[stage] = d
 	}
-	begins := ""
+	delete(w.open, id)
+	if e.Kind == "merged" && e.Outcome == "ok" {
+		w.merged++
+	}
 	switch {
 	case e.Kind == "dispatched":
-		begins = e.stage()
-	case e.Kind == "merged" && e.Batch == lastBatch, e.Kind == "run.resumed" && *allMerged:
-		begins = "tidy"
-	}
-	if begins != "" {
-		open[begins] = time.Now()
+		w.open[id] = time.Now()
+		begins = append(begins, stage)
+		if stage == "gate" && len(e.On) > 0 {
+			begins = append(begins, "ahead")
+		}
+	case e.Kind == "withdrawn":
+		begins = append(begins, "off")
+	case w.merged == batches && (e.Kind == "merged" || e.Kind == "run.resumed"):
+		w.open["tidy"] = time.Now()
+		begins = append(begins, "tidy")
 	}
 	return begins
 }
 
 // usual is how long a stage takes, as far as it is known.
 func (s *storm) usual(stage string) time.Duration {
+	if stage == "ahead" {
+		stage = "gate"
+	}
 	if d, ok := s.typical[stage]; ok {
 		return d
 	}

@@ -21,6 +21,7 @@ type Board struct {
 // Row is one line of a [Board].
 type Row struct {
 	Key     string // tells rows apart; not shown
+	Number  string // shown before the label, numbers below each other
 	Label   string
 	State   string
 	Tone    Tone
@@ -47,7 +48,7 @@ type frame struct {
 }
 
 // columns are the widths of the columns of a board.
-type columns struct{ label, state, clock int }
+type columns struct{ number, label, state, clock int }
 
 func (b Board) empty() bool { return b.Title == "" && len(b.Rows) == 0 }
 
@@ -244,11 +245,15 @@ func hidden(rows []Row) string {
 func (b Board) columns(f frame) columns {
 	var c columns
 	for _, r := range b.Rows {
+		c.number = max(c.number, Width(Sanitize(r.Number)))
 		c.label = max(c.label, Width(Sanitize(r.Label)))
 		c.state = max(c.state, Width(Sanitize(r.State)))
 		c.clock = max(c.clock, Width(r.clock(b, f)))
 	}
-	c.label = min(c.label, max(12, f.width*2/5))
+	if c.number > 0 {
+		c.number = min(c.number, max(4, f.width/8)) + 1
+	}
+	c.label = min(c.label, max(12, f.width*2/5)-c.number)
 	c.state = min(c.state, max(8, f.width/5))
 	return c
 }
@@ -270,6 +275,9 @@ func (b Board) row(f frame, c columns, r Row) string {
 		icon = st.spinner(f.tick)
 	}
 	label := Pad(Cut(Sanitize(r.Label), c.label, st.Ellipsis()), c.label)
+	if c.number > 0 {
+		label = PadLeft(Cut(Sanitize(r.Number), c.number-1, st.Ellipsis()), c.number-1) + " " + label
+	}
 	state := Pad(Cut(Sanitize(r.State), c.state, st.Ellipsis()), c.state)
 	if r.Tone == Idle || r.Tone == Muted {
 		label, state = st.Faint(label), st.Faint(state)

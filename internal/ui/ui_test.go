@@ -52,6 +52,17 @@ func board() Board {
 	}
 }
 
+// queue has rows that wait for something: they are not settled, and nothing moves in them.
+func queue() Board {
+	return Board{Title: "queue.md", Started: start(), Rows: []Row{
+		{Number: "9", Label: "Storage", State: "checking", Tone: Busy, Started: start(), Detail: "on 3, 4: lint: pass"},
+		{Number: "10", Label: "Handlers", State: "queued", Tone: Busy, Still: true, Started: start(), Detail: "waits to be checked"},
+		{Number: "11", Label: "Limiter", State: "sampling", Tone: Busy, Started: start(), Marks: []Mark{{"c1 1 312", Good}, {"c2", Busy}, {"c3", Bad}}},
+		{Number: "12", Label: "Metrics", State: "parked", Tone: Warn, Still: true, Started: start(), Detail: "until 14:05 (rate limit)"},
+		{Number: "13", Label: "Docs", State: "waiting", Tone: Idle},
+	}}
+}
+
 func long(n, busy int) Board {
 	b := Board{Title: "long.md"}
 	for i := range n {
@@ -77,6 +88,7 @@ func TestBoard(t *testing.T) {
 		"board-40":     {board(), frame{now: now, width: 40}},
 		"board-color":  {board(), frame{now: now, width: 100, style: Style{Color: true}}},
 		"board-ascii":  {board(), frame{now: now, width: 100, style: Style{ASCII: true}}},
+		"board-queue":  {queue(), frame{now: now, width: 90}},
 		"board-long":   {long(60, 20), frame{now: now, width: 60, height: 20}},
 		"board-bottom": {long(60, 60), frame{now: now, width: 60, height: 20}},
 	} {
@@ -85,7 +97,7 @@ func TestBoard(t *testing.T) {
 }
 
 func TestABoardFitsWhateverTheSize(t *testing.T) {
-	for _, b := range []Board{board(), long(60, 20), long(200, 199), {Title: "no rows"}} {
+	for _, b := range []Board{board(), queue(), long(60, 20), long(200, 199), {Title: "no rows"}} {
 		for width := 0; width < 90; width += 7 {
 			for height := 1; height < 30; height++ {
 				f := frame{now: start(), width: width, height: height, style: Style{Color: true}}
@@ -108,6 +120,23 @@ func TestBusyRowsAreShownFirst(t *testing.T) {
 	text := strings.Join(b.lines(frame{now: start(), width: 60, height: 12}), "\n")
 	if n := strings.Count(text, "editing"); n != 2 {
 		t.Errorf("%d busy rows are shown, want 2:\n%s", n, text)
+	}
+}
+
+// What waits for something is not done, and gives way to what is at work.
+func TestStillRowsAreNotSettled(t *testing.T) {
+	text := strings.Join(queue().lines(frame{now: start(), width: 90}), "\n")
+	if !strings.Contains(text, "  0/5") {
+		t.Errorf("a row that waits counts as done:\n%s", text)
+	}
+	text = strings.Join(queue().lines(frame{now: start(), width: 90, height: 7}), "\n")
+	for _, want := range []string{"checking", "sampling", "parked"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no row is shown that is %s:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Docs") {
+		t.Errorf("a row that waits takes the place of one at work:\n%s", text)
 	}
 }
 

@@ -116,6 +116,7 @@ type session struct {
 	notes   []string
 	noted   chan struct{}
 	history chronicle
+	limits  limits // of the run, as the journal last had them
 	watch   failures.Observer
 	digests map[string]string // of the batches' texts, as the run last knew them
 
@@ -309,7 +310,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		default:
 			return runner.Event{}, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 		}
-		if err == nil || try == most || ctx.Err() != nil || infrastructure(err) {
+		if err == nil || try == most || ctx.Err() != nil || errors.Is(err, errStopped) || infrastructure(err) {
 			return ev, err
 		}
 		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))

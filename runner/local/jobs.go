@@ -88,10 +88,10 @@ func (s *session) settle() {
 		if j == nil || !j.over {
 			continue
 		}
-		switch v, _ := s.machine.Batch(j.Batch); v.Status {
-		case runner.Waiting:
+		switch v, _ := s.machine.Batch(j.Batch); {
+		case v.Status == runner.Waiting, j.Slot != nil && v.Status != runner.Working: // of losers, patches are kept (SAMP-19)
 			s.retire(place, j.Command)
-		case runner.Failed:
+		case v.Status == runner.Failed:
 			s.work.pool.Rest(place, true)
 		default:
 			s.work.pool.Rest(place, false)

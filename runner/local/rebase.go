@@ -34,7 +34,7 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 
 // candidate makes a commit of a tree, for others to build on. Where one batch is worked on at a time, nobody does.
 func (w *work) candidate(ctx context.Context, batch, base, tree string) (commit, sameTree string, err error) {
-	if w.info.Workers < 2 {
+	if w.info.Workers < 2 && !w.info.Speculate {
 		return "", tree, nil
 	}
 	commit, err = w.Repo.CommitTree(ctx, tree, base, fmt.Sprintf("candidate of batch %s", batch))

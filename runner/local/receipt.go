@@ -72,15 +72,9 @@ func (f *facts) add(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed:
 		f.attempt, f.usage, f.agent, f.model = e.Attempt, e.Usage, e.Agent, e.Model
-		if e.Usage == nil || e.Usage.CostUSD == nil {
-			f.unknown = true
-		} else {
-			sum := *e.Usage.CostUSD
-			if f.cost != nil {
-				sum += *f.cost
-			}
-			f.cost = &sum
-		}
+		f.spent(e.Usage)
+	case runner.Spent:
+		f.spent(e.Usage)
 	case runner.Gated:
 		if e.Candidate > 0 {
 			if f.competing == nil {
@@ -100,6 +94,19 @@ func (f *facts) add(e runner.Event) {
 	case runner.Committed:
 		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
 	}
+}
+
+// spent adds what an agent cost.
+func (f *facts) spent(u *agents.Usage) {
+	if u == nil || u.CostUSD == nil {
+		f.unknown = true
+		return
+	}
+	sum := *u.CostUSD
+	if f.cost != nil {
+		sum += *f.cost
+	}
+	f.cost = &sum
 }
 
 // gated takes up what the gates said of the candidate.

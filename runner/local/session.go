@@ -19,7 +19,14 @@ var ErrPlanChanged = errors.New("the plan was changed since the run started")
 
 // begin writes a new run to the journal, or reads an old one back, and returns what is to be done first.
 func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command, error) {
-	machine, err := runner.New(info)
+	then, err := s.begun(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if then == nil {
+		then = &info
+	}
+	machine, err := runner.New(*then) // what was decided then was decided under the limits of then
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +60,14 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	return cmds, s.show(first)
 }
 
+// begun returns what the run was about when it started, nil for a new one.
+func (s *session) begun(ctx context.Context) (*runner.Info, error) {
+	for ev, err := range s.Events(ctx, s.run, 0) {
+		return ev.Job, err
+	}
+	return nil, nil
+}
+
 // replay folds the events that the journal has of this run.
 func (s *session) replay(ctx context.Context) (known bool, err error) {
 	last := 0
@@ -66,6 +81,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		}
 		s.machine.Apply(ev)
 		if ev.Job != nil {
+			s.limits = limitsOf(*ev.Job)
 			for _, b := range ev.Job.Batches {
 				s.digests[b.Key] = b.Digest
 			}
@@ -114,6 +130,9 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		}
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Commit: tip}
+	if s.limits != limitsOf(info) {
+		resumed.Job = &info
+	}
 	for _, b := range info.Batches {
 		if s.digests[b.Key] != b.Digest {
 			resumed.Job = &info // the plan was changed, and that was accepted
@@ -203,6 +222,10 @@ func (s *session) tidy(ctx context.Context) error {
 			continue
 		}
 		gone, known := spent[name]
+		if of := candidateBranch.FindStringSubmatch(name); of != nil && !known {
+			_, known = spent[of[1]]
+			gone = known
+		}
 		if !known {
 			in, err := s.Repo.IsAncestor(ctx, branches[name], s.machine.Tip())
 			gone = err == nil && in
@@ -236,21 +259,46 @@ func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summ
 	}
 	var out []runner.Summary
 	for _, r := range runs {
-		var fold runner.Fold
-		for ev, err := range events(ctx, j, r.ID, 0) {
-			if err == nil {
-				err = fold.Apply(ev)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("run %s: %w", r.ID, err)
-			}
+		sum, err := summary(ctx, j, r.ID)
+		if errors.Is(err, runner.ErrLoopVersion) {
+			// Another runplan wrote it. That is no reason not to tell of the others.
+			sum, err = runner.Summary{
+				Run: r.ID, Plan: r.Plan, Title: r.Plan, Slug: r.Slug, Started: r.Started, Updated: r.Started,
+				Status: runner.RunStopped, Stop: runner.OutcomeError, Reason: err.Error(), Batches: []runner.BatchSummary{},
+			}, nil
 		}
-		out = append(out, fold.Summary())
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", r.ID, err)
+		}
+		out = append(out, sum)
 	}
 	return out, nil
+}
+
+func summary(ctx context.Context, j *store.Journal, run string) (runner.Summary, error) {
+	var fold runner.Fold
+	for ev, err := range events(ctx, j, run, 0) {
+		if err == nil {
+			err = fold.Apply(ev)
+		}
+		if err != nil {
+			return runner.Summary{}, err
+		}
+	}
+	return fold.Summary(), nil
 }
 
 // Events yields the events of one run for those who only have a journal.
 func Events(ctx context.Context, j *store.Journal, run string, from int) func(func(runner.Event, error) bool) {
 	return events(ctx, j, run, from)
 }
+
+// limits are what a resumed run may change.
+type limits struct {
+	workers     int
+	onLimit     string
+	maxCost     float64
+	unknownCost string
+}
+
+func limitsOf(i runner.Info) limits { return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost} }

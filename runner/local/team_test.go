@@ -378,7 +378,7 @@ func TestCandidatesOutliveGitsTidying(t *testing.T) {
 
 func TestNoCandidatesWhereOneWorksAtATime(t *testing.T) {
 	b := newBench(t)
-	b.info.Workers = 1
+	b.info.Workers, b.info.Speculate = 1, false
 	if commit, tree, err := b.candidate(t.Context(), "1", b.base, "tree"); commit != "" || tree != "tree" || err != nil {
 		t.Errorf("%q %q %v", commit, tree, err)
 	}

@@ -3,9 +3,12 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +35,8 @@ type round struct {
 	slots    []runner.Slot
 	executed map[int]runner.Event
 	gated    map[int]runner.Event
-	judged   *runner.Event
-	lost     bool // an earlier tournament of this allowance gave no result
+	second   bool // the first round gave no clear winner
 	failure  runner.Event
-	attempts int // made so far, in this allowance
 }
 
 // roundOf reads the journal.
@@ -45,19 +46,13 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 		if err != nil {
 			return r, err
 		}
-		if ev.Kind == runner.RunResumed {
-			r.lost = false
-		}
 		if ev.Batch != c.Batch {
 			continue
 		}
 		if ev.Seq == c.After {
 			r.failure = ev
 		}
-		if ev.Kind == runner.Judged && ev.Outcome == runner.OutcomeFailed {
-			r.lost = true
-		}
-		if ev.Attempt != c.Attempt {
+		if ev.Attempt != c.Attempt || !says(ev.Outcome) {
 			continue
 		}
 		switch ev.Kind {
@@ -68,10 +63,20 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 		case runner.Gated:
 			r.gated[ev.Candidate] = ev
 		case runner.Judged:
-			r.judged = &ev
+			r.second = r.second || ev.Outcome == runner.OutcomeUndecided
 		}
 	}
 	return r, nil
+}
+
+// says tells whether an outcome says anything of the code. Work that was stopped, or that waits for something, is done
+// again.
+func says(o runner.Outcome) bool {
+	switch o {
+	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman:
+		return false
+	}
+	return true
 }
 
 // Sample says which candidates are to compete for a batch, or why none are (SAMP-01, SAMP-11, SAMP-14).
@@ -86,7 +91,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, err
 	}
 	req := sampling.Request{
-		Batch: b.Number, Critical: b.Critical || w.Plan.Header.Critical, Attempt: c.Attempt, Held: r.lost,
+		Batch: b.Number, Critical: b.Critical || w.Plan.Header.Critical, Attempt: c.Attempt,
 		Flags: w.Sampling.Flags, Settings: w.Sampling.Settings, Escalate: w.info.Escalate, Literal: literal(w.Agent),
 		Team: w.info.Workers > 1, Workers: w.info.Workers,
 	}
@@ -171,6 +176,9 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 			return e, err
 		}
 		cands = append(cands, cand)
+		if err := w.keepCandidate(ctx, c, s.Number, r); err != nil {
+			return e, err
+		}
 	}
 	held := sampling.Held{
 		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger, Seed: w.info.Seed,
@@ -178,9 +186,12 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	}
 	held.Decision = sampling.Decide(cands, w.Sampling.Options)
 	held.Final = held.Decision
-	if r.judged != nil {
+	if r.second {
 		synthesis, err := w.measured(ctx, c.Base, runner.Slot{Number: len(r.slots) + 1, Variant: runner.SynthesisVariant, Kind: runner.SynthesisVariant}, r)
 		if err != nil {
+			return e, err
+		}
+		if err := w.keepCandidate(ctx, c, synthesis.Number, r); err != nil {
 			return e, err
 		}
 		held.Synthesis, held.Final = &synthesis, sampling.AfterSynthesis(held.Decision, synthesis)
@@ -194,12 +205,15 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	case sampling.Use:
 		e.Outcome = runner.OutcomeOK
 		e.Tree = r.executed[e.Candidate].Tree
+		w.inherit(c, e.Candidate)
 	case sampling.Synthesize:
 		e.Outcome = runner.OutcomeUndecided
 		return e, nil
 	default:
 		e.Outcome = runner.OutcomeFailed
-		e.Reports, e.Fingerprint = r.worst()
+		if err := w.lastWord(c, &e, r); err != nil {
+			return e, err
+		}
 	}
 	if err := w.Sampling.Outcomes.Append(held.Outcomes()...); err != nil {
 		w.Note("the outcome of the tournament could not be kept, so nothing will be learned from it: " + err.Error())
@@ -215,17 +229,63 @@ func (r *round) tier() string {
 	return ""
 }
 
-// worst is what was said of the last candidate that was judged, for the digest.
-func (r *round) worst() ([]gates.Report, string) {
+// lastWord gives the end of a tournament that nobody won what was said of the candidate that failed last, and its
+// changes: the next attempt, should somebody ask for one, is told of them as of any failed attempt.
+func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 	for n := len(r.slots) + 1; n > 0; n-- {
 		for _, ev := range []runner.Event{r.gated[n], r.executed[n]} {
-			if len(ev.Reports) > 0 && ev.Outcome != runner.OutcomeOK {
-				return ev.Reports, ev.Fingerprint
+			if len(ev.Reports) == 0 || ev.Outcome == runner.OutcomeOK {
+				continue
 			}
+			e.Reports, e.Fingerprint, e.Tree = ev.Reports, ev.Fingerprint, r.executed[n].Tree
+			patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, n), patchName))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err == nil {
+				err = writeFile(filepath.Join(w.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt}), patchName), patch)
+			}
+			return err
 		}
 	}
-	return nil, ""
+	return nil
 }
+
+// candidateDir is where the logs of a candidate lie.
+func (w *work) candidateDir(c runner.Command, number int) string {
+	c.Slot = &runner.Slot{Number: number}
+	return w.attemptDir(c)
+}
+
+// keepCandidate keeps what a candidate changed (SAMP-19), whether it passed or not: a synthesis reads it, and so does
+// whoever wants to learn from what lost. Its worktree does not stay.
+func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, r round) error {
+	tree := r.executed[number].Tree
+	if tree == "" {
+		return nil
+	}
+	out, err := w.Repo.Run(ctx, "diff", "--binary", "--no-renames", "--no-ext-diff", "--no-color", c.Base, tree)
+	if err == nil && out != "" {
+		err = writeFile(filepath.Join(w.candidateDir(c, number), patchName), []byte(out+"\n"))
+	}
+	if err != nil {
+		return fmt.Errorf("keep the changes of candidate %d of batch %s: %w", number, c.Batch, err)
+	}
+	return nil
+}
+
+// inherit lets the batch have what was seen outside of the winner's workspace, should gates look at its change again.
+func (w *work) inherit(c runner.Command, number int) {
+	w.sights.Delete(c.Batch)
+	place := c
+	place.Slot = &runner.Slot{Number: number}
+	if seen, ok := w.sights.Load(place.Place()); ok {
+		w.sights.Store(c.Batch, seen)
+	}
+}
+
+// candidateBranch matches the branches that candidates are worked on, and in it that of their batch.
+var candidateBranch = regexp.MustCompile(`^(.+)\.c[0-9]+$`)
 
 // measured takes the measure of one candidate.
 func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round) (sampling.Candidate, error) {
@@ -238,6 +298,7 @@ func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round
 		out.Void = "it was called off, as another one had passed"
 		return out, nil
 	}
+	out.Tree = made.Tree
 	m := &out.Measure
 	m.Passed = gated && checked.Outcome == runner.OutcomeOK
 	if checked.Tests != nil {
@@ -245,7 +306,7 @@ func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round
 	} else {
 		m.Unknown = append(m.Unknown, "tests")
 	}
-	m.LintWarnings, m.LessonViolations, m.ASTViolations = countFindings(checked.Reports)
+	countFindings(m, checked.Reports)
 	var err error
 	if made.Tree != "" {
 		m.DiffLines, err = w.diffLines(ctx, base, made.Tree)
@@ -260,21 +321,33 @@ func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round
 	return out, err
 }
 
-// countFindings sorts findings into those of lesson rules, of structural patterns, and of all others.
-func countFindings(reports []gates.Report) (lint, lessons, ast int) {
+// countFindings sorts findings into those of lesson rules, of structural patterns, and of all others. A gate that
+// did not look has counted nothing, which is not none.
+func countFindings(m *sampling.Measure, reports []gates.Report) {
+	looked := map[string]bool{}
 	for _, r := range reports {
+		if r.Status == gates.Skipped {
+			continue
+		}
 		switch r.Gate {
 		case "lessons":
-			lessons += len(r.Findings)
+			looked["lessons"] = true
+			m.LessonViolations += len(r.Findings)
 		case "patterns":
-			ast += len(r.Findings)
+			looked["ast"] = true
+			m.ASTViolations += len(r.Findings)
 		default:
 			if r.Tests == nil {
-				lint += len(r.Findings)
+				looked["lint"] = true
+				m.LintWarnings += len(r.Findings)
 			}
 		}
 	}
-	return lint, lessons, ast
+	for _, name := range []string{"lint", "lessons", "ast"} {
+		if !looked[name] {
+			m.Unknown = append(m.Unknown, name)
+		}
+	}
 }
 
 // diffLines counts the lines that were added and removed.
@@ -321,6 +394,14 @@ func (w *work) variantOf(ctx context.Context, c runner.Command, brief string) (t
 		return brief, v.Name, nil
 	}
 	return brief + "\n## How to go about it\n\n" + v.Prompt + "\n", v.Name, nil
+}
+
+// withoutBatch leaves out what the lines of the progress tell of a batch. Candidates know nothing of each other, whether
+// they are made at the same time or one after the other; one that is to know of the last failure has its digest.
+func withoutBatch(lines []string, b *planparse.Batch) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return strings.Contains(line, fmt.Sprintf(" batch %s (", b.Number))
+	})
 }
 
 // synthesis writes what the candidate of the second round is told of the others (SAMP-08).
@@ -374,9 +455,7 @@ func (w *work) attemptOf(ctx context.Context, c runner.Command, cand sampling.Ca
 			a.Files = strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 		}
 	}
-	at := c
-	at.Slot = &runner.Slot{Number: cand.Number}
-	if patch, err := os.ReadFile(filepath.Join(w.attemptDir(at), patchName)); err == nil {
+	if patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, cand.Number), patchName)); err == nil {
 		a.Diff = w.redact.String(string(patch))
 	}
 	return a

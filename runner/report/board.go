@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,14 +24,10 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 		b.Started = s.Updated.Add(-b.Elapsed)
 		b.Elapsed = max(b.Elapsed, now.Sub(b.Started))
 	}
-	width := 0
 	for _, x := range s.Batches {
-		width = max(width, ui.Width(ui.Sanitize(x.Number)))
+		b.Rows = append(b.Rows, row(s, x, ui.Sanitize(lastLine[x.Key])))
 	}
-	for _, x := range s.Batches {
-		b.Rows = append(b.Rows, row(s, x, width, ui.Sanitize(lastLine[x.Key])))
-	}
-	line := f.counts()
+	line := f.brief()
 	if c := f.money(); c != none {
 		line += ", cost " + c
 	}
@@ -61,10 +59,10 @@ func about(s runner.Summary, mode string) []string {
 	return out
 }
 
-func row(s Standing, b runner.BatchSummary, numbers int, last string) ui.Row {
+func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 	f, still := s.face(b)
 	r := ui.Row{
-		Key: b.Key, Label: ui.PadLeft(ui.Sanitize(b.Number), numbers) + " " + ui.Sanitize(b.Title),
+		Key: b.Key, Number: ui.Sanitize(b.Number), Label: ui.Sanitize(b.Title),
 		State: f.word, Tone: f.tone, Still: still, Started: b.Started, Elapsed: millis(b.DurationMS),
 	}
 	switch {
@@ -124,7 +122,13 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 		}
 	}
 	var out []ui.Mark
-	for _, c := range b.Candidates {
+	all := b.Candidates
+	for _, n := range slices.Sorted(maps.Keys(atWork)) { // the one of the second round, until it is heard of
+		if n > 0 && !slices.ContainsFunc(all, func(c *runner.CandidateSummary) bool { return c.Number == n }) {
+			all = append(slices.Clone(all), &runner.CandidateSummary{Number: n})
+		}
+	}
+	for _, c := range all {
 		text := fmt.Sprintf("c%d", c.Number)
 		if c.Score != nil && c.State == "passed" {
 			text += " " + points(*c.Score)

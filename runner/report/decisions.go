@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -18,8 +19,9 @@ type Decisions struct {
 	tests  *int                // of the last batch that merged
 	after  map[string]int      // tests of each candidate
 	files  map[string]int
-	began  runner.Event
-	worked int64 // sum of the batches' times, in milliseconds
+	last   time.Time
+	wall   int64 // of all sessions, in milliseconds
+	worked int64 // sum of the batches' times
 }
 
 // Lines returns what an event decided.
@@ -29,8 +31,12 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	}
 	if d.tiers == nil || e.Kind == runner.RunStarted {
 		d.tiers, d.on, d.after, d.files = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
-		d.began = e
+		d.last = e.At
 	}
+	if e.Kind != runner.RunResumed && !d.last.IsZero() { // the pause before it does not count
+		d.wall += e.At.Sub(d.last).Milliseconds()
+	}
+	d.last = e.At
 	var out []routing.Line
 	say := func(kind routing.Kind, format string, args ...any) {
 		out = append(out, routing.Line{Kind: kind, Text: fmt.Sprintf(format, args...)})
@@ -68,8 +74,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			say(routing.LogFallback, "%s", text)
 		}
 	case runner.RunFinished:
-		if wall := e.At.Sub(d.began.At).Milliseconds(); d.info.Mode == string(routing.Team) && e.Outcome == runner.OutcomeOK && wall > 0 {
-			say(routing.LogMode, "%s", routing.SpeedUpText(d.info.SpeedUp, float64(d.worked)/float64(wall)))
+		if d.info.Mode == string(routing.Team) && e.Outcome == runner.OutcomeOK && d.wall > 0 {
+			say(routing.LogMode, "%s", routing.SpeedUpText(d.info.SpeedUp, float64(d.worked)/float64(d.wall)))
 		}
 	}
 	return out

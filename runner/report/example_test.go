@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,52 +12,84 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// play lets the machine run a job, with answer as its driver, and returns the events. The clock is its own.
+// play lets the machine run a job, with answer as its driver, and returns the events as the driver would have written
+// them. The clock is its own: a command ends when its time is over, beside the others.
 type play struct {
-	events []runner.Event
-	now    time.Time
-	told   map[string]runner.Status
+	machine *runner.Machine
+	events  []runner.Event
+	now     time.Time
+	told    map[string]runner.Status
+	jobs    []job
+	answer  func(runner.Command, runner.Event) runner.Event
 }
 
-func newPlay() *play {
-	return &play{now: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), told: map[string]runner.Status{}}
+// job is a command that is under way.
+type job struct {
+	cmd    runner.Command
+	report runner.Event
+	until  time.Time
 }
 
-func (p *play) add(m *runner.Machine, e runner.Event) []runner.Command {
-	p.now = p.now.Add(time.Duration(e.DurationMS) * time.Millisecond)
+func (p *play) add(e runner.Event) {
 	e.Seq, e.At, e.Run = len(p.events)+1, p.now, "01kq2v7"
 	p.events = append(p.events, e)
-	cmds := m.Apply(e)
-	for _, v := range m.Batches() {
+}
+
+// record adds a fact and what follows from it, as the driver does: what was called off, which batches began or ended,
+// what is handed out.
+func (p *play) record(e runner.Event) {
+	cmds := p.machine.Start()
+	p.add(e)
+	cmds = append(cmds, p.machine.Apply(p.events[len(p.events)-1])...)
+	pending := map[string]bool{}
+	for _, c := range p.machine.Pending() {
+		pending[c.ID] = !slices.ContainsFunc(cmds, func(anew runner.Command) bool { return anew.ID == c.ID })
+	}
+	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool {
+		if !pending[j.cmd.ID] {
+			p.add(runner.Event{Kind: runner.Withdrawn, Command: j.cmd.ID, Batch: j.cmd.Batch, Attempt: j.cmd.Attempt, On: j.cmd.On, Reason: "called off: what it stood on is not there any more"})
+		}
+		return !pending[j.cmd.ID]
+	})
+	for _, v := range p.machine.Batches() {
 		kind, ok := map[runner.Status]runner.EventKind{
 			runner.Working: runner.BatchStarted, runner.Passed: runner.BatchPassed, runner.Failed: runner.BatchFailed,
 		}[v.Status]
 		if ok && p.told[v.Key] != v.Status {
-			p.events = append(p.events, runner.Event{
-				Seq: len(p.events) + 1, At: p.now, Run: e.Run, Kind: kind, Batch: v.Key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason,
-			})
+			p.add(runner.Event{Kind: kind, Batch: v.Key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason})
 		}
 		p.told[v.Key] = v.Status
 	}
-	return cmds
+	for _, c := range cmds {
+		p.add(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model})
+		report := p.answer(c, good(c))
+		p.jobs = append(p.jobs, job{c, report, p.now.Add(time.Duration(report.DurationMS) * time.Millisecond)})
+	}
 }
 
-// run goes on until the machine is done or steps commands are answered.
-func (p *play) run(t *testing.T, job runner.Info, steps int, answer func(runner.Command, runner.Event) runner.Event) {
+// run goes on until the machine is done or steps commands are answered, and returns the events.
+func run(t *testing.T, info runner.Info, steps int, answer func(runner.Command, runner.Event) runner.Event) []runner.Event {
 	t.Helper()
-	m, err := runner.New(job)
+	m, err := runner.New(info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmds := m.Start()
-	p.add(m, runner.Event{Kind: runner.RunStarted, Job: &job})
-	for ; len(cmds) > 0 && steps > 0; steps-- {
-		c := cmds[0]
-		p.add(m, runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base})
-		cmds = append(cmds[1:], p.add(m, answer(c, good(c)))...)
-	}
-	for _, c := range cmds {
-		p.add(m, runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base})
+	p := &play{machine: m, now: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), told: map[string]runner.Status{}, answer: answer}
+	p.record(runner.Event{Kind: runner.RunStarted, Job: &info})
+	for ; len(p.jobs) > 0 && steps > 0; steps-- {
+		first := 0
+		for i, j := range p.jobs {
+			if j.until.Before(p.jobs[first].until) {
+				first = i
+			}
+		}
+		j := p.jobs[first]
+		p.jobs = slices.Delete(p.jobs, first, first+1)
+		p.now = j.until
+		if j.report.Kind == "" {
+			t.Fatalf("nobody answers %s", j.cmd.ID)
+		}
+		p.record(j.report)
 	}
 	if res, done := m.Done(); done {
 		e := runner.Event{Kind: runner.RunFinished, Outcome: runner.OutcomeOK, Commit: res.Tip, Reason: res.Reason}
@@ -66,25 +99,40 @@ func (p *play) run(t *testing.T, job runner.Info, steps int, answer func(runner.
 		if res.Stop != nil {
 			e.Outcome, e.Reason = res.Stop.Outcome, res.Stop.Reason
 		}
-		p.add(m, e)
+		p.record(e)
 	}
+	return p.events
 }
 
 // good is the report of a command that went well.
 func good(c runner.Command) runner.Event {
-	e := runner.Event{Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Outcome: runner.OutcomeOK}
+	e := runner.Event{Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Outcome: runner.OutcomeOK, Base: c.Base}
+	if c.Slot != nil {
+		e.Candidate, e.Variant = c.Slot.Number, c.Slot.Variant
+	}
 	hash := fmt.Sprintf("%x%s0123456789abcdef", len(c.Batch), strings.Repeat("c", 2))
 	switch c.Kind {
 	case runner.Execute:
 		cost := 0.031
 		e.Kind, e.Commit, e.Tree, e.Agent, e.Model, e.DurationMS = runner.Executed, "cand"+c.ID, "tree"+c.ID, "claude", "sonnet", 8100
-		e.Usage = &agents.Usage{CostUSD: &cost}
+		e.Usage, e.Files, e.Tier = &agents.Usage{CostUSD: &cost}, 2, c.Tier
+		if c.Model != "" {
+			e.Model = c.Model
+		}
+	case runner.Sample:
+		e.Kind = runner.Sampled
+	case runner.Judge:
+		e.Kind, e.DurationMS = runner.Judged, 40
+	case runner.Rebase:
+		e.Kind, e.Commit, e.Tree, e.DurationMS = runner.Rebased, "moved"+c.ID, "moved tree"+c.ID, 40
 	case runner.Gate:
-		e.Kind, e.DurationMS = runner.Gated, 2400
+		e.Kind, e.Tree, e.DurationMS = runner.Gated, c.Tree, 2400
 	case runner.Commit:
-		e.Kind, e.Commit, e.DurationMS = runner.Committed, strings.TrimPrefix(c.Batch, "b")+hash, 300
+		e.Kind, e.Tree, e.Commit, e.DurationMS = runner.Committed, c.Tree, strings.TrimPrefix(c.Batch, "b")+hash, 300
 	case runner.Merge:
-		e.Kind, e.Commit, e.Receipt = runner.Merged, c.Commit, ".runplan/receipts/01kq2v7/"+c.Batch+".json"
+		e.Kind, e.Tree, e.Commit, e.Receipt = runner.Merged, c.Tree, c.Commit, ".runplan/receipts/01kq2v7/"+c.Batch+".json"
+	case runner.Wait:
+		e.Kind = runner.Waited
 	case runner.LandRun:
 		e.Kind = runner.Landed
 	}
@@ -107,9 +155,9 @@ const nasty = "Report <script>alert(1)</script> \"quoted\" & 'so' \x1b[31m\x07\u
 // example is a run with one of everything.
 func example(t *testing.T) (runner.Summary, []runner.Event) {
 	t.Helper()
-	job := runner.Info{
+	info := runner.Info{
 		Plan: "docs/plans/expressions.md", Title: "Expression language", Slug: "expressions", Branch: "runplan/expressions/main", Base: "3f2c1a9e8d7b6a5f", BaseBranch: "main",
-		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Land: "branch", MaxAttempts: 2, LoopVersion: runner.LoopVersion,
+		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Score: 64, SpeedUp: 1.6, Land: "branch", MaxAttempts: 2, LoopVersion: runner.LoopVersion,
 		Batches: []runner.BatchInfo{
 			{Key: "b1", Number: "1", Title: "Skeleton and module"},
 			{Key: "b2", Number: "2", Title: "Lexer", Needs: []string{"b1"}},
@@ -122,8 +170,7 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 		},
 	}
 	count := 4
-	p := newPlay()
-	p.run(t, job, 1000, func(c runner.Command, e runner.Event) runner.Event {
+	events := run(t, info, 1000, func(c runner.Command, e runner.Event) runner.Event {
 		switch {
 		case c.Kind == runner.Gate && c.Batch == "b2" && c.Attempt == 1:
 			e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, "tests: 2 failed", "f1"
@@ -139,7 +186,7 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 			e.Outcome, e.Reason, e.DurationMS, e.Fingerprint = runner.OutcomeTimedOut, "the agent ran for 20m0s, which is its limit", 1_200_000, fmt.Sprint(c.Attempt)
 			e.Log, e.Usage = "logs/01kq2v7/b7.log", nil
 		case c.Kind == runner.Commit && c.Batch == "b5" && c.ID == "b5/r1-c0/commit":
-			e.Outcome = runner.OutcomeChanged
+			e.Outcome, e.Tree = runner.OutcomeChanged, "tree that the hook left"
 		case c.Kind == runner.Gate:
 			count += 3
 			r := tests(count, 0)
@@ -151,7 +198,7 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 		}
 		return e
 	})
-	return fold(t, p.events), p.events
+	return fold(t, events), events
 }
 
 func fold(t *testing.T, events []runner.Event) runner.Summary {
@@ -168,7 +215,7 @@ func fold(t *testing.T, events []runner.Event) runner.Summary {
 // chain is a run of n batches one after the other, of which done are merged and the next is at work.
 func chain(t *testing.T, n, done int, needs func(i int) []int) runner.Summary {
 	t.Helper()
-	job := runner.Info{
+	info := runner.Info{
 		Plan: "chain.md", Title: fmt.Sprintf("%d batches", n), Slug: "chain", Branch: "runplan/chain/main", Base: "3f2c1a9", Agent: "script", Mode: "headless",
 		Workers: 1, Land: "branch", MaxAttempts: 1, LoopVersion: runner.LoopVersion,
 	}
@@ -177,11 +224,10 @@ func chain(t *testing.T, n, done int, needs func(i int) []int) runner.Summary {
 		for _, j := range needs(i) {
 			b.Needs = append(b.Needs, fmt.Sprintf("b%d", j))
 		}
-		job.Batches = append(job.Batches, b)
+		info.Batches = append(info.Batches, b)
 	}
-	p := newPlay()
-	p.run(t, job, 4*done+1, func(_ runner.Command, e runner.Event) runner.Event { return e })
-	return fold(t, p.events)
+	events := run(t, info, 4*done+1, func(_ runner.Command, e runner.Event) runner.Event { return e })
+	return fold(t, events)
 }
 
 func before(i int) []int {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -13,6 +14,8 @@ import (
 // attempt is one go at a batch, as the events tell it.
 type attempt struct {
 	number     int
+	candidate  int // in a tournament
+	variant    string
 	agent      string
 	outcome    runner.Outcome
 	reason     string
@@ -29,15 +32,17 @@ func history(events []runner.Event) map[string][]attempt {
 	out := map[string][]attempt{}
 	for _, e := range events {
 		switch e.Kind {
-		case runner.Executed, runner.Gated, runner.Committed, runner.Merged:
+		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged:
 		default:
 			continue
 		}
 		list := out[e.Batch]
-		if len(list) == 0 || list[len(list)-1].number != e.Attempt {
-			list = append(list, attempt{number: e.Attempt})
+		i := slices.IndexFunc(list, func(a attempt) bool { return a.number == e.Attempt && a.candidate == e.Candidate })
+		if i < 0 {
+			i = len(list)
+			list = append(list, attempt{number: e.Attempt, candidate: e.Candidate, variant: e.Variant})
 		}
-		a := &list[len(list)-1]
+		a := &list[i]
 		a.durationMS += e.DurationMS
 		if e.Outcome != runner.OutcomeMoved && e.Outcome != runner.OutcomeChanged {
 			a.outcome, a.reason = e.Outcome, e.Reason
@@ -92,7 +97,11 @@ func failures(b runner.BatchSummary, list []attempt) []failure {
 			continue
 		}
 		word := strings.ReplaceAll(ui.Sanitize(string(a.outcome)), "_", " ")
-		head := fmt.Sprintf("attempt %d %s after %s", a.number, word, ui.Duration(millis(a.durationMS)))
+		name := fmt.Sprintf("attempt %d", a.number)
+		if a.candidate > 0 {
+			name += " " + candidateName(a.candidate, a.variant)
+		}
+		head := fmt.Sprintf("%s %s after %s", name, word, ui.Duration(millis(a.durationMS)))
 		if a.agent != "" {
 			head += ", " + a.agent
 		}

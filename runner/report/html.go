@@ -23,7 +23,9 @@ type view struct {
 	About                      []string
 	Tiles                      []tile
 	Facts                      []fact
-	Graph                      template.HTML
+	Graph, Timeline            template.HTML
+	Cups                       []cup
+	Skipped                    []string
 	Batches                    []batchView
 	Totals                     string
 	Troubles                   []troubles
@@ -75,6 +77,8 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 	if len(s.Batches) > 0 {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
 	}
+	v.Timeline = template.HTML(Timeline(s, events)) // so does Timeline
+	v.Cups, v.Skipped = cups(s), skippedNotes(s)
 	past := history(events)
 	for i, x := range s.Batches {
 		b := batchOf(s, x, i)
@@ -126,7 +130,7 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 	c, f := statusRow(Standing{Summary: s}, x, ui.Style{}), faceOf(s, x)
 	b := batchView{
 		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
-		Tries: c[3], Tier: c[4], Agent: c[5], Time: c[6], Tests: c[7], Commit: c[8], Cost: c[9],
+		Tries: c[3], Agent: c[4], Tier: c[5], Time: c[6], Tests: c[7], Commit: c[8], Cost: c[9],
 	}
 	if f.tone != ui.Good {
 		b.Reason = ui.Sanitize(x.Reason)
@@ -134,7 +138,11 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 			b.Reason = "after " + strings.Join(need, ", ")
 		}
 	}
-	for _, g := range x.Gates {
+	apart, passed := telling(x.Gates)
+	if len(passed) > 0 {
+		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(ui.Good), string(ui.Good), fmt.Sprintf("%d checks", len(passed)), strings.Join(passed, ", ")})
+	}
+	for _, g := range apart {
 		t := toneOf(g.Status)
 		text := ui.Sanitize(g.Gate)
 		if n := testCount(g.Tests, x.TestsBefore); n != "" {

@@ -125,8 +125,8 @@ func (p *Printer) ending(e runner.Event) []Line {
 	}
 	out := []Line{{o.tone, text}}
 	if real := realSpeedUp(s); real > 0 {
-		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s wall time for %s of work, one batch after the other; predicted %s",
-			times(real), ui.Duration(millis(s.DurationMS)), ui.Duration(millis(worked(s))), times(s.SpeedUp))})
+		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s of work in %s, predicted %s",
+			times(real), ui.Duration(millis(worked(s))), ui.Duration(millis(s.DurationMS)), times(s.SpeedUp))})
 	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
@@ -195,7 +195,11 @@ func (p *Printer) batch(e runner.Event) []Line {
 	case runner.Merged:
 		switch e.Outcome {
 		case runner.OutcomeOK:
-			say(ui.Good, "merged %s in %s", short(e.Commit), ui.Duration(millis(b.DurationMS)))
+			how := "merged %s in %s"
+			if len(b.Candidates) > 0 { // they were made side by side
+				how = "merged %s after %s of work"
+			}
+			say(ui.Good, how, short(e.Commit), ui.Duration(millis(b.DurationMS)))
 		case runner.OutcomeMoved:
 			say(ui.Muted, "the run branch has moved, landing again")
 		default:

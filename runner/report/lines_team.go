@@ -28,7 +28,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	switch {
 	case kind == runner.Sample && len(how) > 0:
 		say(ui.Busy, "%s", how[0])
-	case kind == runner.Gate:
+	case kind == runner.Gate && !competing(b):
 		p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] = true
 	case kind == runner.Rebase:
 		// Being put on top of what is ahead is what a queue is for. To be put there again is not.
@@ -97,22 +97,27 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	if e.Outcome == runner.OutcomeOK {
 		return
 	}
-	text := p.wentWrong(e)
-	if on := p.below(e.Batch); len(on) > 0 && e.Outcome == runner.OutcomeFailed {
+	on, moved := p.below(e.Batch)
+	switch {
+	case e.Outcome == runner.OutcomeFailed && len(on) > 0:
 		p.again[e.Batch] = "done again on top of what it did not go together with"
-		text = fmt.Sprintf("red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
-		say(ui.Warn, "%s", text)
-		return
+		say(ui.Warn, "red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
+	case e.Outcome == runner.OutcomeFailed && moved:
+		p.again[e.Batch] = "done again on top of what it did not go together with"
+		say(ui.Warn, "red together with what was merged meanwhile: %s", firstReason(e))
+	default:
+		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}
-	say(trouble(e.Outcome), "%s", text)
 }
 
-// below returns what the candidate of a batch was last checked on and is not merged.
-func (p *Printer) below(key string) []string {
-	if pulse := p.watch.pulses[key]; pulse != nil {
-		return p.Standing().unmerged(pulse.asked.On)
+// below returns what the candidate of a batch was last checked on and is not merged, and whether it was put on top of
+// something that its agent did not know.
+func (p *Printer) below(key string) (on []string, moved bool) {
+	pulse := p.watch.pulses[key]
+	if pulse == nil {
+		return nil, false
 	}
-	return nil
+	return p.Standing().unmerged(pulse.asked.On), pulse.moved
 }
 
 // candidate tells what became of a candidate's attempt.

@@ -23,7 +23,7 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 	}
 	if len(s.Batches) > 0 {
 		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
-		b.WriteString("| # | batch | state | tries | tier | agent | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
+		b.WriteString("| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
 		for _, x := range s.Batches {
 			row := statusRow(Standing{Summary: s}, x, ui.Style{})
 			for i, c := range row {
@@ -36,6 +36,11 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 		}
 		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))
 	}
+	if text := textTimeline(s, events); text != "" {
+		fence := fenceFor(text)
+		b.WriteString("\n## Timeline\n\n" + fence + "text\n" + text + fence + "\n")
+	}
+	markdownCups(&b, s)
 	past := history(events)
 	head := "\n## What went wrong\n"
 	for _, x := range s.Batches {

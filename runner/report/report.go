@@ -119,8 +119,9 @@ func figuresOf(s runner.Summary) figures {
 		switch runner.Status(b.State) {
 		case runner.Passed:
 			f.merged++
-			if b.TestsAfter != nil {
-				f.after = b.TestsAfter
+			// In which order batches merged is not known here, but no merge takes tests away.
+			if n := b.TestsAfter; n != nil && (f.after == nil || *n > *f.after) {
+				f.after = n
 			}
 		case runner.Skipped:
 			f.skipped++
@@ -131,8 +132,8 @@ func figuresOf(s runner.Summary) figures {
 		default:
 			f.working++
 		}
-		if f.before == nil {
-			f.before = b.TestsBefore
+		if n := b.TestsBefore; n != nil && (f.before == nil || *n < *f.before) {
+			f.before = n
 		}
 		switch {
 		case !ran(b):
@@ -173,6 +174,20 @@ func (f figures) counts() string {
 	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped), fmt.Sprintf("%d failed", f.failed)}
 	if n := f.total - f.merged - f.skipped - f.failed; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d to go", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// brief is what there is to count, for places with little room.
+func (f figures) brief() string {
+	parts := []string{fmt.Sprintf("%d merged", f.merged)}
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{f.skipped, "skipped"}, {f.failed, "failed"}, {f.total - f.merged - f.skipped - f.failed, "to go"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -60,7 +60,7 @@ func TestAnExampleRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var status strings.Builder
-	if err := Status(&status, []runner.Summary{s, chain(t, 3, 1, before)}, ui.Style{}, 120); err != nil {
+	if err := Status(&status, []Standing{{Summary: s}, {Summary: chain(t, 3, 1, before)}}, ui.Style{}, 120); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "lines.txt", lines(events))
@@ -68,6 +68,28 @@ func TestAnExampleRun(t *testing.T) {
 	golden(t, "report.md", Markdown(s, events))
 	golden(t, "report.html", page)
 	golden(t, "report.svg", SVG(s))
+}
+
+func TestATeamRun(t *testing.T) {
+	events := team(t)
+	s := fold(t, events)
+	page, err := HTML(s, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status, plain strings.Builder
+	if err := Status(&status, []Standing{{Summary: s}}, ui.Style{}, 160); err != nil {
+		t.Fatal(err)
+	}
+	if err := StatusLines(&plain, []Standing{{Summary: s}}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "team-lines.txt", lines(events))
+	golden(t, "team-status.txt", status.String())
+	golden(t, "team-status-lines.txt", plain.String())
+	golden(t, "team-report.md", Markdown(s, events))
+	golden(t, "team-report.html", page)
+	golden(t, "team-timeline.svg", Timeline(s, events))
 }
 
 func TestAnEmptyBatchIsAnnounced(t *testing.T) {
@@ -115,13 +137,13 @@ func TestLinesOfOddEvents(t *testing.T) {
 func TestBoard(t *testing.T) {
 	s := chain(t, 3, 1, before)
 	now := s.Updated.Add(10 * time.Second)
-	b := Board(s, map[string]string{"b1": "reading a file"}, now)
+	b := Board(Standing{Summary: s}, map[string]string{"b1": "reading a file"}, now)
 	if b.Done || b.Elapsed != millis(s.DurationMS)+10*time.Second || now.Sub(b.Started) != b.Elapsed {
 		t.Errorf("clock: done %v, elapsed %s, since %s", b.Done, b.Elapsed, now.Sub(b.Started))
 	}
 	got := []string{}
 	for _, r := range b.Rows {
-		got = append(got, fmt.Sprintf("%s|%s|%s|%s", r.Label, r.State, r.Tone, r.Detail))
+		got = append(got, fmt.Sprintf("%s %s|%s|%s|%s", r.Number, r.Label, r.State, r.Tone, r.Detail))
 	}
 	want := []string{"1 Skeleton|merged|good|0cc0123", "2 Lexer|checking|busy|reading a file", "3 A parser that recovers from errors|waiting|idle|after 2"}
 	for i := range want {
@@ -131,13 +153,13 @@ func TestBoard(t *testing.T) {
 		t.Error(d)
 	}
 	failed, _ := example(t)
-	b = Board(failed, nil, now)
+	b = Board(Standing{Summary: failed}, nil, now)
 	if !b.Done || b.Rows[6].Tone != ui.Bad || b.Rows[6].Detail == "" || b.Rows[7].State != "not run" {
 		t.Errorf("a failed run: %+v", b.Rows[6:])
 	}
 	failed.Status, failed.Stop = runner.RunStopped, runner.OutcomeCancelled
 	failed.Batches[6].State = string(runner.StateEdit)
-	if r := Board(failed, nil, now).Rows[6]; r.State != "stopped" || r.Tone != ui.Warn {
+	if r := Board(Standing{Summary: failed}, nil, now).Rows[6]; r.State != "stopped" || r.Tone != ui.Warn {
 		t.Errorf("a stopped batch: %+v", r)
 	}
 }
@@ -256,8 +278,8 @@ func FuzzText(f *testing.F) {
 		events[0].Reports[0].Output, s.Batches[0].Receipt = "", ""
 		s.Run, s.Branch, s.Base, s.BaseBranch = "1", "b", "c", "d"
 		inert(t, Markdown(s, events))
-		Board(s, map[string]string{"b1": hostile}, time.Time{})
-		if err := Status(io.Discard, []runner.Summary{s}, ui.Style{}, 80); err != nil {
+		Board(Standing{Summary: s}, map[string]string{"b1": hostile}, time.Time{})
+		if err := Status(io.Discard, []Standing{{Summary: s}}, ui.Style{}, 80); err != nil {
 			t.Fatal(err)
 		}
 	})

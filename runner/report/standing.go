@@ -52,6 +52,7 @@ type pulse struct {
 	asked  runner.Event            // the gate that was asked last
 	early  []string                // batches on whose candidates its agent was started
 	red    bool                    // its candidate is red where it stands
+	moved  bool                    // its candidate stands on something that its agent did not know
 	parked runner.Outcome          // what its agent waits for
 	until  time.Time
 }
@@ -70,10 +71,12 @@ func (p *pulse) apply(e runner.Event) {
 			p.red = false
 		}
 	case runner.Executed:
+		p.moved = false
 		if e.Outcome == runner.OutcomeLimited || e.Outcome == runner.OutcomeHuman {
 			p.parked, p.until = e.Outcome, e.RetryAt
 		}
 	case runner.Gated, runner.Rebased:
+		p.moved = p.moved || e.Kind == runner.Rebased
 		p.red = e.Candidate == 0 && (e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeConflict)
 	case runner.Waited:
 		p.parked, p.until = "", time.Time{}
@@ -140,6 +143,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 		return ""
 	}
 	gate, gating := p.at(runner.Gate)
+	_, rebasing := p.at(runner.Rebase)
 	switch st := runner.State(b.State); {
 	case p.parked != "":
 		return parking(p.parked, p.until, s.zone, ui.Sanitize(b.Reason))
@@ -156,7 +160,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 			return "red on top of " + strings.Join(on, ", ") + ", waits for what becomes of that"
 		}
 		return "red, waits for what becomes of those ahead"
-	case st == runner.StateGate && !gating:
+	case st == runner.StateGate && !gating && !rebasing:
 		return "waits to be checked"
 	case st == runner.StatePublish:
 		return "checked, waits to be merged"

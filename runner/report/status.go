@@ -37,12 +37,18 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
 		return err
 	}
-	const title, last = 1, 10
-	header := []string{">#", "title", "state", ">tries", "tier", "agent", ">time", "tests", "commit", ">cost", "gates"}
+	const title = 1
+	header := []string{">#", "title", "state", ">tries", "agent", "tier", ">time", "tests", "commit", ">cost", "gates"}
 	var rows [][]string
 	for _, b := range s.Batches {
 		rows = append(rows, statusRow(s, b, st))
 		rows = append(rows, candidateRows(b, st)...)
+	}
+	if !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return b.Routed != "" }) {
+		header = slices.Delete(header, 5, 6)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 5, 6)
+		}
 	}
 	room := 48
 	if width > 0 {
@@ -50,7 +56,7 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	}
 	for _, r := range rows {
 		r[title] = ui.Cut(r[title], room, st.Ellipsis())
-		r[last] = ui.Cut(r[last], 100, st.Ellipsis())
+		r[len(r)-1] = ui.Cut(r[len(r)-1], 100, st.Ellipsis())
 	}
 	for i, h := range header {
 		header[i] = st.Faint(h)
@@ -88,7 +94,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	}
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word), or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		tier, orNone(agentOf(b)), time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
+		orNone(agentOf(b)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
 	}
 }
 

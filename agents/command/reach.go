@@ -1,0 +1,120 @@
+package command
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/config"
+)
+
+// Reach is where an agent sends what it is told and what it reads.
+type Reach struct {
+	To    string // hosts, or words where no host is known
+	Local *bool  // whether that is this machine; nil where it cannot be known
+}
+
+// byProvider is said of a CLI that speaks to whichever provider its model belongs to.
+const byProvider = "the provider of its model"
+
+// vendors are the hosts that CLIs with a vendor of their own speak to, and the variables that lead elsewhere: to
+// another address, or, where the value is a switch, to another service.
+func vendors() map[string]struct {
+	hosts    string
+	address  string
+	services map[string]string
+} {
+	type v = struct {
+		hosts    string
+		address  string
+		services map[string]string
+	}
+	return map[string]v{
+		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL", map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
+		"codex":  {"api.openai.com, or chatgpt.com where it is signed in with a plan", "OPENAI_BASE_URL", nil},
+		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account", "GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
+		"qwen":   {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
+	}
+}
+
+// Reach tells where the agent sends what it reads, as far as its settings say. What a program that is not one of the
+// presets does, nobody can tell from here.
+func (a *Agent) Reach() Reach {
+	if a.cfg.Preset == nil || len(a.cfg.Command) > 0 {
+		return Reach{To: "wherever " + first(a.cfg.Command) + " sends it"}
+	}
+	name := a.cfg.Preset.Name
+	env := a.seen()
+	v := vendors()[name]
+	for _, s := range slices.Sorted(maps.Keys(v.services)) {
+		if value := lookup(env, s); value != "" && value != "0" && !strings.EqualFold(value, "false") {
+			return Reach{To: v.services[s], Local: new(bool)}
+		}
+	}
+	if v.address != "" {
+		if base := lookup(env, v.address); base != "" {
+			return address(v.address, base)
+		}
+		return Reach{To: v.hosts, Local: new(bool)}
+	}
+	return a.reachByModel(env)
+}
+
+// reachByModel is for CLIs that speak to several providers: only where each tier names a model of this machine is it
+// known to stay here.
+func (a *Agent) reachByModel(env []string) Reach {
+	var models []string
+	for _, tier := range []string{"small", "medium", "large"} {
+		if m := a.ModelOf(tier); m != "" {
+			models = append(models, m)
+		}
+	}
+	local := len(models) == 3 && !slices.ContainsFunc(models, func(m string) bool { return !isLocal(a.format(), m, nil) })
+	if !local {
+		to := byProvider
+		if len(models) > 0 {
+			to += " (" + strings.Join(slices.Compact(models), ", ") + ")"
+		}
+		return Reach{To: to}
+	}
+	for _, name := range []string{"OLLAMA_API_BASE", "OLLAMA_HOST"} {
+		if base := lookup(env, name); base != "" {
+			return address(name, base)
+		}
+	}
+	yes := true
+	return Reach{To: "this machine (" + strings.Join(slices.Compact(models), ", ") + ")", Local: &yes}
+}
+
+// address is where a variable leads. An address of this machine is no proof: what listens there may send it on.
+func address(name, base string) Reach {
+	host := base
+	if u, err := url.Parse(base); err == nil && u.Host != "" {
+		host = u.Hostname()
+	} else {
+		host, _, _ = strings.Cut(base, ":")
+	}
+	if config.Loopback(host) || host == "0.0.0.0" {
+		return Reach{To: host + " (" + name + "); what listens there may send it on"}
+	}
+	return Reach{To: host + " (" + name + ")", Local: new(bool)}
+}
+
+// seen are the variables that the agent gets of its settings and of the user's environment.
+func (a *Agent) seen() []string {
+	var out []string
+	pass := slices.Concat(a.cfg.PassEnv, a.cfg.Preset.PassEnv)
+	for _, kv := range a.cfg.Environ {
+		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(pass, name) {
+			out = append(out, kv)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
+		out = append(out, name+"="+a.cfg.Env[name])
+	}
+	return out
+}
+
+func first(list []string) string { return cmp.Or(append(slices.Clone(list), "")[0], "it") }

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Notify says who is told what happens in a run, outside of its terminal.
+type Notify struct {
+	Command []string `toml:"command" doc:"program and arguments that are told what happens; each message is one JSON object on standard input"`
+	Webhook string   `toml:"webhook" doc:"address that each message is posted to, as JSON; https, or http on this machine"`
+	Events  []string `toml:"events" doc:"what is told: started, gate, blocked, paused, budget, failed, done, approval; empty tells all but started and gate"`
+	Timeout Duration `toml:"timeout" doc:"time limit of one message"`
+	PassEnv []string `toml:"pass_env" doc:"variables of yours that the program may see"`
+}
+
+// NotifyEvents are the words that notify.events may have.
+func NotifyEvents() []string {
+	return []string{"started", "gate", "blocked", "paused", "budget", "failed", "done", "approval"}
+}
+
+// checkNotify looks at the words and at the address. What the address says beyond its host may be a secret, so it is
+// not in an error.
+func (l *Loaded) checkNotify(wrong func(error)) {
+	for _, name := range l.Notify.Events {
+		if !slices.Contains(NotifyEvents(), name) {
+			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.Source("notify.events"), name, strings.Join(NotifyEvents(), ", ")))
+		}
+	}
+	if l.Notify.Webhook != "" {
+		if err := checkWebhook(l.Notify.Webhook); err != nil {
+			wrong(fmt.Errorf("%s: notify.webhook: %w", l.Source("notify.webhook"), err))
+		}
+	}
+	if l.Notify.Timeout <= 0 {
+		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up", l.Source("notify.timeout")))
+	}
+}
+
+func checkWebhook(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "":
+		return errors.New("it is no address such as https://example.org/hook")
+	case u.Scheme == "https", u.Scheme == "http" && Loopback(u.Hostname()):
+		return nil
+	case u.Scheme == "http":
+		return fmt.Errorf("http to %s would send messages in the clear; use https", u.Host)
+	}
+	return fmt.Errorf("%s is not https", u.Scheme)
+}
+
+// Loopback reports whether a host is this machine by its name or address.
+func Loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// HostOf is an address without what may be a secret in it: scheme and host.
+func HostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "…"
+	}
+	out := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		out += "/…"
+	}
+	return out
+}

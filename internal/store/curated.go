@@ -1,0 +1,271 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"modernc.org/sqlite"
+)
+
+//go:embed curated/*.sql
+var curatedMigrations embed.FS
+
+// ErrBusy says that another process is writing.
+var ErrBusy = errors.New("another process is writing to it")
+
+// Curated is what is known of a repository (curated.sqlite), open for its one writer, the index.
+type Curated struct{ CuratedReader }
+
+// CuratedReader answers questions about a repository. It cannot write. It is safe for use by several goroutines.
+type CuratedReader struct{ db *sql.DB }
+
+// OpenCurated opens the database at path for writing and makes it where it is missing.
+func OpenCurated(ctx context.Context, path string) (*Curated, error) {
+	// What is in it can be made anew, so it is not looked through from end to end each time, as a journal is.
+	db, err := dialCurated(path, url.Values{
+		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "cache_size(-32000)", "temp_store(memory)"},
+		"_txlock": {"immediate"},
+	})
+	if err == nil {
+		if err = prepareCurated(ctx, db); err != nil {
+			db.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, explain(err))
+	}
+	return &Curated{CuratedReader{db}}, nil
+}
+
+// OpenCuratedReader opens the database at path for reading. One that is not there is an error that wraps
+// fs.ErrNotExist; it sees what was committed last, also while an index is at work.
+func OpenCuratedReader(ctx context.Context, path string) (*CuratedReader, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db, err := dialCurated(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(on)", "cache_size(-8000)"}})
+	if err == nil {
+		names, _ := curatedNames()
+		var have int
+		switch have, err = version(ctx, db, len(names)); {
+		case err != nil:
+		case have < len(names):
+			err = errors.New("it was written by an older runplan; run: runplan index")
+		}
+		if unwritable(err) && !exists(path+"-wal") {
+			// A disk that cannot be written to can still be read from.
+			db.Close()
+			if db, err = dialCurated(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}); err == nil {
+				_, err = version(ctx, db, len(names))
+			}
+		}
+		if err != nil && db != nil {
+			db.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, explain(err))
+	}
+	return &CuratedReader{db}, nil
+}
+
+// Close releases the file.
+func (c *CuratedReader) Close() error { return c.db.Close() }
+
+func dialCurated(path string, q url.Values) (*sql.DB, error) {
+	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func curatedNames() ([]string, error) {
+	names, err := fs.Glob(curatedMigrations, "curated/*.sql")
+	sort.Strings(names)
+	return names, err
+}
+
+// prepareCurated brings the schema up to date. A file that cannot be used stays as it is.
+func prepareCurated(ctx context.Context, db *sql.DB) error {
+	names, err := curatedNames()
+	if err != nil {
+		return err
+	}
+	have, err := version(ctx, db, len(names))
+	if err != nil {
+		return err
+	}
+	if have == len(names) {
+		return nil
+	}
+	if have == 0 { // a database of somebody else is not ours to fill
+		var tables int
+		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name <> 'repos' AND name NOT LIKE 'sqlite_%'").Scan(&tables); err != nil {
+			return err
+		}
+		var ours bool
+		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM sqlite_schema WHERE name = 'repos'").Scan(&ours); err != nil {
+			return err
+		}
+		if tables > 0 && !ours {
+			return errors.New("it is another program's database; move it away")
+		}
+	}
+	if err := wal(ctx, db); err != nil {
+		return err
+	}
+	for i, name := range names {
+		script, err := curatedMigrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		have, err := version(ctx, tx, len(names))
+		if err == nil && have <= i {
+			_, err = tx.ExecContext(ctx, string(script)+fmt.Sprintf("\nPRAGMA user_version = %d;", i+1))
+		}
+		if err == nil {
+			err = tx.Commit()
+		}
+		if err != nil {
+			tx.Rollback()
+			return fmt.Errorf("migration %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// busy turns SQLite's code for a file in use into [ErrBusy].
+func busy(err error) error {
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code()&0xff == codeBusy {
+		return fmt.Errorf("%w: %s", ErrBusy, se.Error())
+	}
+	return explain(err)
+}
+
+// File is a source file of a repository.
+type File struct {
+	ID       int64  `json:"id"`
+	Path     string `json:"path"`
+	Language string `json:"language"`
+	Hash     string `json:"content_hash"`
+	Size     int64  `json:"size_bytes"`
+	State    string `json:"state"`            // parsed, partial or skipped
+	Reason   string `json:"reason,omitempty"` // why it is not parsed
+}
+
+// Symbol is a definition in a file.
+type Symbol struct {
+	ID        int64  `json:"id"`
+	File      int64  `json:"file_id"`
+	Path      string `json:"path,omitempty"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Start     int    `json:"start_line"`
+	End       int    `json:"end_line"`
+	Signature string `json:"signature,omitempty"`
+	Parent    int64  `json:"parent_symbol_id,omitempty"` // 0: none
+}
+
+// Docstring is what the author says of a symbol, or with Symbol 0 of the module.
+type Docstring struct {
+	Symbol  int64  `json:"symbol_id,omitempty"`
+	File    int64  `json:"file_id"`
+	Content string `json:"content"`
+	Format  string `json:"format"`
+	Fields  string `json:"parsed_fields"` // JSON
+}
+
+// Comment is an inline comment.
+type Comment struct {
+	File      int64  `json:"file_id"`
+	Symbol    int64  `json:"symbol_id,omitempty"`
+	Line      int    `json:"line"`
+	Content   string `json:"content"`
+	Kind      string `json:"kind"`
+	Rationale bool   `json:"is_rationale"`
+}
+
+// Dependency is an edge between two files, seen from one of them: Path and Language are the other's.
+type Dependency struct {
+	Source   int64  `json:"source_file_id"`
+	Target   int64  `json:"target_file_id"`
+	Kind     string `json:"kind"`
+	Path     string `json:"path,omitempty"`
+	Language string `json:"language,omitempty"`
+}
+
+// Neighbor is a symbol that refers to another one, or is referred to.
+type Neighbor struct {
+	Symbol
+	Reference  string  `json:"reference_kind"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Commit is one commit of the history.
+type Commit struct {
+	ID         int64  `json:"id"`
+	Hash       string `json:"hash"`
+	Author     string `json:"author"`
+	Message    string `json:"message"`
+	Time       string `json:"timestamp"`
+	Files      int    `json:"files_changed"`
+	Insertions int    `json:"insertions"`
+	Deletions  int    `json:"deletions"`
+}
+
+// CoChange is a file that was changed together with another one.
+type CoChange struct {
+	File  int64  `json:"file_id"`
+	Path  string `json:"path"`
+	Count int    `json:"count"`
+	Last  string `json:"last_commit_hash"`
+}
+
+// Metadata is what enrichment says of a file. Concepts and API are JSON arrays.
+type Metadata struct {
+	File       int64  `json:"file_id"`
+	Purpose    string `json:"purpose,omitempty"`
+	Module     string `json:"module,omitempty"`
+	Domain     string `json:"domain,omitempty"`
+	Concepts   string `json:"concepts,omitempty"`
+	API        string `json:"public_api_surface,omitempty"`
+	Complexity string `json:"complexity_notes,omitempty"`
+}
+
+// Adapter is a fine-tuned model for a stage.
+type Adapter struct {
+	ID         int64  `json:"id"`
+	Stage      string `json:"stage_name"`
+	BaseModel  string `json:"base_model"`
+	Tag        string `json:"model_tag"`
+	Version    int    `json:"version"`
+	Notes      string `json:"performance_notes,omitempty"`
+	DeployedAt string `json:"deployed_at"`
+}
+
+// Import is an import as it is written. Names is JSON.
+type Import struct {
+	File  int64  `json:"-"`
+	Path  string `json:"path"`
+	Level int    `json:"level,omitempty"`
+	Alias string `json:"alias,omitempty"`
+	Names string `json:"names,omitempty"`
+	Types bool   `json:"types,omitempty"`
+	Line  int    `json:"line"`
+}

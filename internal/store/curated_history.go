@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+)
+
+// CoChangeLimit is how many files a commit may touch to say something about what belongs together. A larger one is a
+// move, a format or an import of other people's code, and would tie everything to everything.
+const CoChangeLimit = 50
+
+// Touched is a commit with the paths that it touched.
+type Touched struct {
+	Commit
+	Paths []string // those that could be in the index
+}
+
+// ClearHistory forgets all commits of a repository.
+func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
+	if err := t.exec(ctx, "forget the history", "DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "forget the history", "DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
+		return err
+	}
+	return t.exec(ctx, "forget the history", "DELETE FROM commits WHERE repo_id = ?", repo)
+}
+
+// pair is two files, the one with the lower id first.
+type pair struct{ a, b int64 }
+
+// together counts in how many commits pairs of files were touched, and keeps the latest.
+type together map[pair]*seen
+
+type seen struct {
+	n          int
+	time, last string
+}
+
+func (m together) add(files []int64, at, hash string, only func(a, b int64) bool) {
+	for i, a := range files {
+		for _, b := range files[:i] {
+			if only != nil && !only(a, b) {
+				continue
+			}
+			p := pair{min(a, b), max(a, b)}
+			s := m[p]
+			if s == nil {
+				s = &seen{}
+				m[p] = s
+			}
+			s.n++
+			if at > s.time || at == s.time && hash > s.last {
+				s.time, s.last = at, hash
+			}
+		}
+	}
+}
+
+// AddHistory adds commits, oldest first, to files given by path. added are the files that this index saw for the first
+// time: what is known of the paths' earlier history becomes theirs.
+func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits []Touched, files map[string]int64, added []int64) error {
+	pairs := together{}
+	if len(added) > 0 {
+		if err := t.adoptHistory(ctx, repo, added, pairs); err != nil {
+			return err
+		}
+	}
+	if len(commits) > 0 {
+		if err := t.newCommits(ctx, repo, commits, files, pairs); err != nil {
+			return err
+		}
+	}
+	return t.writePairs(ctx, pairs)
+}
+
+func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touched, files map[string]int64, pairs together) error {
+	paths := map[string]int64{}
+	known, err := txRows(ctx, t, "paths of the history", func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		paths[k.Name] = int64(k.Count)
+	}
+	var id int64
+	if err := t.tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) FROM commits").Scan(&id); err != nil {
+		return fmt.Errorf("read commits: %w", explain(err))
+	}
+	newPath, err := t.tx.PrepareContext(ctx, "INSERT INTO history_paths (path) VALUES (?)")
+	if err != nil {
+		return fmt.Errorf("write the history: %w", explain(err))
+	}
+	defer newPath.Close()
+	for _, c := range commits {
+		id++
+		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, c.Files, c.Insertions, c.Deletions); err != nil {
+			return err
+		}
+		var touched []int64
+		for _, p := range c.Paths {
+			at, ok := paths[p]
+			if !ok {
+				res, err := newPath.ExecContext(ctx, p)
+				if err == nil {
+					at, err = res.LastInsertId()
+				}
+				if err != nil {
+					return fmt.Errorf("write the history: %w", explain(err))
+				}
+				paths[p] = at
+			}
+			if err := t.historyRows.add(ctx, at, id); err != nil {
+				return err
+			}
+			if f, ok := files[p]; ok && !slices.Contains(touched, f) {
+				touched = append(touched, f)
+				if err := t.fileCommits.add(ctx, f, id); err != nil {
+					return err
+				}
+			}
+		}
+		if c.Files <= CoChangeLimit {
+			pairs.add(touched, c.Time, c.Hash, nil)
+		}
+	}
+	return nil
+}
+
+// adoptHistory gives files that are new to the index the commits that their paths already have.
+func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64, pairs together) error {
+	isNew := map[int64]bool{}
+	commits := map[int64]bool{}
+	for _, f := range added {
+		isNew[f] = true
+		ids, err := txRows(ctx, t, "the history of a file", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"SELECT h.commit_id FROM files f JOIN history_paths p ON p.path = f.path JOIN history h ON h.path_id = p.id JOIN commits c ON c.id = h.commit_id WHERE f.id = ? AND c.repo_id = ? ORDER BY h.commit_id", f, repo)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			commits[id] = true
+			if err := t.fileCommits.add(ctx, f, id); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.fileCommits.flush(ctx); err != nil {
+		return err
+	}
+	for id := range commits { // the order does not matter: pairs are counted, and the latest is kept
+		var c Commit
+		if err := t.tx.QueryRowContext(ctx, "SELECT hash, timestamp, files_changed FROM commits WHERE id = ?", id).Scan(&c.Hash, &c.Time, &c.Files); err != nil {
+			return fmt.Errorf("read a commit: %w", explain(err))
+		}
+		if c.Files > CoChangeLimit {
+			continue
+		}
+		files, err := txRows(ctx, t, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) }, "SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
+		if err != nil {
+			return err
+		}
+		pairs.add(files, c.Time, c.Hash, func(a, b int64) bool { return isNew[a] || isNew[b] })
+	}
+	return nil
+}
+
+// writePairs adds to the counts that are there.
+func (t *CuratedTx) writePairs(ctx context.Context, pairs together) error {
+	keys := make([]pair, 0, len(pairs))
+	for p := range pairs {
+		keys = append(keys, p)
+	}
+	slices.SortFunc(keys, func(x, y pair) int {
+		if x.a != y.a {
+			return int(x.a - y.a)
+		}
+		return int(x.b - y.b)
+	})
+	// Which of two commits is the later one is a matter of their times, then of their hashes: it must not matter
+	// whether they came in one index or in two.
+	b := newBulk(t.tx, "INSERT INTO co_changes (file_a_id, file_b_id, count, last_commit_hash)", 4,
+		` ON CONFLICT (file_a_id, file_b_id) DO UPDATE SET count = count + excluded.count, last_commit_hash =
+			(SELECT hash FROM commits WHERE hash IN (co_changes.last_commit_hash, excluded.last_commit_hash) ORDER BY timestamp DESC, hash DESC LIMIT 1)`, t.commits)
+	for _, p := range keys {
+		if err := b.add(ctx, p.a, p.b, pairs[p].n, pairs[p].last); err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}

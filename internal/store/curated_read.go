@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// rows reads all rows of a query.
+func rows[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+	out := []T{}
+	r, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	}
+	defer r.Close()
+	for r.Next() {
+		var t T
+		if err := scan(r, &t); err != nil {
+			return nil, fmt.Errorf("read %s: %w", what, explain(err))
+		}
+		out = append(out, t)
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	}
+	return out, nil
+}
+
+// marks is "?, ?, ?" for a list of ids, with the ids.
+func marks(ids []int64) (string, []any) {
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return strings.TrimSuffix(strings.Repeat("?, ", len(ids)), ", "), args
+}
+
+// chunked asks in parts, since a statement takes a limited number of values.
+func chunked[T any](ids []int64, ask func([]int64) ([]T, error)) ([]T, error) {
+	var out []T
+	for from := 0; from < len(ids); from += 500 {
+		part, err := ask(ids[from:min(from+500, len(ids))])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+// Repo returns the id of the repository at path, 0 if it was never indexed.
+func (c *CuratedReader) Repo(ctx context.Context, path string) (int64, error) {
+	var id int64
+	err := c.db.QueryRowContext(ctx, "SELECT id FROM repos WHERE path = ?", path).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the repository: %w", explain(err))
+	}
+	return id, nil
+}
+
+const fileColumns = "f.id, f.path, f.language, f.content_hash, f.size_bytes, COALESCE(s.state, ''), COALESCE(s.reason, '') FROM files f LEFT JOIN file_state s ON s.file_id = f.id"
+
+func scanFile(r *sql.Rows, f *File) error {
+	return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason)
+}
+
+// Files returns the files of a repository by path, those in a language if one is given.
+func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) ([]File, error) {
+	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
+}
+
+// FileByPath returns a file of a repository; found is false where there is none.
+func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
+	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo, path)
+	if err != nil || len(all) == 0 {
+		return File{}, false, err
+	}
+	return all[0], true, nil
+}
+
+// FilesByID returns files in the order of their paths.
+func (c *CuratedReader) FilesByID(ctx context.Context, ids []int64) ([]File, error) {
+	return chunked(ids, func(part []int64) ([]File, error) {
+		in, args := marks(part)
+		return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.id IN ("+in+") ORDER BY f.path", args...)
+	})
+}
+
+// FilesByMetadata returns files by what enrichment says of them. An empty argument does not matter; of the concepts a
+// file has to have at least one. Without enrichment nothing is found.
+func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain, module string, concepts []string) ([]File, error) {
+	query := "SELECT " + fileColumns + " JOIN file_metadata m ON m.file_id = f.id WHERE f.repo_id = ? AND (? = '' OR m.domain = ?) AND (? = '' OR m.module = ?)"
+	args := []any{repo, domain, domain, module, module}
+	if len(concepts) > 0 {
+		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(concepts)), ", ") + "))"
+		for _, c := range concepts {
+			args = append(args, c)
+		}
+	}
+	return rows(ctx, c.db, "metadata", scanFile, query+" ORDER BY f.path", args...)
+}
+
+const symbolColumns = "s.id, s.file_id, f.path, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), COALESCE(s.parent_symbol_id, 0)"
+
+func symbolFields(s *Symbol) []any {
+	return []any{&s.ID, &s.File, &s.Path, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent}
+}
+
+func scanSymbol(r *sql.Rows, s *Symbol) error { return r.Scan(symbolFields(s)...) }
+
+// Symbols returns the symbols of a file in its order, of one kind if one is given.
+func (c *CuratedReader) Symbols(ctx context.Context, file int64, kind string) ([]Symbol, error) {
+	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.file_id = ? AND (? = '' OR s.kind = ?) ORDER BY s.start_line, s.id", file, kind, kind)
+}
+
+// SymbolsByName finds symbols whose name matches a pattern: * stands for anything, ? for one character. Case matters.
+func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern string) ([]Symbol, error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name = ? AND f.repo_id = ? ORDER BY f.path, s.start_line, s.id", pattern, repo)
+	}
+	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name GLOB ? AND f.repo_id = ? ORDER BY f.path, s.start_line, s.id", pattern, repo)
+}
+
+// Direction says which end of an edge a question is about.
+type Direction string
+
+// The directions. For files, out is what a file imports; for symbols, out is what a symbol refers to.
+const (
+	Out  Direction = "out"
+	In   Direction = "in"
+	Both Direction = "both"
+)
+
+// ends are the columns of an edge for a direction: the one that is given, and the one that is asked for.
+func (d Direction) ends(source, target string) ([][2]string, error) {
+	switch d {
+	case Out:
+		return [][2]string{{source, target}}, nil
+	case In:
+		return [][2]string{{target, source}}, nil
+	case Both:
+		return [][2]string{{source, target}, {target, source}}, nil
+	}
+	return nil, fmt.Errorf("direction %q is not one of out, in, both", d)
+}
+
+// Neighbors returns the symbols that one refers to or is referred to by, surest first. Only Python has such edges.
+// Without kinds all count.
+func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction, kinds ...string) ([]Neighbor, error) {
+	ends, err := d.ends("caller_symbol_id", "callee_symbol_id")
+	if err != nil {
+		return nil, err
+	}
+	out := []Neighbor{}
+	for _, e := range ends {
+		args := []any{symbol}
+		filter := ""
+		if len(kinds) > 0 {
+			filter = " AND r.reference_kind IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(kinds)), ", ") + ")"
+			for _, k := range kinds {
+				args = append(args, k)
+			}
+		}
+		part, err := rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
+			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
+		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+e[1]+
+			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+// Dependencies returns the edges of a file, by the path at their other end.
+func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Direction) ([]Dependency, error) {
+	ends, err := d.ends("source_file_id", "target_file_id")
+	if err != nil {
+		return nil, err
+	}
+	out := []Dependency{}
+	for _, e := range ends {
+		part, err := rows(ctx, c.db, "dependencies", scanDependency, "SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
+			" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+func scanDependency(r *sql.Rows, d *Dependency) error {
+	return r.Scan(&d.Source, &d.Target, &d.Kind, &d.Path, &d.Language)
+}
+
+// Edges returns all edges that begin or end at one of the files. Path is the target's.
+func (c *CuratedReader) Edges(ctx context.Context, files []int64) ([]Dependency, error) {
+	return chunked(files, func(part []int64) ([]Dependency, error) {
+		in, args := marks(part)
+		return rows(ctx, c.db, "dependencies", scanDependency, "SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d.target_file_id WHERE d.source_file_id IN ("+in+
+			") OR d.target_file_id IN ("+in+") ORDER BY d.source_file_id, d.target_file_id, d.kind", append(args, args...)...)
+	})
+}
+
+// CoChanges returns the files that were changed together with one in at least min commits, most often first.
+func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]CoChange, error) {
+	return rows(ctx, c.db, "co-changes", func(r *sql.Rows, x *CoChange) error { return r.Scan(&x.File, &x.Path, &x.Count, &x.Last) },
+		`SELECT f.id, f.path, x.count, COALESCE(x.last_commit_hash, '') FROM
+			(SELECT file_b_id AS id, count, last_commit_hash FROM co_changes WHERE file_a_id = ?1
+			UNION ALL SELECT file_a_id, count, last_commit_hash FROM co_changes WHERE file_b_id = ?1) x
+			JOIN files f ON f.id = x.id WHERE x.count >= ?2 ORDER BY x.count DESC, f.path`, file, min)
+}
+
+// Docstrings returns those of a file, that of the module first.
+func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring, error) {
+	return rows(ctx, c.db, "docstrings", func(r *sql.Rows, d *Docstring) error {
+		return r.Scan(&d.Symbol, &d.File, &d.Content, &d.Format, &d.Fields)
+	}, "SELECT COALESCE(symbol_id, 0), file_id, content, COALESCE(format, ''), COALESCE(parsed_fields, '') FROM docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
+}
+
+// Comments returns the comments of a file in its order; with rationale, those that give a reason.
+func (c *CuratedReader) Comments(ctx context.Context, file int64, rationale bool) ([]Comment, error) {
+	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
+		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)
+	}, "SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments WHERE file_id = ? AND (NOT ? OR is_rationale) ORDER BY line, id", file, rationale)
+}
+
+// Commits returns the latest commits that touched a file, newest first.
+func (c *CuratedReader) Commits(ctx context.Context, file int64, limit int) ([]Commit, error) {
+	return rows(ctx, c.db, "commits", func(r *sql.Rows, x *Commit) error {
+		return r.Scan(&x.ID, &x.Hash, &x.Author, &x.Message, &x.Time, &x.Files, &x.Insertions, &x.Deletions)
+	}, `SELECT c.id, c.hash, COALESCE(c.author, ''), COALESCE(c.message, ''), c.timestamp, COALESCE(c.files_changed, 0), COALESCE(c.insertions, 0), COALESCE(c.deletions, 0)
+		FROM file_commits fc JOIN commits c ON c.id = fc.commit_id WHERE fc.file_id = ? ORDER BY c.timestamp DESC, c.id DESC LIMIT ?`, file, limit)
+}
+
+// Imports returns the imports of a file as they are written.
+func (c *CuratedReader) Imports(ctx context.Context, file int64) ([]Import, error) {
+	return rows(ctx, c.db, "imports", scanImport, "SELECT file_id, path, level, alias, names, types, line FROM imports WHERE file_id = ? ORDER BY id", file)
+}
+
+func scanImport(r *sql.Rows, i *Import) error {
+	return r.Scan(&i.File, &i.Path, &i.Level, &i.Alias, &i.Names, &i.Types, &i.Line)
+}
+
+// Metadata returns what enrichment says of a file; found is false where it says nothing.
+func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, found bool, err error) {
+	all, err := rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
+		return r.Scan(&m.File, &m.Purpose, &m.Module, &m.Domain, &m.Concepts, &m.API, &m.Complexity)
+	}, "SELECT file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file)
+	if err != nil || len(all) == 0 {
+		return Metadata{}, false, err
+	}
+	return all[0], true, nil
+}
+
+// Tally is a name with how often it is there.
+type Tally struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+func (c *CuratedReader) tally(ctx context.Context, query string, args ...any) ([]Tally, error) {
+	return rows(ctx, c.db, "the overview", func(r *sql.Rows, t *Tally) error { return r.Scan(&t.Name, &t.Count) }, query, args...)
+}
+
+// LanguageCounts counts the files of each language, most first.
+func (c *CuratedReader) LanguageCounts(ctx context.Context, repo int64) ([]Tally, error) {
+	return c.tally(ctx, "SELECT language, COUNT(*) AS n FROM files WHERE repo_id = ? GROUP BY language ORDER BY n DESC, language", repo)
+}
+
+// DomainCounts counts the files of each domain, most first.
+func (c *CuratedReader) DomainCounts(ctx context.Context, repo int64) ([]Tally, error) {
+	return c.tally(ctx, "SELECT m.domain, COUNT(*) AS n FROM file_metadata m JOIN files f ON f.id = m.file_id WHERE f.repo_id = ? AND m.domain IS NOT NULL GROUP BY m.domain ORDER BY n DESC, m.domain", repo)
+}
+
+// KindCounts counts the symbols of each kind, most first.
+func (c *CuratedReader) KindCounts(ctx context.Context, repo int64) ([]Tally, error) {
+	return c.tally(ctx, "SELECT s.kind, COUNT(*) AS n FROM symbols s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? GROUP BY s.kind ORDER BY n DESC, s.kind", repo)
+}
+
+// MostConnected returns the files with the most edges to and from others.
+func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int) ([]Tally, error) {
+	return c.tally(ctx, `SELECT f.path, COUNT(*) AS n FROM files f JOIN (SELECT source_file_id AS id FROM dependencies UNION ALL SELECT target_file_id FROM dependencies) e
+		ON e.id = f.id WHERE f.repo_id = ? GROUP BY f.id ORDER BY n DESC, f.path LIMIT ?`, repo, limit)
+}
+
+// AdapterForStage returns the active adapter of a stage with the highest version; found is false where there is none.
+func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
+	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
+		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)
+	}, "SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at FROM adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage)
+	if err != nil || len(all) == 0 {
+		return Adapter{}, false, err
+	}
+	return all[0], true, nil
+}

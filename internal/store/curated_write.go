@@ -1,0 +1,414 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// CuratedTx is one index at work: all that it writes is seen at once by others, when it commits, or never.
+type CuratedTx struct {
+	tx   *sql.Tx
+	next int64 // id of the next new symbol
+
+	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits *bulk
+}
+
+// Begin starts an index. While it is at work others can read, and nobody else can write: [ErrBusy].
+func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
+	tx, err := c.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("begin to index: %w", busy(err))
+	}
+	t := &CuratedTx{tx: tx}
+	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM symbols").Scan(&t.next); err != nil {
+		tx.Rollback()
+		return nil, fmt.Errorf("begin to index: %w", explain(err))
+	}
+	t.symbols = newBulk(tx, "INSERT INTO symbols (id, file_id, name, kind, start_line, end_line, signature, parent_symbol_id)", 8,
+		" ON CONFLICT (id) DO UPDATE SET start_line = excluded.start_line, end_line = excluded.end_line, signature = excluded.signature, parent_symbol_id = excluded.parent_symbol_id, kind = excluded.kind")
+	t.docstrings = newBulk(tx, "INSERT INTO docstrings (symbol_id, file_id, content, format, parsed_fields)", 5, "", t.symbols)
+	t.comments = newBulk(tx, "INSERT INTO inline_comments (file_id, symbol_id, line, content, kind, is_rationale)", 6, "", t.symbols)
+	t.imports = newBulk(tx, "INSERT INTO imports (file_id, path, level, alias, names, types, line)", 7, "")
+	t.deps = newBulk(tx, "INSERT INTO dependencies (source_file_id, target_file_id, kind)", 3, "")
+	t.refs = newBulk(tx, "INSERT INTO symbol_references (caller_symbol_id, callee_symbol_id, reference_kind, confidence)", 4, "", t.symbols)
+	t.commits = newBulk(tx, "INSERT INTO commits (id, repo_id, hash, author, message, timestamp, files_changed, insertions, deletions)", 9, "")
+	t.historyRows = newBulk(tx, "INSERT INTO history (path_id, commit_id)", 2, " ON CONFLICT DO NOTHING")
+	t.fileCommits = newBulk(tx, "INSERT INTO file_commits (file_id, commit_id)", 2, " ON CONFLICT DO NOTHING", t.commits)
+	return t, nil
+}
+
+// Rollback leaves all as it was. After [CuratedTx.Commit] it does nothing.
+func (t *CuratedTx) Rollback() { t.tx.Rollback() }
+
+// Commit writes what is left and makes all of it visible.
+func (t *CuratedTx) Commit(ctx context.Context) error {
+	if err := t.Flush(ctx); err != nil {
+		return err
+	}
+	if err := t.tx.Commit(); err != nil {
+		return fmt.Errorf("write the index: %w", busy(err))
+	}
+	return nil
+}
+
+// Flush writes the rows that are held back, so that they can be read.
+func (t *CuratedTx) Flush(ctx context.Context) error {
+	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits} {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulk inserts many rows with one statement.
+type bulk struct {
+	tx           *sql.Tx
+	head, tail   string
+	columns, max int
+	args         []any
+	full         *sql.Stmt
+	before       []*bulk // rows that these refer to
+}
+
+func newBulk(tx *sql.Tx, head string, columns int, tail string, before ...*bulk) *bulk {
+	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, 400/columns), before: before}
+}
+
+func (b *bulk) text(n int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?, ", b.columns), ", ") + ")"
+	return b.head + " VALUES " + strings.TrimSuffix(strings.Repeat(row+", ", n), ", ") + b.tail
+}
+
+func (b *bulk) add(ctx context.Context, args ...any) error {
+	b.args = append(b.args, args...)
+	if len(b.args) < b.max*b.columns {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+func (b *bulk) flush(ctx context.Context) error {
+	if len(b.args) == 0 {
+		return nil
+	}
+	for _, other := range b.before {
+		if err := other.flush(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if n := len(b.args) / b.columns; n == b.max {
+		if b.full == nil {
+			if b.full, err = b.tx.PrepareContext(ctx, b.text(n)); err != nil {
+				return fmt.Errorf("write the index: %w", explain(err))
+			}
+		}
+		_, err = b.full.ExecContext(ctx, b.args...)
+	} else {
+		_, err = b.tx.ExecContext(ctx, b.text(n), b.args...)
+	}
+	b.args = b.args[:0]
+	if err != nil {
+		return fmt.Errorf("write the index: %w", explain(err))
+	}
+	return nil
+}
+
+func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) error {
+	if _, err := t.tx.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, explain(err))
+	}
+	return nil
+}
+
+// txRows is [rows] inside of the transaction.
+func txRows[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+	r, err := t.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	}
+	defer r.Close()
+	var out []T
+	for r.Next() {
+		var x T
+		if err := scan(r, &x); err != nil {
+			return nil, fmt.Errorf("read %s: %w", what, explain(err))
+		}
+		out = append(out, x)
+	}
+	return out, r.Err()
+}
+
+// RepoState is what is known of a repository as a whole.
+type RepoState struct {
+	ID     int64
+	Head   string // commit up to which history is known
+	Layout string // hash of what decides how imports are resolved
+}
+
+// Repo returns the repository at path, which is new if it was never indexed.
+func (t *CuratedTx) Repo(ctx context.Context, path, remote, at string) (RepoState, error) {
+	var s RepoState
+	err := t.tx.QueryRowContext(ctx, `INSERT INTO repos (path, remote_url, indexed_at) VALUES (?, NULLIF(?, ''), ?)
+		ON CONFLICT (path) DO UPDATE SET remote_url = excluded.remote_url, indexed_at = excluded.indexed_at RETURNING id`, path, remote, at).Scan(&s.ID)
+	if err == nil {
+		err = t.tx.QueryRowContext(ctx, "SELECT head, layout FROM repo_state WHERE repo_id = ?", s.ID).Scan(&s.Head, &s.Layout)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the repository: %w", busy(err))
+	}
+	return s, nil
+}
+
+// SetRepo writes the state of a repository.
+func (t *CuratedTx) SetRepo(ctx context.Context, s RepoState) error {
+	return t.exec(ctx, "write the repository", "INSERT INTO repo_state (repo_id, head, layout) VALUES (?, ?, ?) ON CONFLICT (repo_id) DO UPDATE SET head = excluded.head, layout = excluded.layout", s.ID, s.Head, s.Layout)
+}
+
+// FileState is a file with what the next index wants to know of it.
+type FileState struct {
+	File
+	Modified  int64
+	Reader    string
+	Interface string
+	Refs      string
+}
+
+// Known returns all files of a repository, without their refs.
+func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) {
+	return txRows(ctx, t, "files", func(r *sql.Rows, f *FileState) error {
+		return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason, &f.Modified, &f.Reader, &f.Interface)
+	}, `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
+		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
+}
+
+// PutFile writes a file and returns its id; one with an id is written anew.
+func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
+	if f.ID == 0 {
+		res, err := t.tx.ExecContext(ctx, "INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path, f.Language, f.Hash, f.Size)
+		if err == nil {
+			f.ID, err = res.LastInsertId()
+		}
+		if err != nil {
+			return 0, fmt.Errorf("write %s: %w", f.Path, explain(err))
+		}
+	} else if err := t.exec(ctx, "write "+f.Path, "UPDATE files SET language = ?, content_hash = ?, size_bytes = ? WHERE id = ?", f.Language, f.Hash, f.Size, f.ID); err != nil {
+		return 0, err
+	}
+	return f.ID, t.exec(ctx, "write "+f.Path, `INSERT INTO file_state (file_id, modified, reader, state, reason, interface, refs) VALUES (?, ?, ?, ?, NULLIF(?, ''), ?, ?)
+		ON CONFLICT (file_id) DO UPDATE SET modified = excluded.modified, reader = excluded.reader, state = excluded.state, reason = excluded.reason, interface = excluded.interface, refs = excluded.refs`,
+		f.ID, f.Modified, f.Reader, f.State, f.Reason, f.Interface, f.Refs)
+}
+
+// Touch notes that a file has the same content at another time.
+func (t *CuratedTx) Touch(ctx context.Context, file, modified int64) error {
+	return t.exec(ctx, "write a file's time", "UPDATE file_state SET modified = ? WHERE file_id = ?", modified, file)
+}
+
+// DeleteFile removes a file and all that is known of it.
+func (t *CuratedTx) DeleteFile(ctx context.Context, id int64) error {
+	return t.exec(ctx, "remove a file", "DELETE FROM files WHERE id = ?", id)
+}
+
+// SymbolIDs takes n new ids.
+func (t *CuratedTx) SymbolIDs(n int) (first int64) {
+	first = t.next
+	t.next += int64(n)
+	return first
+}
+
+// Content is what stands in a file. Symbols have their ids.
+type Content struct {
+	Symbols    []Symbol
+	Docstrings []Docstring
+	Comments   []Comment
+	Imports    []Import
+	Gone       []int64 // symbols that were there before
+}
+
+// PutContent replaces what is known of a file's content.
+func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Content) error {
+	if !isNew {
+		for _, table := range []string{"docstrings", "inline_comments", "imports"} {
+			if err := t.exec(ctx, "remove what is old", "DELETE FROM "+table+" WHERE file_id = ?", file); err != nil {
+				return err
+			}
+		}
+		for _, id := range c.Gone {
+			// A parent takes its children along, also those that have another one by now.
+			if err := t.exec(ctx, "remove what is old", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?", id); err != nil {
+				return err
+			}
+			if err := t.exec(ctx, "remove what is old", "DELETE FROM symbols WHERE id = ?", id); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.Symbols {
+		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, s.Start, s.End, null(s.Signature), nullID(s.Parent)); err != nil {
+			return err
+		}
+	}
+	for _, d := range c.Docstrings {
+		if err := t.docstrings.add(ctx, nullID(d.Symbol), file, d.Content, d.Format, d.Fields); err != nil {
+			return err
+		}
+	}
+	for _, x := range c.Comments {
+		if err := t.comments.add(ctx, file, nullID(x.Symbol), x.Line, x.Content, x.Kind, x.Rationale); err != nil {
+			return err
+		}
+	}
+	for _, i := range c.Imports {
+		if err := t.imports.add(ctx, file, i.Path, i.Level, i.Alias, i.Names, i.Types, i.Line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func nullID(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+// SymbolsOf returns the symbols of files, all of the repository's if none are given, by file and place.
+func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) ([]Symbol, error) {
+	scan := func(r *sql.Rows, s *Symbol) error {
+		return r.Scan(&s.ID, &s.File, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent)
+	}
+	const columns = "SELECT s.id, s.file_id, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), COALESCE(s.parent_symbol_id, 0) FROM symbols s"
+	if len(files) == 0 {
+		return txRows(ctx, t, "symbols", scan, columns+" JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? ORDER BY s.file_id, s.start_line, s.id", repo)
+	}
+	return chunked(files, func(part []int64) ([]Symbol, error) {
+		in, args := marks(part)
+		return txRows(ctx, t, "symbols", scan, columns+" WHERE s.file_id IN ("+in+") ORDER BY s.file_id, s.start_line, s.id", args...)
+	})
+}
+
+// ImportsOf returns the imports of files, all of the repository's if none are given.
+func (t *CuratedTx) ImportsOf(ctx context.Context, repo int64, files ...int64) ([]Import, error) {
+	const columns = "SELECT i.file_id, i.path, i.level, i.alias, i.names, i.types, i.line FROM imports i"
+	if len(files) == 0 {
+		return txRows(ctx, t, "imports", scanImport, columns+" JOIN files f ON f.id = i.file_id WHERE f.repo_id = ? ORDER BY i.file_id, i.id", repo)
+	}
+	return chunked(files, func(part []int64) ([]Import, error) {
+		in, args := marks(part)
+		return txRows(ctx, t, "imports", scanImport, columns+" WHERE i.file_id IN ("+in+") ORDER BY i.file_id, i.id", args...)
+	})
+}
+
+// Used is which names a file uses, as the outline wrote them down.
+type Used struct {
+	File int64
+	Refs string
+}
+
+// RefsOf returns the names that files use, those of all files if none are given.
+func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]Used, error) {
+	scan := func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) }
+	if len(files) == 0 {
+		return txRows(ctx, t, "names in use", scan, "SELECT s.file_id, s.refs FROM file_state s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? ORDER BY s.file_id", repo)
+	}
+	return chunked(files, func(part []int64) ([]Used, error) {
+		in, args := marks(part)
+		return txRows(ctx, t, "names in use", scan, "SELECT file_id, refs FROM file_state WHERE file_id IN ("+in+") ORDER BY file_id", args...)
+	})
+}
+
+// Importers returns the files that import one of the paths, as they are written.
+func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) ([]int64, error) {
+	var out []int64
+	for _, p := range paths {
+		part, err := txRows(ctx, t, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? ORDER BY i.file_id", p, repo)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+// Dependents returns the files from which a chain of dependencies leads to one of the files, without those themselves.
+func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, error) {
+	return chunked(files, func(part []int64) ([]int64, error) {
+		in, args := marks(part)
+		return txRows(ctx, t, "dependents", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"WITH RECURSIVE up (id) AS (SELECT source_file_id FROM dependencies WHERE target_file_id IN ("+in+
+				") UNION SELECT d.source_file_id FROM dependencies d JOIN up ON d.target_file_id = up.id) SELECT id FROM up ORDER BY id", args...)
+	})
+}
+
+// Targets returns the files to which a chain of dependencies leads from one of the files, without those themselves.
+func (t *CuratedTx) Targets(ctx context.Context, files ...int64) ([]int64, error) {
+	return chunked(files, func(part []int64) ([]int64, error) {
+		in, args := marks(part)
+		return txRows(ctx, t, "dependencies", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"WITH RECURSIVE down (id) AS (SELECT target_file_id FROM dependencies WHERE source_file_id IN ("+in+
+				") UNION SELECT d.target_file_id FROM dependencies d JOIN down ON d.source_file_id = down.id) SELECT id FROM down ORDER BY id", args...)
+	})
+}
+
+// ClearDependencies removes what files import, of all files if none are given.
+func (t *CuratedTx) ClearDependencies(ctx context.Context, repo int64, files ...int64) error {
+	return t.clear(ctx, "dependencies", "DELETE FROM dependencies WHERE source_file_id", repo, files)
+}
+
+// ClearReferences removes what the symbols of files refer to, of all files if none are given.
+func (t *CuratedTx) ClearReferences(ctx context.Context, repo int64, files ...int64) error {
+	return t.clear(ctx, "references", "DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)
+}
+
+func (t *CuratedTx) clear(ctx context.Context, what, head string, repo int64, files []int64) error {
+	tail := strings.Repeat(")", strings.Count(head, "("))
+	if len(files) == 0 {
+		return t.exec(ctx, "remove old "+what, head+" IN (SELECT id FROM files WHERE repo_id = ?)"+tail, repo)
+	}
+	for _, id := range files {
+		if err := t.exec(ctx, "remove old "+what, head+" = ?"+tail, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddDependency adds an edge between files.
+func (t *CuratedTx) AddDependency(ctx context.Context, source, target int64, kind string) error {
+	return t.deps.add(ctx, source, target, kind)
+}
+
+// AddReference adds an edge between symbols.
+func (t *CuratedTx) AddReference(ctx context.Context, caller, callee int64, kind string, confidence float64) error {
+	return t.refs.add(ctx, caller, callee, kind, confidence)
+}
+
+// CuratedTables counts the rows of each table.
+func (t *CuratedTx) CuratedTables(ctx context.Context) ([]Tally, error) {
+	var out []Tally
+	for _, name := range []string{"files", "symbols", "docstrings", "inline_comments", "dependencies", "symbol_references", "commits", "file_commits", "co_changes", "file_metadata"} {
+		n := Tally{Name: name}
+		if err := t.tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+name).Scan(&n.Count); err != nil {
+			return nil, fmt.Errorf("count %s: %w", name, explain(err))
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// phases are what a headless run may have been doing when it was killed.
+func phases() []string {
+	return []string{"before the journal", "start", "resume", "checkout", "agent", "gate", "commit", "merge", "tidy", "after the end", "tournament"}
+}
+
+// teamPhases are what a run in team mode may have been doing, several things at a time.
+func teamPhases() []string {
+	return []string{
+		"before the journal", "start", "resume", "one agent", "agents side by side", "agent on unmerged work", "rebase", "gate", "gate on unmerged work",
+		"tournament", "calling off", "commit", "merge", "tidy", "after the end",
+	}
+}
+
+// phase tells what a headless run was doing when it was killed, by the last thing that the journal knows.
+func (r *repository) phase(events []event) string {
+	if len(events) == 0 {
+		return phases()[0]
+	}
+	last := events[len(events)-1]
+	since := last.At
+	stage := ""
+	for i := len(events) - 1; i >= 0 && stage == ""; i-- {
+		switch e := events[i]; {
+		case e.Kind == "run.finished":
+			stage = "after the end"
+		case e.Kind == "dispatched":
+			stage = e.stage()
+			last = e
+		case e.Kind == "merged" && merges(events) == batches:
+			stage = "tidy"
+		}
+	}
+	switch stage {
+	case "":
+		return "start"
+	case "sample", "judge":
+		return "tournament"
+	case "execute":
+		// The brief is written once the workspace is ready.
+		brief := filepath.Join(r.dir, ".runplan", "logs", r.run(), last.Batch+"-a1", "brief.md")
+		if info, err := os.Stat(brief); err != nil || info.ModTime().Before(since.Truncate(time.Millisecond)) {
+			return "checkout"
+		}
+		return "agent"
+	}
+	return stage
+}
+
+// callingOff is how long work that was called off is taken to be stopped: the journal does not tell when it has.
+const callingOff = 100 * time.Millisecond
+
+// underWay lists all that a run in team mode was doing when it was killed, by what was handed out and not reported on.
+func underWay(events []event, killed time.Time) []string {
+	if len(events) == 0 {
+		return teamPhases()[:1]
+	}
+	if events[len(events)-1].Kind == "run.finished" {
+		return []string{"after the end"}
+	}
+	open, called := map[string]event{}, false
+	for _, e := range events {
+		switch {
+		case e.Kind == "dispatched":
+			open[e.Command] = e
+		case e.Kind == "withdrawn":
+			delete(open, e.Command)
+			called = called || killed.Sub(e.At) < callingOff
+		case e.Command != "":
+			delete(open, e.Command)
+		}
+	}
+	is, agents := map[string]bool{"calling off": called}, 0
+	for _, e := range open {
+		switch stage := e.stage(); {
+		case stage == "execute":
+			agents++
+			is["agent on unmerged work"] = is["agent on unmerged work"] || len(e.On) > 0
+		case stage == "gate" && len(e.On) > 0:
+			is["gate on unmerged work"] = true
+		case stage == "sample", stage == "judge":
+			is["tournament"] = true
+		default:
+			is[stage] = true
+		}
+	}
+	is["one agent"], is["agents side by side"] = agents == 1, agents > 1
+	is["tidy"] = merges(events) == batches
+	out := slices.DeleteFunc(teamPhases(), func(p string) bool { return !is[p] })
+	if len(out) == 0 {
+		return []string{"start"}
+	}
+	return out
+}
+
+// merges counts the batches that the events have as merged.
+func merges(events []event) int {
+	n := 0
+	for _, e := range events {
+		if e.Kind == "merged" && e.Outcome == "ok" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,84 @@
+package outline
+
+import (
+	"regexp"
+	"strings"
+)
+
+// CommentKind is what a comment is about.
+type CommentKind string
+
+// The kinds of comments.
+const (
+	Todo      CommentKind = "todo"
+	Fixme     CommentKind = "fixme"
+	Hack      CommentKind = "hack"
+	Note      CommentKind = "note"
+	BugRef    CommentKind = "bug_ref"
+	Rationale CommentKind = "rationale"
+	General   CommentKind = "general"
+)
+
+// A mark counts in capitals, or at the beginning, or with a colon: prose has notes and bugs as well.
+var (
+	markFixme = regexp.MustCompile(`\b(?:FIXME|XXX|BUG)\b|(?i:^\W*fixme\b)`)
+	markTodo  = regexp.MustCompile(`\bTODO\b|(?i:^\W*todo\b)`)
+	markHack  = regexp.MustCompile(`\b(?:HACK|KLUDGE|WORKAROUND)\b|(?i:^\W*(?:hack|kludge|work-?around)\b|\bugly hack\b)`)
+	markBug   = regexp.MustCompile(`(?i)\b(?:issues?|bugs?|bpo|gh|pr|ticket|fixes|closes|see)[ :#-]*#?\d{2,}\b|(?:^|[\s(\[])#\d{2,}\b|\bCVE-\d{4}-\d+|/(?:issues?|pull|bugs?)/\d+|\b[A-Z][A-Z]+-\d{2,}\b.*\bbug\b`)
+	markNote  = regexp.MustCompile(`\b(?:NOTE|NB|N\.B\.|IMPORTANT|WARNING|CAUTION)\b|(?i:^\W*(?:note|warning|important|caution|n\.b\.)\s*[:!-])|(?i:^\W*note that\b)`)
+	markWhy   = regexp.MustCompile(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
+)
+
+// ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
+// that says why is a todo with a rationale.
+func ClassifyComment(text string) (kind CommentKind, rationale bool) {
+	rationale = markWhy.MatchString(text)
+	switch {
+	case markFixme.MatchString(text):
+		return Fixme, rationale
+	case markTodo.MatchString(text):
+		return Todo, rationale
+	case markHack.MatchString(text):
+		return Hack, rationale
+	case markBug.MatchString(text):
+		return BugRef, rationale
+	case markNote.MatchString(text):
+		return Note, rationale
+	case rationale:
+		return Rationale, true
+	}
+	return General, false
+}
+
+// remark is one comment where it stands.
+type remark struct {
+	from, to int
+	text     string // without the marks of the language
+}
+
+// comments joins whole lines of comments that follow each other at the same column, and leaves out those without a
+// letter or digit: they are drawings.
+func comments(source []byte, at lines, all []remark, owners []extent) []Comment {
+	var out []Comment
+	column := func(r remark) int { // -1: there is code before it
+		before := source[at.start(r.from):r.from]
+		if strings.TrimSpace(string(before)) != "" {
+			return -1
+		}
+		return len(before)
+	}
+	for i := 0; i < len(all); {
+		text, col, last := all[i].text, column(all[i]), at.of(all[i].to)
+		j := i + 1
+		for ; j < len(all) && col >= 0 && column(all[j]) == col && at.of(all[j].from) == last+1; j++ {
+			text, last = text+"\n"+all[j].text, at.of(all[j].to)
+		}
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= '0' && r <= '9' || r|' ' >= 'a' && r|' ' <= 'z' || r > 127 }) {
+			c := Comment{Symbol: around(owners, all[i].from), Line: at.of(all[i].from), Content: strings.TrimSpace(strings.ToValidUTF8(text, "�"))}
+			c.Kind, c.Rationale = ClassifyComment(c.Content)
+			out = append(out, c)
+		}
+		i = j
+	}
+	return out
+}

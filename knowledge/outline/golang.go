@@ -1,0 +1,267 @@
+package outline
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ReadGo makes an outline of a Go file. The names of an import are those that the file uses of the package.
+func ReadGo(name string, text []byte) Outline {
+	g := goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
+	f, err := parser.ParseFile(g.files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		g.failed(err)
+	}
+	if f != nil {
+		g.file = g.files.File(f.FileStart)
+		g.read(f)
+	}
+	return g.out
+}
+
+type goReader struct {
+	reader
+	files *token.FileSet
+	file  *token.File
+	docs  map[*ast.CommentGroup]bool
+	owned []struct { // docs with the name they belong to
+		name int
+		doc  *ast.CommentGroup
+	}
+	receivers map[int]string // place of a method's name → its type
+}
+
+func (g *goReader) failed(err error) {
+	g.out.Error = &ParseError{Line: 1, Message: err.Error()}
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		g.out.Error.Line, g.out.Error.Message = list[0].Pos.Line, list[0].Msg
+		if o := list[0].Pos.Offset; o >= 0 && o <= len(g.text) {
+			g.out.Error.Content = g.at.content(g.text, o)
+		}
+	}
+}
+
+// offset bounds what a broken file says of itself.
+func (g *goReader) offset(p token.Pos) int {
+	if !p.IsValid() {
+		return 0
+	}
+	return min(max(g.file.Offset(p), 0), len(g.text))
+}
+
+// add adds a symbol that reaches over a node; head is where its signature ends.
+func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, body bool, docs ...*ast.CommentGroup) {
+	if name == nil || name.Name == "_" {
+		return
+	}
+	start, end := g.offset(from), g.offset(to)
+	if end < start {
+		end = start
+	}
+	e := extent{
+		Symbol: Symbol{Name: name.Name, Kind: kind, Start: g.at.of(start), End: g.at.of(max(end-1, start))},
+		from:   start, to: end, name: g.offset(name.Pos()), body: body,
+	}
+	if h := g.offset(head); h >= start {
+		e.Signature = oneLine(string(g.text[start:h]))
+	}
+	g.all = append(g.all, e)
+	for _, d := range docs {
+		if d != nil {
+			g.docs[d] = true
+			g.owned = append(g.owned, struct {
+				name int
+				doc  *ast.CommentGroup
+			}{e.name, d})
+			return
+		}
+	}
+}
+
+func (g *goReader) read(f *ast.File) {
+	g.receivers = map[int]string{}
+	used := map[string][]string{} // package name → names
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			kind, head := Function, d.Type.End()
+			if d.Recv != nil {
+				kind = Method
+				g.receivers[g.offset(d.Name.Pos())] = receiver(d.Recv)
+			}
+			g.add(d.Name, kind, d.Pos(), d.End(), head, d.Body != nil, d.Doc)
+		case *ast.GenDecl:
+			g.decl(d, true)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.DeclStmt:
+			if d, ok := n.Decl.(*ast.GenDecl); ok {
+				g.decl(d, false)
+			}
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && n.Sel.IsExported() && !slices.Contains(used[x.Name], n.Sel.Name) {
+				used[x.Name] = append(used[x.Name], n.Sel.Name)
+			}
+		}
+		return true
+	})
+	g.all = nest(g.all)
+	g.adopt()
+	g.out.Symbols = symbols(g.all)
+	g.imports(f, used)
+	g.comments(f)
+}
+
+// decl adds the types of a declaration, and at the top its constants and variables.
+func (g *goReader) decl(d *ast.GenDecl, top bool) {
+	for i, s := range d.Specs {
+		of := d.Doc // of a group: told of its first name only
+		if i > 0 {
+			of = nil
+		}
+		from, to := s.Pos(), s.End()
+		if !d.Lparen.IsValid() {
+			from = d.Pos()
+		}
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			kind, head := TypeAlias, s.End()
+			switch t := s.Type.(type) {
+			case *ast.StructType:
+				kind, head = Class, t.Fields.Opening
+			case *ast.InterfaceType:
+				kind, head = Interface, t.Methods.Opening
+			}
+			g.add(s.Name, kind, from, to, head, kind == Class || kind == Interface, s.Doc, of)
+			if t, ok := s.Type.(*ast.InterfaceType); ok && t.Methods != nil {
+				for _, m := range t.Methods.List {
+					if _, isFunc := m.Type.(*ast.FuncType); isFunc && len(m.Names) == 1 {
+						g.add(m.Names[0], Method, m.Pos(), m.End(), m.End(), false, m.Doc)
+					}
+				}
+			}
+		case *ast.ValueSpec:
+			if !top {
+				continue
+			}
+			for _, name := range s.Names {
+				g.add(name, Variable, from, to, to, false, s.Doc, of)
+			}
+		}
+	}
+}
+
+// receiver is the type name of a method's receiver.
+func receiver(list *ast.FieldList) string {
+	if len(list.List) == 0 {
+		return ""
+	}
+	for t := list.List[0].Type; ; {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// adopt gives methods the type of their receiver as parent, where it is in the same file.
+func (g *goReader) adopt() {
+	types := map[string]int{}
+	for i, e := range g.all {
+		if e.Parent < 0 && e.Kind != Function && e.Kind != Method && e.Kind != Variable {
+			types[e.Name] = i
+		}
+	}
+	for i := range g.all {
+		if name, ok := g.receivers[g.all[i].name]; ok && g.all[i].Kind == Method {
+			if t, ok := types[name]; ok {
+				g.all[i].Parent = t
+			}
+		}
+	}
+}
+
+func (g *goReader) imports(f *ast.File, used map[string][]string) {
+	for _, s := range f.Imports {
+		spec, err := strconv.Unquote(s.Path.Value)
+		if err != nil {
+			continue
+		}
+		imp := Import{Path: spec, Line: g.at.of(g.offset(s.Pos()))}
+		local := packageName(spec)
+		if s.Name != nil {
+			imp.Alias, local = s.Name.Name, s.Name.Name
+		}
+		for _, name := range slices.Sorted(slices.Values(used[local])) {
+			imp.Names = append(imp.Names, Name{name, name})
+		}
+		g.out.Imports = append(g.out.Imports, imp)
+	}
+}
+
+// packageName is what a package is most likely called: the last part of its path that is no version.
+func packageName(spec string) string {
+	base := path.Base(spec)
+	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" && path.Dir(spec) != "." {
+		base = path.Base(path.Dir(spec))
+	}
+	if i := strings.LastIndex(base, ".v"); i > 0 { // gopkg.in/yaml.v3
+		base = base[:i]
+	}
+	return strings.TrimPrefix(base, "go-")
+}
+
+func (g *goReader) comments(f *ast.File) {
+	place := map[int]int{}
+	for i, e := range g.all {
+		place[e.name] = i
+	}
+	doc := func(owner int, c *ast.CommentGroup) {
+		if text := strings.TrimSpace(c.Text()); text != "" {
+			text = strings.ToValidUTF8(text, "�")
+			g.out.Docs = append(g.out.Docs, Doc{Symbol: owner, Content: text, Format: Plain, Fields: Fields{Summary: summary(strings.Split(text, "\n"))}})
+		}
+	}
+	if f.Doc != nil {
+		g.docs[f.Doc] = true
+		doc(-1, f.Doc)
+	}
+	slices.SortStableFunc(g.owned, func(a, b struct {
+		name int
+		doc  *ast.CommentGroup
+	}) int {
+		return a.name - b.name
+	})
+	for _, o := range g.owned {
+		if i, ok := place[o.name]; ok {
+			doc(i, o.doc)
+		}
+	}
+	var remarks []remark
+	for _, c := range f.Comments {
+		if text := c.Text(); !g.docs[c] && text != "" {
+			remarks = append(remarks, remark{g.offset(c.Pos()), g.offset(c.End()), strings.TrimSpace(text)})
+		}
+	}
+	g.out.Comments = comments(g.text, g.at, remarks, g.all)
+}

@@ -1,0 +1,189 @@
+package outline
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/patterns"
+)
+
+// What is not given to ast-grep. Each of its records repeats the whole line, so that a long line with many names in
+// it is answered with gigabytes.
+const (
+	maxFile = 3_000_000
+	maxLine = 10_000
+)
+
+//go:embed rules/python.yml
+var pythonRules string
+
+//go:embed rules/script.yml
+var scriptRules string
+
+//go:embed rules/typescript.yml
+var typescriptRules string
+
+// Version changes when the same text would get another outline, so that what is indexed is read anew.
+const Version = "1"
+
+// Rules are what ast-grep is asked for the languages given; Go needs none.
+func Rules(languages ...Language) string {
+	var docs []string
+	for _, l := range languages {
+		switch l {
+		case Python:
+			docs = append(docs, pythonRules)
+		case JavaScript:
+			docs = append(docs, grammar("javascript", scriptRules))
+		case TypeScript:
+			for _, g := range []string{"typescript", "tsx"} {
+				docs = append(docs, grammar(g, typescriptRules+scriptRules))
+			}
+		}
+	}
+	return strings.Join(docs, "---\n")
+}
+
+// grammar fills in the words in capitals.
+func grammar(language, rules string) string {
+	fill := []string{"LANGUAGE", language, "CLASSNAME", "type_identifier", "SIGNATURE", ", {kind: function_signature}",
+		"METHODS", ", {kind: method_signature}, {kind: abstract_method_signature}",
+		"FIELD", "public_field_definition", "KEY", "name", "AMBIENT", ", {kind: ambient_declaration}"}
+	if language == "javascript" {
+		fill = []string{"LANGUAGE", language, "CLASSNAME", "identifier", "SIGNATURE", "", "METHODS", "",
+			"FIELD", "field_definition", "KEY", "property", "AMBIENT", ""}
+	}
+	return strings.NewReplacer(fill...).Replace(rules)
+}
+
+// Prepare makes a file fit for its parser: text is what offsets are into, and copied says that it is not the file's
+// own bytes. A reason in skip means that nobody can look into the file.
+func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
+	if l == Go {
+		return raw, false, ""
+	}
+	if len(raw) > maxFile {
+		return nil, false, fmt.Sprintf("too large: %d bytes, at most %d are read", len(raw), maxFile)
+	}
+	if bytes.IndexByte(raw, 0) >= 0 {
+		return nil, false, "binary"
+	}
+	text = raw
+	if l == Python {
+		if text, copied, skip = decodePython(raw); skip != "" {
+			return nil, false, skip
+		}
+	}
+	if !utf8.Valid(text) {
+		return nil, false, "not UTF-8"
+	}
+	longest := 0
+	for line := range bytes.Lines(text) {
+		longest = max(longest, len(line))
+	}
+	if longest > maxLine {
+		return nil, false, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest, maxLine)
+	}
+	return text, copied, ""
+}
+
+var codingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+
+// decodePython brings a file that declares Latin-1 into UTF-8.
+func decodePython(raw []byte) (text []byte, copied bool, skip string) {
+	name, n := "", 0
+	for line := range bytes.Lines(raw) {
+		if n++; n > 2 {
+			break
+		}
+		if m := codingLine.FindSubmatch(line); m != nil {
+			name = strings.ReplaceAll(strings.ToLower(string(m[1])), "_", "-")
+			break
+		}
+		if !regexp.MustCompile(`^[ \t\f]*(#.*)?\r?\n?$`).Match(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))) {
+			break
+		}
+	}
+	switch name {
+	case "", "utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii":
+		return raw, false, ""
+	case "latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1":
+		if !slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) {
+			return raw, false, ""
+		}
+		for _, c := range raw {
+			text = utf8.AppendRune(text, rune(c))
+		}
+		return text, true, ""
+	}
+	if slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) || !utf8.Valid(raw) {
+		return nil, false, "its encoding is " + cut(name, 40) + ", which is not read"
+	}
+	return raw, false, "" // all ASCII: the same in nearly any encoding
+}
+
+// Read makes an outline of what ast-grep found in a text.
+func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
+	slices.SortFunc(nodes, func(a, b patterns.Node) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return strings.Compare(a.Rule, b.Rule)
+	})
+	r := reader{text: text, at: linesOf(text), nodes: nodes}
+	if l == Python {
+		r.python()
+	} else {
+		r.script()
+	}
+	r.parseError()
+	return r.out
+}
+
+type reader struct {
+	text  []byte
+	at    lines
+	nodes []patterns.Node
+	all   []extent
+	out   Outline
+}
+
+func (r *reader) source(from, to int) string { return string(r.text[from:to]) }
+
+// symbol makes an extent of a node. The name is where the node is, unless the rule captured it.
+func (r *reader) symbol(n patterns.Node, kind Kind, body bool) extent {
+	from, to, name := n.From, n.To, patterns.Var{Start: n.Start, End: n.End}
+	if v, ok := n.Var("NAME"); ok {
+		name = v
+	}
+	if from < 0 || from > name.Start {
+		from = name.Start
+	}
+	if to < n.End {
+		to = n.End
+	}
+	return extent{
+		Symbol: Symbol{Name: r.source(name.Start, name.End), Kind: kind, Start: r.at.of(from), End: r.at.of(max(to-1, from))},
+		from:   from, to: to, name: name.Start, body: body,
+	}
+}
+
+// parseError keeps the narrowest place that could not be parsed, then the first: an error spreads outwards.
+func (r *reader) parseError() {
+	best := -1
+	for i, n := range r.nodes {
+		if n.Rule == "error" && (best < 0 || n.End-n.Start < r.nodes[best].End-r.nodes[best].Start) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return
+	}
+	n := r.nodes[best]
+	r.out.Error = &ParseError{Line: r.at.of(n.Start), Content: r.at.content(r.text, n.Start), Message: "cannot be parsed"}
+}

@@ -1,0 +1,459 @@
+package patterns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Text is a file whose nodes are wanted, with what the caller read of it.
+type Text struct {
+	Path string // slashes, relative to the folder
+	Text []byte
+	Copy bool // Text is not what stands on disk: it was brought into UTF-8
+}
+
+// Node is what one rule matched in a file, as byte offsets into its text.
+type Node struct {
+	Rule       string
+	Start, End int
+	From, To   int // what the rule's fix would replace: the extent of a definition. -1: the rule has none
+	Vars       []Var
+}
+
+// Var is a captured node.
+type Var struct {
+	Name       string
+	Start, End int
+}
+
+// Var returns the captured node of that name.
+func (n Node) Var(name string) (v Var, ok bool) {
+	for _, v := range n.Vars {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Var{}, false
+}
+
+// ErrTooMuch says that an answer is longer than what is held in memory.
+var ErrTooMuch = errors.New("ast-grep's answer is too long")
+
+// Nodes applies rules to texts of dir in one process and returns what they match, by path, in no order. It is for
+// indexing: rules match small nodes, and text is taken from the file, not from the answer. A text without any node
+// was looked at again, and is in skipped where ast-grep did not look. With threads > 0 the program takes no more
+// than that many. [ErrTooMuch] asks for fewer texts.
+func (p Program) Nodes(ctx context.Context, dir string, texts []Text, rules string, threads int) (nodes map[string][]Node, skipped []Skip, err error) {
+	if !p.Found() {
+		return nil, nil, ErrMissing
+	}
+	if len(texts) == 0 {
+		return nil, nil, nil
+	}
+	own, err := os.MkdirTemp("", "runplan-outline-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for ast-grep: %w", err)
+	}
+	defer os.RemoveAll(own)
+	o := outliner{Program: p, dir: dir, own: own, texts: make(map[string]Text, len(texts)), threads: threads}
+	// A configuration of our own: one in the repository could blind the program.
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(own, "sgconfig.yml"), []byte(`{"ruleDirs": []}`), 0o600),
+		os.WriteFile(filepath.Join(own, "rules.yml"), []byte(rules), 0o600)); err != nil {
+		return nil, nil, fmt.Errorf("write the rules for ast-grep: %w", err)
+	}
+	var args []string
+	for _, t := range texts {
+		arg, err := o.argument(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		args = append(args, arg)
+	}
+	nodes = make(map[string][]Node, len(texts))
+	if err := o.ask(ctx, args, nodes); err != nil {
+		return nil, nil, err
+	}
+	var silent []string
+	for _, arg := range args {
+		if t := o.texts[arg]; len(nodes[t.Path]) == 0 && len(bytes.TrimSpace(t.Text)) > 0 {
+			silent = append(silent, arg)
+		}
+	}
+	skipped, err = o.silent(ctx, silent)
+	return nodes, skipped, err
+}
+
+type outliner struct {
+	Program
+	dir, own string
+	texts    map[string]Text // by argument
+	threads  int
+}
+
+// argument is how the program is told of a text: the file itself, or a copy of it where the file is not UTF-8 or
+// holds the word that would switch the program off. Offsets are the same in both.
+func (o *outliner) argument(t Text) (string, error) {
+	text := t.Text
+	if bytes.Contains(text, []byte(ignoreWord)) {
+		text, t.Copy = bytes.ReplaceAll(text, []byte(ignoreWord), []byte(neutralWord)), true
+	}
+	arg := "./" + t.Path // a name may begin with a dash
+	if t.Copy {
+		arg = filepath.Join(o.own, "copies", strconv.Itoa(len(o.texts)), path.Base(t.Path))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(arg), 0o700), os.WriteFile(arg, text, 0o600)); err != nil {
+			return "", fmt.Errorf("copy %s for ast-grep: %w", t.Path, err)
+		}
+		arg = filepath.ToSlash(arg)
+	}
+	o.texts[arg] = t
+	return arg, nil
+}
+
+func (o *outliner) command(more []string, args []string) []string {
+	all := append([]string{o.Path, "scan", "--config", filepath.Join(o.own, "sgconfig.yml"), "--rule", filepath.Join(o.own, "rules.yml"), "--json=stream", "--color", "never"}, more...)
+	if o.threads > 0 {
+		all = append(all, "--threads", strconv.Itoa(o.threads))
+	}
+	all = append(all, "--")
+	for _, a := range args {
+		all = append(all, filepath.FromSlash(a))
+	}
+	return all
+}
+
+// ask runs the program and reads its answer.
+func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]Node) error {
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: o.command(nil, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, KeepStdout: maxAnswer, Keep: 4 << 10,
+		Limits: proc.Limits{Total: o.limit()},
+	})
+	if err != nil {
+		return fmt.Errorf("run ast-grep: %w", err)
+	}
+	if res.Truncated {
+		return fmt.Errorf("%w: more than %d MiB about %d files", ErrTooMuch, maxAnswer>>20, len(args))
+	}
+	var said []string
+	if len(res.Stdout) == 0 || res.Exit != 0 {
+		for l := range bytes.Lines([]byte(res.Tail)) {
+			said = append(said, string(bytes.TrimSpace(l)))
+		}
+	}
+	if err := verdict(res, said); err != nil {
+		return err
+	}
+	for n, out := 1, res.Stdout; len(out) > 0; n++ {
+		var line []byte
+		line, out, _ = bytes.Cut(out, []byte("\n"))
+		if len(line) == 0 {
+			continue
+		}
+		file, node, err := decodeNode(line)
+		if err != nil {
+			return fmt.Errorf("read ast-grep's answer, line %d: %w", n, err)
+		}
+		t, ok := o.texts[file]
+		if !ok {
+			if t, ok = o.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
+				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", o.Version, file, KnownGood)
+			}
+		}
+		if !node.within(len(t.Text)) {
+			return fmt.Errorf("read %s: it was changed while it was indexed; run it again", t.Path)
+		}
+		nodes[t.Path] = append(nodes[t.Path], node)
+	}
+	return nil
+}
+
+// silent asks once more about files of which the program said nothing, and whether it looked at them.
+func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	var notes, said []string
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: o.command([]string{"--inspect", "entity"}, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, Keep: 4 << 10,
+		Limits: proc.Limits{Total: o.limit()},
+		Line: func(l string) {
+			if len(l) > 4 && l[:4] == "sg: " {
+				notes = append(notes, l)
+			} else if len(said) < 50 && l != "" && l[0] != '{' {
+				said = append(said, l)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("run ast-grep: %w", err)
+	}
+	if err := verdict(res, said); err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, a := range args {
+		asked[path.Clean(a)] = true
+	}
+	s := sight{files: map[string]string{}}
+	if err := s.read(notes, asked); err != nil {
+		return nil, err
+	}
+	var skipped []Skip
+	for _, a := range args {
+		switch why, looked := s.files[path.Clean(a)], s.looked(path.Clean(a)); {
+		case looked && (why == "" || why == emptyFile):
+		case why != "":
+			skipped = append(skipped, Skip{o.texts[a].Path, why})
+		default:
+			skipped = append(skipped, Skip{o.texts[a].Path, "ast-grep did not say that it looked"})
+		}
+	}
+	return skipped, nil
+}
+
+// within tells whether all offsets lie in a text of n bytes.
+func (n Node) within(size int) bool {
+	ok := 0 <= n.Start && n.Start <= n.End && n.End <= size && (n.From < 0 || n.From <= n.To && n.To <= size)
+	for _, v := range n.Vars {
+		ok = ok && 0 <= v.Start && v.Start <= v.End && v.End <= size
+	}
+	return ok
+}
+
+// decodeNode reads one line of the answer. It looks at numbers and names only: the texts, which are nearly all of
+// an answer, are stepped over.
+func decodeNode(line []byte) (file string, n Node, err error) {
+	d := stepper{rest: line}
+	n.Start, n.From = -1, -1
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "file":
+			file = d.string()
+		case "ruleId":
+			n.Rule = d.string()
+		case "range":
+			n.Start, n.End = d.offsets()
+		case "replacementOffsets":
+			n.From, n.To = d.span()
+		case "metaVariables":
+			d.object(func(key []byte) {
+				if string(key) != "single" {
+					d.skip()
+					return
+				}
+				d.object(func(key []byte) {
+					v := Var{Name: string(key)}
+					d.object(func(key []byte) {
+						if string(key) == "range" {
+							v.Start, v.End = d.offsets()
+						} else {
+							d.skip()
+						}
+					})
+					n.Vars = append(n.Vars, v)
+				})
+			})
+		default:
+			d.skip()
+		}
+	})
+	switch {
+	case d.bad || len(bytes.TrimSpace(d.rest)) > 0:
+		return "", n, fmt.Errorf("not one JSON object: %q", firstLine(string(line)))
+	case file == "" || n.Rule == "" || n.Start < 0:
+		return "", n, errors.New(`it has no "file", "ruleId" or "range"`)
+	}
+	return file, n, nil
+}
+
+// stepper walks through one JSON value. What it cannot read sets bad, and ends the walk.
+type stepper struct {
+	rest  []byte
+	bad   bool
+	depth int
+}
+
+func (d *stepper) fail() { d.bad, d.rest = true, nil }
+
+// next steps over white space and returns the byte that follows, 0 at the end.
+func (d *stepper) next() byte {
+	for len(d.rest) > 0 {
+		switch c := d.rest[0]; c {
+		case ' ', '\t', '\r', '\n':
+			d.rest = d.rest[1:]
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (d *stepper) take(c byte) bool {
+	if d.next() != c {
+		return false
+	}
+	d.rest = d.rest[1:]
+	return true
+}
+
+// object calls each with every key; it has to step over the value. null is an object without keys.
+func (d *stepper) object(each func(key []byte)) {
+	if d.next() == 'n' {
+		d.skip()
+		return
+	}
+	if d.depth++; d.depth > 64 || !d.take('{') {
+		d.fail()
+		return
+	}
+	defer func() { d.depth-- }()
+	if d.take('}') {
+		return
+	}
+	for !d.bad {
+		key := d.raw()
+		if !d.take(':') {
+			d.fail()
+			return
+		}
+		each(key)
+		if d.take(',') {
+			continue
+		}
+		if !d.take('}') {
+			d.fail()
+		}
+		return
+	}
+}
+
+// raw is a string as it is written, without its quotes.
+func (d *stepper) raw() []byte {
+	if !d.take('"') {
+		d.fail()
+		return nil
+	}
+	for from := 0; ; {
+		i := bytes.IndexByte(d.rest[from:], '"')
+		if i < 0 {
+			d.fail()
+			return nil
+		}
+		i += from
+		back := 0
+		for back < i && d.rest[i-1-back] == '\\' {
+			back++
+		}
+		if back%2 == 0 {
+			s := d.rest[:i]
+			d.rest = d.rest[i+1:]
+			return s
+		}
+		from = i + 1
+	}
+}
+
+func (d *stepper) string() string {
+	raw := d.raw()
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
+	var s string
+	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &s) != nil {
+		d.fail()
+	}
+	return s
+}
+
+func (d *stepper) int() int {
+	d.next()
+	n, i := 0, 0
+	for ; i < len(d.rest) && d.rest[i] >= '0' && d.rest[i] <= '9' && n < math.MaxInt32; i++ {
+		n = 10*n + int(d.rest[i]-'0')
+	}
+	if i == 0 || n >= math.MaxInt32 {
+		d.fail()
+		return -1
+	}
+	d.rest = d.rest[i:]
+	return n
+}
+
+// span reads {"start": 1, "end": 2}.
+func (d *stepper) span() (start, end int) {
+	start, end = -1, -1
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "start":
+			start = d.int()
+		case "end":
+			end = d.int()
+		default:
+			d.skip()
+		}
+	})
+	return start, end
+}
+
+// offsets reads the byte offsets of a range.
+func (d *stepper) offsets() (start, end int) {
+	start, end = -1, -1
+	d.object(func(key []byte) {
+		if string(key) == "byteOffset" {
+			start, end = d.span()
+		} else {
+			d.skip()
+		}
+	})
+	return start, end
+}
+
+// skip steps over one value.
+func (d *stepper) skip() {
+	switch d.next() {
+	case '"':
+		d.raw()
+	case '{':
+		d.object(func([]byte) { d.skip() })
+	case '[':
+		d.rest = d.rest[1:]
+		if d.depth++; d.depth > 64 {
+			d.fail()
+			return
+		}
+		defer func() { d.depth-- }()
+		if d.take(']') {
+			return
+		}
+		for !d.bad {
+			d.skip()
+			if d.take(',') {
+				continue
+			}
+			if !d.take(']') {
+				d.fail()
+			}
+			return
+		}
+	default:
+		i := 0
+		for i < len(d.rest) && bytes.IndexByte([]byte(" \t\r\n,:]}"), d.rest[i]) < 0 {
+			i++
+		}
+		if i == 0 {
+			d.fail()
+			return
+		}
+		d.rest = d.rest[i:]
+	}
+}

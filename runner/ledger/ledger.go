@@ -1,0 +1,140 @@
+// Package ledger tells what the attempts of a run cost: a line for each, from the events of the journal.
+//
+// What nobody told is unknown, and is counted by itself: it is no zero, and a sum beside it is the least that was
+// spent. What a subscription pays, and what runs on this machine, are told apart from what is billed.
+package ledger
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/runner"
+)
+
+// Purpose is what an attempt was for.
+type Purpose string
+
+// The purposes.
+const (
+	Work   Purpose = "work"   // the first attempt at a batch
+	Fix    Purpose = "fix"    // another one, after a failure
+	Sample Purpose = "sample" // a candidate of a tournament
+)
+
+// Line is one attempt. Nil fields are unknown.
+type Line struct {
+	Run       string         `json:"run"`
+	At        time.Time      `json:"at"` // when it ended
+	Batch     string         `json:"batch"`
+	Title     string         `json:"title,omitempty"`
+	Attempt   int            `json:"attempt"`
+	Candidate int            `json:"candidate,omitempty"` // of a tournament, from 1
+	Purpose   Purpose        `json:"purpose"`
+	Agent     string         `json:"agent"`
+	Model     string         `json:"model,omitempty"` // "" where the agent chose by itself
+	Tier      string         `json:"tier,omitempty"`
+	Outcome   runner.Outcome `json:"outcome"`
+
+	DurationMS int64         `json:"duration_ms"`
+	Input      *int64        `json:"input_tokens"`
+	Output     *int64        `json:"output_tokens"`
+	CacheRead  *int64        `json:"cache_read_tokens"`
+	CacheWrite *int64        `json:"cache_write_tokens"`
+	Reasoning  *int64        `json:"reasoning_tokens"` // the part of output that was thought
+	CostUSD    *float64      `json:"cost_usd"`
+	Source     agents.Source `json:"source"`
+}
+
+// Ledger collects the lines of one run, from its events in their order.
+type Ledger struct {
+	Lines   []Line
+	titles  map[string]string
+	numbers map[string]string
+	sampled map[string]bool // attempts that were tournaments
+}
+
+// Event takes up one event.
+func (l *Ledger) Event(e runner.Event) {
+	if l.titles == nil {
+		l.titles, l.numbers, l.sampled = map[string]string{}, map[string]string{}, map[string]bool{}
+	}
+	if e.Job != nil {
+		for _, b := range e.Job.Batches {
+			l.titles[b.Key], l.numbers[b.Key] = b.Title, b.Number
+		}
+	}
+	switch e.Kind {
+	case runner.Sampled:
+		l.sampled[attemptOf(e)] = l.sampled[attemptOf(e)] || e.Outcome == runner.OutcomeOK
+	case runner.Executed:
+		if Attempted(e) {
+			l.Lines = append(l.Lines, l.line(e, e.Outcome))
+		}
+	case runner.Spent: // its command was called off, but was paid for
+		if e.Candidate == 0 && l.sampled[attemptOf(e)] {
+			e.Candidate = candidateOf(e.Reason)
+		}
+		l.Lines = append(l.Lines, l.line(e, runner.OutcomeCancelled))
+	}
+}
+
+// Attempted reports whether an agent was at work for an executed event: one that could not be started at all, or whose
+// workspace could not be made, cost nothing.
+func Attempted(e runner.Event) bool {
+	switch {
+	case e.Usage != nil:
+		return true
+	case e.Outcome == runner.OutcomeUnstarted, e.Outcome == runner.OutcomeError:
+		return false
+	case e.Outcome == runner.OutcomeCancelled:
+		return e.Log != "" // it has one once the agent is about to begin
+	}
+	return true
+}
+
+func attemptOf(e runner.Event) string { return e.Batch + " " + strconv.Itoa(e.Attempt) }
+
+var commandID = regexp.MustCompile(`/r\d+-c(\d+)/execute$`)
+
+// candidateOf reads a candidate's number out of the id of its command.
+func candidateOf(id string) int {
+	m := commandID.FindStringSubmatch(id)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (l *Ledger) line(e runner.Event, outcome runner.Outcome) Line {
+	out := Line{
+		Run: e.Run, At: e.At, Batch: cmp.Or(l.numbers[e.Batch], e.Batch), Title: l.titles[e.Batch], Attempt: e.Attempt, Candidate: e.Candidate,
+		Purpose: purposeOf(e), Agent: e.Agent, Model: e.Model, Tier: e.Tier, Outcome: outcome, DurationMS: e.DurationMS, Source: agents.SourceUnknown,
+	}
+	u := e.Usage
+	if u == nil {
+		return out
+	}
+	out.Input, out.Output, out.CacheRead, out.CacheWrite, out.Reasoning = u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.ReasoningTokens
+	if out.CostUSD = u.CostUSD; u.CostUSD != nil {
+		// An agent that asks no model tells no source. It cost nothing, and that is known.
+		out.Source = cmp.Or(u.Source, agents.SourceLocal)
+	}
+	return out
+}
+
+func purposeOf(e runner.Event) Purpose {
+	switch {
+	case e.Candidate > 0:
+		return Sample
+	case e.Attempt > 1:
+		return Fix
+	}
+	return Work
+}

@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Hook is whom messages are told to: a program, a web address, or both.
+type Hook struct {
+	Command []string
+	Dir     string   // where the program runs
+	Env     []string // its environment, complete
+	Webhook string
+	Timeout time.Duration // of one message
+	Reaper  *proc.Reaper  // may be nil
+
+	Redact func(string) string // takes secrets out
+	Note   func(string)        // is told what could not be told
+}
+
+// Send tells one message, and says what went wrong.
+func (h Hook) Send(m Message) error {
+	m.Version = Version
+	m.write()
+	return h.send(nil, m)
+}
+
+// errHurry ends a message because the run is over.
+var errHurry = errors.New("the run is over, and it was still being told")
+
+func (h Hook) send(stop <-chan struct{}, m Message) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-stop:
+			cancel(errHurry)
+		case <-ctx.Done():
+		}
+	}()
+	var errs []error
+	if len(h.Command) > 0 {
+		errs = append(errs, h.run(ctx, m, body))
+	}
+	if h.Webhook != "" {
+		errs = append(errs, h.post(ctx, body))
+	}
+	return errors.Join(errs...)
+}
+
+// run hands the message to the program. Nothing of it outlives its time.
+func (h Hook) run(ctx context.Context, m Message, body []byte) error {
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: h.Command, Dir: h.Dir, Stdin: bytes.NewReader(append(body, '\n')), Keep: 4 << 10, Redact: h.Redact,
+		Env:    append(append([]string{}, h.Env...), "RUNPLAN_EVENT="+string(m.Event), "RUNPLAN_TEXT="+m.Text),
+		Limits: proc.Limits{Total: h.Timeout, Grace: 500 * time.Millisecond}, Sweep: proc.NewTag(), Reaper: h.Reaper,
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; correct notify.command", err)
+	case res.OK():
+		return nil
+	}
+	how := fmt.Sprintf("exited with status %d", res.Exit)
+	switch {
+	case res.Ended == proc.Total:
+		how = fmt.Sprintf("took longer than %s and was ended", h.Timeout)
+	case res.Ended == proc.Cancelled:
+		how = fmt.Sprintf("was ended: %v", res.Cause)
+	case res.Signal != "":
+		how = "was killed by " + res.Signal
+	}
+	text := fmt.Sprintf("%s %s", h.Command[0], how)
+	if last := strings.TrimSpace(res.Tail); last != "" {
+		text += ": " + strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
+	}
+	return errors.New(text)
+}
+
+// post sends the message to the address. Where that leads elsewhere, nothing is followed: the message is meant for the
+// host that the user named. The address itself may hold a key and is in no error.
+func (h Hook) post(ctx context.Context, body []byte) error {
+	where := "webhook " + config.HostOf(h.Webhook)
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.Webhook, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%s: the address cannot be used; correct notify.webhook", where)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "runplan")
+	client := http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %s", h.Timeout)
+		}
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: it answered %s", where, res.Status)
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+// Package notify tells people what happens in a run: it makes messages of events and hands them to one hook, a
+// program or a web address of the user's.
+//
+// A message is told once for each kind, batch and cause, over all sessions of a run. Telling never holds a run up and
+// never fails it: messages wait in a queue of their own, each has a time limit, and what could not be told is a note.
+package notify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+)
+
+// Notifier watches the events of one run. A nil one tells nobody.
+type Notifier struct {
+	hook Hook
+	want map[Kind]bool
+	info runner.Info
+	repo string
+
+	mu      sync.Mutex
+	fold    runner.Fold
+	said    map[string]bool // kind, batch and cause
+	told    []string        // reasons of batches in this session
+	session int             // how often the run was begun or resumed
+	cost    *float64
+	unknown int
+	url     string
+
+	queue   chan Message
+	dropped int
+	closed  bool
+	stop    chan struct{} // closed when Close waits no longer
+	ended   chan struct{}
+}
+
+// Options say what is told, and of which run.
+type Options struct {
+	Hook
+	Events     []string // kinds to tell; empty tells all but started and gate
+	Info       runner.Info
+	Repository string // its name
+}
+
+// waiting bounds the messages that a slow hook has not taken yet.
+const waiting = 100
+
+// New starts a notifier. [Notifier.Close] ends it.
+func New(o Options) *Notifier {
+	n := &Notifier{
+		hook: o.Hook, want: map[Kind]bool{}, info: o.Info, repo: o.Repository, said: map[string]bool{},
+		queue: make(chan Message, waiting), stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	for _, name := range o.Events {
+		n.want[Kind(name)] = true
+	}
+	if len(o.Events) == 0 {
+		for _, k := range []Kind{Blocked, Paused, Budget, Failed, Done, Approval} {
+			n.want[k] = true
+		}
+	}
+	go n.work()
+	return n
+}
+
+// Recall takes up an event that a resumed run has behind it: what it tells was told.
+func (n *Notifier) Recall(e runner.Event) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.messages(e)
+	n.told = nil
+}
+
+// Event tells of an event, where there is something to tell. It does not wait.
+func (n *Notifier) Event(e runner.Event) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.messages(e) {
+		n.put(m)
+	}
+}
+
+// Ask tells that a person has to agree to something before the run goes on.
+func (n *Notifier) Ask(e runner.Event) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m, ok := n.message(Approval, e, e.Reason); ok {
+		n.put(m)
+	}
+}
+
+func (n *Notifier) put(m Message) {
+	if n.closed {
+		return
+	}
+	select {
+	case n.queue <- m:
+	default:
+		n.dropped++
+	}
+}
+
+// Close waits until the messages are told, as long as one may take, and then no longer.
+func (n *Notifier) Close() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return
+	}
+	n.closed = true
+	close(n.queue)
+	n.mu.Unlock()
+	select {
+	case <-n.ended:
+	case <-time.After(n.hook.Timeout + time.Second):
+		close(n.stop)
+		<-n.ended
+	}
+	if n.dropped > 0 {
+		n.hook.Note(fmt.Sprintf("%d notifications were not told: the hook took too long", n.dropped))
+	}
+}
+
+// work hands out messages, one after the other.
+func (n *Notifier) work() {
+	defer close(n.ended)
+	failed := map[string]bool{}
+	for m := range n.queue {
+		select {
+		case <-n.stop:
+			n.mu.Lock()
+			n.dropped++
+			n.mu.Unlock()
+			continue
+		default:
+		}
+		if err := n.hook.send(n.stop, m); err != nil {
+			if text := "notification: " + redact.Clean(n.hook.Redact(err.Error())); !failed[text] {
+				failed[text] = true
+				n.hook.Note(text)
+			}
+		}
+	}
+}
+
+// messages folds an event and says what is to be told of it.
+func (n *Notifier) messages(e runner.Event) []Message {
+	if err := n.fold.Apply(e); err != nil {
+		return nil // the journal's reader says so, and better
+	}
+	var out []Message
+	tell := func(k Kind, cause string) {
+		if m, ok := n.message(k, e, cause); ok {
+			out = append(out, m)
+		}
+	}
+	switch e.Kind {
+	case runner.RunStarted, runner.RunResumed:
+		n.session++
+		n.told = nil
+		tell(Started, fmt.Sprint(n.session))
+	case runner.Executed, runner.Spent:
+		low := n.spent(e)
+		switch e.Outcome {
+		case runner.OutcomeHuman:
+			n.told = append(n.told, e.Reason)
+			tell(Blocked, e.Reason)
+		case runner.OutcomeLimited:
+			n.told = append(n.told, e.Reason)
+			tell(Paused, e.Reason)
+		}
+		if low {
+			e.Reason = fmt.Sprintf("%s of %s", ledger.Dollars(*n.cost), ledger.Dollars(n.info.MaxCostUSD))
+			e.Batch, e.Attempt, e.Agent = "", 0, ""
+			tell(Budget, fmt.Sprint(n.info.MaxCostUSD))
+		}
+	case runner.Gated:
+		if e.Outcome == runner.OutcomeFailed {
+			tell(Gate, e.Reason)
+		}
+	case runner.BatchFailed:
+		tell(Failed, fmt.Sprint(e.Reason, e.Attempt))
+	case runner.Landed:
+		n.url = urlIn(e.Reason)
+	case runner.RunFinished:
+		n.finished(e, tell)
+	}
+	return out
+}
+
+// finished tells how a run ended. A stop whose cause was told of a batch is not told again.
+func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
+	again := slices.ContainsFunc(n.told, func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
+	end := fmt.Sprintf("%d %s", n.session, e.Reason)
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		tell(Done, end)
+	case runner.OutcomeFailed, runner.OutcomeError, runner.OutcomeUnstarted:
+		tell(Failed, end)
+	case runner.OutcomeLimited:
+		if !again {
+			tell(Paused, e.Reason)
+		}
+	case runner.OutcomeHuman:
+		if !again {
+			tell(Blocked, e.Reason)
+		}
+	}
+}
+
+// spent adds up what an attempt cost, and reports whether four fifths of the money are gone.
+func (n *Notifier) spent(e runner.Event) bool {
+	if e.Usage == nil || e.Usage.CostUSD == nil {
+		if e.Kind == runner.Spent || ledger.Attempted(e) {
+			n.unknown++
+		}
+		return false
+	}
+	if n.cost == nil {
+		n.cost = new(float64)
+	}
+	*n.cost += *e.Usage.CostUSD
+	return n.info.MaxCostUSD > 0 && *n.cost >= 0.8*n.info.MaxCostUSD
+}
+
+// message makes a message, unless one of its kind, batch and cause was made before, or nobody wants it.
+func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool) {
+	key := strings.Join([]string{string(k), e.Batch, cause}, "\x00")
+	if n.said[key] || !n.want[k] {
+		return Message{}, false
+	}
+	n.said[key] = true
+	m := Message{
+		Version: Version, Event: k, At: e.At.UTC(), Repository: n.repo, Run: e.Run, Plan: n.info.Plan, Title: n.info.Title, Branch: n.info.Branch,
+		Attempt: e.Attempt, Agent: e.Agent, Reason: e.Reason, CostUnknown: n.unknown, MaxCostUSD: n.info.MaxCostUSD,
+	}
+	if n.cost != nil {
+		cost := *n.cost
+		m.CostUSD = &cost
+	}
+	if i := slices.IndexFunc(n.info.Batches, func(b runner.BatchInfo) bool { return b.Key == e.Batch }); i >= 0 {
+		m.Batch, m.BatchTitle = n.info.Batches[i].Number, n.info.Batches[i].Title
+	}
+	switch k {
+	case Paused:
+		m.RetryAt = e.RetryAt.UTC()
+	case Done, Failed:
+		if e.Kind == runner.RunFinished {
+			m.URL, m.Report = n.url, ".runplan/reports/"+e.Run+"/report.md"
+		}
+	}
+	m.Batches = n.counts()
+	n.clean(&m)
+	m.write()
+	return m, true
+}
+
+func (n *Notifier) counts() *Counts {
+	c := &Counts{}
+	for _, b := range n.fold.Summary().Batches {
+		switch b.State {
+		case string(runner.Passed):
+			c.Merged++
+		case string(runner.Skipped):
+			c.Skipped++
+		case string(runner.Failed):
+			c.Failed++
+		default:
+			c.ToGo++
+		}
+	}
+	return c
+}
+
+// clean takes secrets and control codes out of whatever came from elsewhere.
+func (n *Notifier) clean(m *Message) {
+	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason, &m.URL} {
+		*s = redact.Clean(n.hook.Redact(*s))
+	}
+}
+
+func urlIn(text string) string {
+	for _, word := range slices.Backward(strings.Fields(text)) {
+		if strings.HasPrefix(word, "https://") {
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,322 @@
+//go:build unix
+
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/runner"
+)
+
+// listener is a hook that keeps what it is told.
+type listener struct {
+	t     *testing.T
+	file  string
+	hook  Hook
+	mu    sync.Mutex
+	notes []string
+}
+
+func listen(t *testing.T) *listener {
+	t.Helper()
+	l := &listener{t: t, file: filepath.Join(t.TempDir(), "told")}
+	l.hook = Hook{
+		Command: []string{"sh", "-c", "cat >>" + l.file}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: 10 * time.Second,
+		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
+		Note: func(s string) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.notes = append(l.notes, s)
+		},
+	}
+	return l
+}
+
+func (l *listener) told() []Message {
+	l.t.Helper()
+	data, err := os.ReadFile(l.file)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var out []Message
+	for line := range strings.Lines(string(data)) {
+		var m Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			l.t.Fatalf("%v: %s", err, line)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func kinds(ms []Message) string {
+	var out []string
+	for _, m := range ms {
+		out = append(out, strings.TrimSpace(string(m.Event)+" "+m.Batch))
+	}
+	return strings.Join(out, ", ")
+}
+
+func info() runner.Info {
+	return runner.Info{
+		Plan: "plan.md", Title: "Greetings", Branch: "runplan/plan/main", Base: "b", Workers: 2, MaxAttempts: 3, LoopVersion: runner.LoopVersion, Land: "branch",
+		Batches: []runner.BatchInfo{{Key: "k1", Number: "1", Title: "greet"}, {Key: "k2", Number: "2", Title: "bow"}}, MaxCostUSD: 10, OnLimit: "exit",
+	}
+}
+
+// story gives events their place in a run.
+func story(events ...runner.Event) []runner.Event {
+	job := info()
+	out := append([]runner.Event{{Kind: runner.RunStarted, Job: &job}}, events...)
+	for i := range out {
+		out[i].Seq, out[i].Run, out[i].At = i+1, "11111111-2222", time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+	}
+	return out
+}
+
+func executed(batch string, o runner.Outcome, reason string, cost *float64) runner.Event {
+	return runner.Event{
+		Kind: runner.Executed, Command: batch + "/r1-c0/execute", Batch: batch, Attempt: 1, Agent: "claude", Outcome: o, Reason: reason,
+		Usage: &agents.Usage{CostUSD: cost},
+	}
+}
+
+func ended(o runner.Outcome, reason string) runner.Event {
+	return runner.Event{Kind: runner.RunFinished, Outcome: o, Reason: reason}
+}
+
+func usd(v float64) *float64 { return &v }
+
+func TestWhatIsTold(t *testing.T) {
+	limit := executed("k1", runner.OutcomeLimited, "rate limit: five hours", nil)
+	limit.RetryAt = time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		events []runner.Event
+		kinds  []string
+		want   string
+	}{
+		"a run that ends well":               {[]runner.Event{ended(runner.OutcomeOK, "")}, nil, "done"},
+		"all there is to tell":               {[]runner.Event{{Kind: runner.Gated, Batch: "k1", Outcome: runner.OutcomeFailed, Reason: "lint"}, ended(runner.OutcomeOK, "")}, []string{"started", "gate", "done"}, "started, gate 1, done"},
+		"only what is asked for":             {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, []string{"done"}, ""},
+		"a person is needed, told once":      {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, nil, "blocked 1"},
+		"another cause is another message":   {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k1", runner.OutcomeHuman, "no money", nil)}, nil, "blocked 1, blocked 1"},
+		"another batch is another message":   {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k2", runner.OutcomeHuman, "sign in", nil)}, nil, "blocked 1, blocked 2"},
+		"a limit of the provider":            {[]runner.Event{limit, ended(runner.OutcomeLimited, "batch 1: rate limit: five hours")}, nil, "paused 1"},
+		"a limit of the run":                 {[]runner.Event{ended(runner.OutcomeLimited, "the cost limit of $10.00")}, nil, "paused"},
+		"four fifths of the money, once":     {[]runner.Event{executed("k1", runner.OutcomeOK, "", usd(7.9)), executed("k2", runner.OutcomeOK, "", usd(0.1)), executed("k2", runner.OutcomeOK, "", usd(0.5))}, nil, "budget"},
+		"what was called off costs as well":  {[]runner.Event{{Kind: runner.Spent, Batch: "k1", Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
+		"a batch that failed, and its run":   {[]runner.Event{{Kind: runner.BatchFailed, Batch: "k1", Attempt: 3, Reason: "tests"}, ended(runner.OutcomeFailed, "batch 1: tests")}, nil, "failed 1, failed"},
+		"a tool that broke":                  {[]runner.Event{ended(runner.OutcomeError, "disk full")}, nil, "failed"},
+		"who stopped the run knows":          {[]runner.Event{ended(runner.OutcomeCancelled, "interrupted")}, nil, ""},
+		"notes and starts are not for hooks": {[]runner.Event{{Kind: runner.Note, Reason: "x"}, {Kind: runner.BatchStarted, Batch: "k1"}}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t)
+			n := New(Options{Hook: l.hook, Events: tt.kinds, Info: info(), Repository: "project"})
+			for _, e := range story(tt.events...) {
+				n.Event(e)
+			}
+			n.Close()
+			if got := kinds(l.told()); got != tt.want || l.notes != nil {
+				t.Errorf("told %q, want %q; noted %q", got, tt.want, l.notes)
+			}
+		})
+	}
+}
+
+func TestTheMessage(t *testing.T) {
+	l := listen(t)
+	l.hook.Command = []string{"sh", "-c", "cat >>" + l.file + `; printf '%s|%s' "$RUNPLAN_EVENT" "$RUNPLAN_TEXT" >env`}
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	e := executed("k2", runner.OutcomeLimited, "rate limit:\n key hunter2 \x1b[31mis\x1b[0m out", usd(0.25))
+	e.RetryAt = time.Date(2026, 1, 2, 9, 0, 0, 0, time.FixedZone("X", 3600))
+	for _, e := range story(executed("k1", runner.OutcomeFailed, "", nil), e) {
+		n.Event(e)
+	}
+	n.Close()
+	want := Message{
+		Version: 1, Event: Paused, At: time.Date(2026, 1, 2, 3, 4, 2, 0, time.UTC), Repository: "project", Run: "11111111-2222", Plan: "plan.md",
+		Title: "Greetings", Branch: "runplan/plan/main", Batch: "2", BatchTitle: "bow", Attempt: 1, Agent: "claude",
+		Reason: "rate limit: key [redacted] is out", RetryAt: time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC),
+		CostUSD: usd(0.25), CostUnknown: 1, MaxCostUSD: 10, Batches: &Counts{ToGo: 2},
+		Text: "project: plan.md, batch 2 bow: is paused until 2026-01-02 08:00:00 UTC: rate limit: key [redacted] is out",
+	}
+	if d := cmp.Diff([]Message{want}, l.told()); d != "" {
+		t.Error(d)
+	}
+	if env, _ := os.ReadFile(filepath.Join(l.hook.Dir, "env")); string(env) != "paused|"+want.Text {
+		t.Errorf("variables: %q", env)
+	}
+}
+
+func TestTheEndTellsWhereTheWorkIs(t *testing.T) {
+	l := listen(t)
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	for _, e := range story(runner.Event{Kind: runner.Landed, Outcome: runner.OutcomeOK, Reason: "Warning: 1 uncommitted change\nhttps://example.org/pull/7"}, ended(runner.OutcomeOK, "")) {
+		n.Event(e)
+	}
+	n.Close()
+	m := l.told()[0]
+	if m.URL != "https://example.org/pull/7" || m.Report != ".runplan/reports/11111111-2222/report.md" || m.Text != "project: plan.md: is done: 0 merged, 0 skipped: https://example.org/pull/7" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+// A run that is resumed again and again does not tell the same again and again; how it ended it tells each time.
+func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
+	l := listen(t)
+	before := story(executed("k1", runner.OutcomeHuman, "sign in", usd(9)), ended(runner.OutcomeHuman, "batch 1: sign in"))
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	for _, e := range before {
+		n.Recall(e)
+	}
+	n.Event(runner.Event{Kind: runner.RunResumed})
+	n.Event(executed("k1", runner.OutcomeHuman, "sign in", usd(0.1)))
+	n.Event(ended(runner.OutcomeHuman, "batch 1: sign in"))
+	n.Event(runner.Event{Kind: runner.RunResumed})
+	n.Event(ended(runner.OutcomeFailed, "batch 1: tests"))
+	n.Event(runner.Event{Kind: runner.RunResumed})
+	n.Event(ended(runner.OutcomeFailed, "batch 1: tests"))
+	n.Close()
+	if got := kinds(l.told()); got != "failed, failed" {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestApprovalIsAskedFor(t *testing.T) {
+	l := listen(t)
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	for range 2 {
+		n.Ask(runner.Event{Batch: "k1", Reason: "may this land?", Run: "r"})
+	}
+	n.Close()
+	n.Ask(runner.Event{Batch: "k2", Reason: "too late"})
+	if got := kinds(l.told()); got != "approval 1" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// What goes wrong with a hook is noted, once, and holds nobody up.
+func TestAHookThatFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		command string
+		want    string
+	}{
+		"a status":    {"echo no such topic hunter2 >&2; exit 3", "notification: sh exited with status 3: no such topic [redacted]"},
+		"a signal":    {"kill -KILL $$", "notification: sh was killed by SIGKILL"},
+		"it hangs":    {"sleep 60", "notification: sh took longer than 300ms and was ended"},
+		"its program": {"", "notification: run no-such-hook: program not found: install no-such-hook, or put its folder into PATH; correct notify.command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t)
+			l.hook.Timeout = 300 * time.Millisecond
+			if l.hook.Command = []string{"sh", "-c", tt.command}; tt.command == "" {
+				l.hook.Command = []string{"no-such-hook"}
+			}
+			n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+			began := time.Now()
+			for _, e := range story(executed("k1", runner.OutcomeHuman, "a", nil), executed("k1", runner.OutcomeHuman, "b", nil)) {
+				n.Event(e)
+			}
+			if d := time.Since(began); d > 200*time.Millisecond {
+				t.Errorf("telling took %s", d)
+			}
+			n.Close()
+			if d := cmp.Diff([]string{tt.want}, l.notes); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// The end of a run waits for messages as long as one may take; what is left then is counted, and nothing stays behind.
+func TestASlowHookDoesNotHoldTheEndUp(t *testing.T) {
+	l := listen(t)
+	l.hook.Timeout = 700 * time.Millisecond
+	l.hook.Command = []string{"sh", "-c", "echo $$ >>" + l.file + "; sleep 61 & sleep 62"}
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	for i := range 200 {
+		n.Event(executed("k1", runner.OutcomeHuman, fmt.Sprint(i), nil))
+	}
+	began := time.Now()
+	n.Close()
+	if d := time.Since(began); d > 4*time.Second {
+		t.Errorf("closing took %s", d)
+	}
+	if last := l.notes[len(l.notes)-1]; !strings.Contains(last, "notifications were not told: the hook took too long") {
+		t.Errorf("noted %q", l.notes)
+	}
+	data, err := os.ReadFile(l.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pid := range strings.Lines(string(data)) {
+		if _, err := os.Stat("/proc/" + strings.TrimSpace(pid)); err == nil {
+			t.Errorf("process %s is still there", pid)
+		}
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	answer := http.StatusNoContent
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m Message
+		err := json.NewDecoder(r.Body).Decode(&m)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("Content-Type"), " ", m.Event, " ", err))
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(answer)
+	}))
+	defer server.Close()
+	l := listen(t)
+	l.hook.Command, l.hook.Webhook = nil, server.URL+"/hook/hunter3"
+	if err := l.hook.Send(Message{Event: Test}); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"POST /hook/hunter3 application/json test <nil>"}, got); d != "" {
+		t.Error(d)
+	}
+	// It is not led elsewhere, and neither of its errors tells the address.
+	for _, answer = range []int{http.StatusFound, http.StatusForbidden} {
+		err := l.hook.Send(Message{Event: Test})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint("it answered ", answer)) || strings.Contains(err.Error(), "hunter3") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if len(got) != 3 || slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "elsewhere") }) {
+		t.Errorf("asked for %q", got)
+	}
+	server.Close()
+	if err := l.hook.Send(Message{Event: Test}); err == nil || strings.Contains(err.Error(), "hunter3") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v", err)
+	}
+	hang := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer slow.Close()
+	defer close(hang)
+	l.hook.Webhook, l.hook.Timeout = slow.URL+"/hunter3", 200*time.Millisecond
+	if err := l.hook.Send(Message{Event: Test}); err == nil || !strings.HasSuffix(err.Error(), "/…: no answer within 200ms") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,249 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// span is a time in which something was done for a batch.
+type span struct {
+	batch     string
+	candidate int // in a tournament
+	variant   string
+	kind      string // edit, check, land or wait
+	from, to  int64  // milliseconds of the run's own time, in which the pauses between its sessions do not count
+	end       ending
+	reason    string
+	early     []string // keys of the batches on whose candidates it was begun
+	merged    bool     // it ended with the merge
+}
+
+// ending is how a span ended.
+type ending string
+
+const (
+	ended     ending = "ended"
+	wentBad   ending = "failed"
+	calledOff ending = "called off"
+	cutShort  ending = "cut short" // by a limit, or by the end of a session
+)
+
+// spanKinds are the kinds of spans, in the order in which a batch goes through them.
+func spanKinds() []struct{ kind, word string } {
+	return []struct{ kind, word string }{{"edit", "editing"}, {"check", "checking"}, {"land", "merging"}, {"wait", "waiting for a limit"}}
+}
+
+func spanKind(k runner.CommandKind) string {
+	switch k {
+	case runner.Execute:
+		return "edit"
+	case runner.Rebase, runner.Gate:
+		return "check"
+	case runner.Commit, runner.Merge:
+		return "land"
+	case runner.Wait:
+		return "wait"
+	}
+	return ""
+}
+
+// course sorts the events of a run by what was done when, in the order in which it was begun.
+type course struct {
+	spans []span
+	total int64
+	now   int64
+	last  time.Time
+	open  map[string]span // by the id of the command
+	cups  map[string]bool // batches for which candidates compete
+}
+
+func courseOf(events []runner.Event) course {
+	c := course{open: map[string]span{}, cups: map[string]bool{}}
+	for _, e := range events {
+		c.apply(e)
+	}
+	c.cut()
+	c.total = c.now
+	for _, s := range c.spans {
+		c.total = max(c.total, s.to)
+	}
+	slices.SortStableFunc(c.spans, func(a, b span) int { return int(a.from - b.from) })
+	return c
+}
+
+func (c *course) apply(e runner.Event) {
+	switch {
+	case e.At.IsZero():
+	case e.Kind == runner.RunResumed:
+		c.cut() // at the time of the last sign of life
+		c.last = e.At
+	case c.last.IsZero():
+		c.last = e.At
+	default:
+		c.now += max(0, e.At.Sub(c.last).Milliseconds())
+		c.last = e.At
+	}
+	switch e.Kind {
+	case runner.Sampled:
+		c.cups[e.Batch] = e.Outcome == runner.OutcomeOK
+	case runner.Judged:
+		c.cups[e.Batch] = e.Outcome == runner.OutcomeUndecided
+	}
+	kind := spanKind(kindOf(e))
+	if kind == "" || e.Batch == "" || e.Command == "" {
+		return
+	}
+	s, known := c.open[e.Command]
+	delete(c.open, e.Command)
+	if !known {
+		s = span{batch: e.Batch, kind: kind, from: max(0, c.now-e.DurationMS), early: e.On}
+	}
+	s.to, s.reason = c.now, e.Reason
+	if e.Kind == runner.Dispatched {
+		s.early = nil
+		if kind == "edit" {
+			s.early = e.On
+		}
+		if c.cups[e.Batch] {
+			s.candidate = candidateOf(e.Command)
+		}
+		c.open[e.Command] = s
+		return
+	}
+	if e.Candidate > 0 {
+		s.candidate, s.variant = e.Candidate, e.Variant
+	}
+	s.end = endingOf(e)
+	s.merged = e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK
+	if e.Kind != runner.Withdrawn || known {
+		c.spans = append(c.spans, s)
+	}
+}
+
+// cut ends what is under way.
+func (c *course) cut() {
+	var ids []string
+	for id := range c.open {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		s := c.open[id]
+		s.to, s.end = c.now, cutShort
+		c.spans = append(c.spans, s)
+	}
+	clear(c.open)
+}
+
+func endingOf(e runner.Event) ending {
+	switch {
+	case e.Kind == runner.Withdrawn:
+		return calledOff
+	case e.Outcome == runner.OutcomeCancelled, e.Outcome == runner.OutcomeLimited, e.Outcome == runner.OutcomeHuman:
+		return cutShort
+	case e.Outcome == runner.OutcomeOK, e.Outcome == runner.OutcomeMoved, e.Outcome == runner.OutcomeChanged:
+		return ended
+	}
+	return wentBad
+}
+
+// lane is a line of a timeline: a batch, or a candidate of one.
+type lane struct {
+	batch     runner.BatchSummary
+	candidate int
+	name      string
+	spans     []span
+}
+
+// lanes returns what happened, batch by batch in plan order, each followed by its candidates. Batches for which
+// nothing was done are left out.
+func (c course) lanes(s runner.Summary) []lane {
+	var out []lane
+	for _, b := range s.Batches {
+		var own []lane
+		most := 0
+		for _, x := range c.spans {
+			if x.batch == b.Key {
+				most = max(most, x.candidate)
+			}
+		}
+		for n := 0; n <= most; n++ {
+			l := lane{batch: b, candidate: n, name: strings.TrimSpace(ui.Sanitize(b.Number) + " " + ui.Sanitize(b.Title))}
+			variant := ""
+			for _, x := range c.spans {
+				if x.batch == b.Key && x.candidate == n {
+					l.spans = append(l.spans, x)
+					variant = orWord(x.variant, variant)
+				}
+			}
+			if n > 0 {
+				l.name = strings.TrimSpace(fmt.Sprintf("  c%d %s", n, ui.Sanitize(variant)))
+			}
+			own = append(own, l)
+		}
+		if most > 0 || len(own[0].spans) > 0 {
+			out = append(out, own...)
+		}
+	}
+	return out
+}
+
+// textTimeline draws who worked when, for places that show text only. Nothing is drawn of a run in which there is
+// nothing to compare.
+func textTimeline(s runner.Summary, events []runner.Event) string {
+	c := courseOf(events)
+	lanes := c.lanes(s)
+	if len(lanes) < 2 || c.total <= 0 {
+		return ""
+	}
+	const cells, names = 64, 26
+	var b strings.Builder
+	for _, l := range lanes {
+		name := l.name
+		if l.candidate > 0 {
+			name = "  " + name
+		}
+		fmt.Fprintf(&b, "%s  %s\n", ui.Pad(ui.Cut(name, names, "…"), names), strings.TrimRight(l.cells(cells, c.total), " "))
+	}
+	end := ui.Duration(millis(c.total))
+	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
+	b.WriteString("\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ called off, or cut short  ✗ failed, or a conflict  ✓ merged  ▸ early start\n")
+	return b.String()
+}
+
+// cells draws a lane in n cells.
+func (l lane) cells(n int, total int64) string {
+	out := []rune(strings.Repeat(" ", n))
+	at := func(ms int64) int { return min(n-1, max(0, int(ms*int64(n)/max(total, 1)))) }
+	sign := map[string]rune{"edit": '█', "check": '▒', "land": '▪', "wait": '░'}
+	for _, x := range l.spans {
+		from, to := at(x.from), max(at(x.from), at(x.to-1))
+		for i := from; i <= to; i++ {
+			if out[i] != ' ' && x.kind == "land" {
+				continue
+			}
+			out[i] = sign[x.kind]
+			if x.end == calledOff || x.end == cutShort {
+				out[i] = '~'
+			}
+		}
+	}
+	// Marks last, so that nothing covers them.
+	for _, x := range l.spans {
+		switch {
+		case x.merged:
+			out[at(x.to-1)] = '✓'
+		case x.end == wentBad:
+			out[max(at(x.from), at(x.to-1))] = '✗'
+		}
+		if len(x.early) > 0 && out[at(x.from)] == '█' {
+			out[at(x.from)] = '▸'
+		}
+	}
+	return string(out)
+}

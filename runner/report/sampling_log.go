@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// SamplingLog tells the tournaments of a run: who competed and why, how each did term by term, and who won.
+func SamplingLog(events []runner.Event) []Line {
+	var p Printer
+	var out []Line
+	for _, e := range events {
+		p.Lines(e)
+		say := func(t ui.Tone, format string, args ...any) {
+			out = append(out, Line{t, ui.Sanitize(fmt.Sprintf(format, args...))})
+		}
+		name := p.name(e.Batch, e.Title)
+		switch {
+		case e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK:
+			say(ui.Busy, "%s attempt %d: %d %s compete: %s", name, e.Attempt, len(e.Slots), plural(len(e.Slots), "candidate"), orWord(e.Reason, "no reason given"))
+			for _, s := range e.Slots {
+				say(ui.Idle, "%s: %s", candidateName(s.Number, s.Variant), orWord(s.Why, "no reason given"))
+			}
+		case e.Kind == runner.Sampled && e.Reason != "":
+			say(ui.Muted, "%s attempt %d: %s", name, e.Attempt, e.Reason)
+		case e.Kind == runner.Judged:
+			for _, s := range e.Scores {
+				if !p.once(fmt.Sprintf("terms %s %d %d %d", e.Batch, e.Attempt, s.Candidate, s.Score)) {
+					continue // as in the first round
+				}
+				say(scoreTone(s), "%s: %s", candidateName(s.Candidate, s.Variant), termByTerm(s))
+			}
+			say(judgedTone(e), "%s attempt %d: %s", name, e.Attempt, verdict(e))
+		}
+	}
+	return out
+}
+
+func scoreTone(s runner.CandScore) ui.Tone {
+	switch {
+	case s.Void != "":
+		return ui.Muted
+	case s.Passed:
+		return ui.Good
+	}
+	return ui.Bad
+}
+
+func judgedTone(e runner.Event) ui.Tone {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		return ui.Good
+	case runner.OutcomeUndecided:
+		return ui.Idle
+	}
+	return ui.Bad
+}
+
+func verdict(e runner.Event) string {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		return fmt.Sprintf("candidate %d wins: %s", e.Candidate, e.Reason)
+	case runner.OutcomeUndecided:
+		return "a synthesis is made: " + e.Reason
+	}
+	return "nobody wins: " + e.Reason
+}
+
+// termByTerm is a score with what was measured and what that adds: "1 312 points: tests 12 adds 120, diff 51 adds 192".
+func termByTerm(s runner.CandScore) string {
+	if s.Void != "" {
+		return "no verdict: " + s.Void
+	}
+	if !s.Passed {
+		return "did not pass its gates"
+	}
+	var terms []string
+	for _, t := range s.Terms {
+		if t.Name == "tests" && t.Value == 0 { // nobody counted any, or there are none: nobody can tell
+			terms = append(terms, "tests none counted")
+			continue
+		}
+		terms = append(terms, fmt.Sprintf("%s %d adds %s", t.Name, t.Value, points(t.Points)))
+	}
+	text := points(s.Score) + " points"
+	if len(terms) > 0 {
+		text += ": " + strings.Join(terms, ", ")
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// draw writes a board as text, for goldens that do not hang on widths.
+func draw(b ui.Board) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s\n", b.Title, b.Subtitle)
+	for _, r := range b.Rows {
+		tone := string(r.Tone)
+		if r.Still {
+			tone += ", still"
+		}
+		fmt.Fprintf(&out, "%s %-13s %-14s %-11s", r.Number, r.Label, r.State, tone)
+		for _, m := range r.Marks {
+			fmt.Fprintf(&out, "  %s %s", ui.Style{}.Icon(m.Tone), m.Text)
+		}
+		fmt.Fprintf(&out, "  %s\n", r.Detail)
+	}
+	return out.String() + strings.Join(b.Footer, "\n") + "\n"
+}
+
+// The board of a team at moments in which something is to be seen that a run of one worker does not have.
+func TestTheBoardOfATeam(t *testing.T) {
+	var w Watch
+	var out strings.Builder
+	seen := map[string]bool{}
+	for _, e := range team(t) {
+		if err := w.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		s := w.Standing()
+		text := draw(Board(s, map[string]string{"b2": "writing handlers.go"}, s.Updated))
+		for _, what := range []string{"parked", "on the candidate of", "queued", "red on top of", "sampling", "✓ c2 1 312", "c4", "done"} {
+			if !seen[what] && (strings.Contains(text, what) || what == "done" && e.Kind == runner.RunFinished) {
+				seen[what] = true
+				fmt.Fprintf(&out, "--- after %s %s: %s\n%s\n", e.Kind, e.Command, what, text)
+			}
+		}
+	}
+	golden(t, "team-board.txt", out.String())
+}
+
+// What is told at the end is the same, wherever it is told.
+func TestTheSpeedUpIsTheSameEverywhere(t *testing.T) {
+	events := team(t)
+	s := fold(t, events)
+	want := times(realSpeedUp(s))
+	var d Decisions
+	logged := ""
+	for _, e := range events {
+		for _, l := range d.Lines(e) {
+			if l.Kind == routing.LogMode {
+				logged = l.Text
+			}
+		}
+	}
+	if !strings.Contains(lines(events), "speed-up "+want) || !strings.Contains(decisionOf(s), "real "+want) || !strings.Contains(totals(s), want) {
+		t.Errorf("not all tell of %s: %s; %s", want, decisionOf(s), totals(s))
+	}
+	if !strings.HasPrefix(logged, "speed-up real=") {
+		t.Errorf("the log of decisions says %q", logged)
+	}
+	s.Status = runner.RunActive
+	if realSpeedUp(s) != 0 || strings.Contains(decisionOf(s), "real") {
+		t.Error("a run that is not done has a real speed-up")
+	}
+}
+
+func TestEscalation(t *testing.T) {
+	for want, b := range map[string]runner.BatchSummary{
+		"haiku":                      {Routed: "haiku", Tier: "small"},
+		"haiku → sonnet (escalated)": {Routed: "haiku", Tier: "medium"},
+		"small → large (escalated)":  {Routed: "small", Tier: "large"},
+		"qwen3:8b (medium)":          {Routed: "qwen3:8b", Tier: "medium"},
+		"":                           {Tier: "medium"},
+	} {
+		if got := tierOf(b); got != want {
+			t.Errorf("tier of %+v: %q, want %q", b, got, want)
+		}
+	}
+}
+
+func TestTestsAdded(t *testing.T) {
+	n := func(i int) *int { return &i }
+	for want, b := range map[string]runner.BatchSummary{
+		"3 tests added":           {TestsBefore: n(4), TestsAfter: n(7)},
+		"no tests added":          {TestsBefore: n(4), TestsAfter: n(4)},
+		"1 test fewer":            {TestsBefore: n(4), TestsAfter: n(3)},
+		"7 tests, before unknown": {TestsAfter: n(7)},
+		"tests not counted":       {TestsBefore: n(4)},
+	} {
+		if got := testsAdded(b); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestScoreText(t *testing.T) {
+	for want, terms := range map[string][]runner.ScoreTerm{
+		"1 312 points = tests 120 + diff 1 192":   {{Name: "tests", Points: 120}, {Name: "diff", Points: 1192}, {Name: "lint"}},
+		"1 312 points = diff 1 512 - lessons 200": {{Name: "diff", Points: 1512}, {Name: "lessons", Value: 1, Points: -200}},
+		"1 312 points": nil,
+	} {
+		if got := scoreText(1312, terms); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for want, n := range map[string]int{"0": 0, "999": 999, "1 000": 1000, "-1 234 567": -1234567} {
+		if got := points(n); got != want {
+			t.Errorf("points(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Why a gate was skipped is told once, and again when it is another reason.
+func TestAReasonIsToldOnce(t *testing.T) {
+	var p Printer
+	skip := func(note string) []gates.Report {
+		return []gates.Report{{Gate: "patterns", Status: gates.Skipped, Note: note}}
+	}
+	p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})
+	for i, want := range []string{"patterns skipped (install it)", "patterns skipped", "patterns skipped (it is off)"} {
+		if got := p.gateLine(skip([]string{"install it", "install it", "it is off"}[i]), nil); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if n := len(p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})); n != 0 {
+		t.Error("a note is told twice")
+	}
+}
+
+// A plain retry is an attempt after a failure of one's own. What others caused, what was sampled and what was cut off
+// does not count.
+func TestMetrics(t *testing.T) {
+	events := team(t)
+	var m Metrics
+	m.Add(fold(t, events), events)
+	if m.Retries != 1 || m.Successes != 1 { // batch 3; batch 4 was sampled, batch 5 met a conflict
+		t.Errorf("%d of %d retries succeeded", m.Successes, m.Retries)
+	}
+	if m.Merged != 6 || m.GivenUp != 0 || m.Escalated != 2 || m.Saved != 2 {
+		t.Errorf("%+v", m)
+	}
+	if len(m.SpeedUps) != 1 || m.SpeedUps[0].Off == nil {
+		t.Fatalf("speed-ups: %+v", m.SpeedUps)
+	}
+	failed, events := example(t)
+	m.Add(failed, events)
+	if m.Retries != 3 || m.Successes != 2 || m.GivenUp != 1 || len(m.SpeedUps) != 1 {
+		t.Errorf("%+v", m)
+	}
+	golden(t, "metrics.txt", strings.Join(m.Lines(), "\n")+"\n")
+	if text := strings.Join(Metrics{}.Lines(), "\n"); strings.Count(text, noData) != 6 || strings.Contains(text, ": 0 b") {
+		t.Errorf("of nothing there is something:\n%s", text)
+	}
+}
+
+func TestSamplingLog(t *testing.T) {
+	var b strings.Builder
+	for _, l := range SamplingLog(team(t)) {
+		fmt.Fprintf(&b, "%-5s %s\n", l.Tone, l.Text)
+	}
+	golden(t, "team-sampling.txt", b.String())
+}
+
+// A timeline needs no commands that were handed out, only what came back; pauses between sessions do not count.
+func TestTheCourseWithoutCommands(t *testing.T) {
+	var back []runner.Event
+	for _, e := range team(t) {
+		if e.Kind != runner.Dispatched {
+			back = append(back, e)
+		}
+	}
+	all, some := courseOf(team(t)), courseOf(back)
+	if all.total != some.total {
+		t.Errorf("%d and %d milliseconds", all.total, some.total)
+	}
+	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	c := courseOf([]runner.Event{
+		{Kind: runner.RunStarted, At: at},
+		{Kind: runner.Dispatched, At: at, Batch: "b", Command: "b/r1-c0/execute"},
+		{Kind: runner.Note, At: at.Add(2 * time.Second)},
+		{Kind: runner.RunResumed, At: at.Add(9 * time.Hour)},
+		{Kind: runner.Dispatched, At: at.Add(9 * time.Hour), Batch: "b", Command: "b/r1-c0/execute"},
+		{Kind: runner.Executed, At: at.Add(9*time.Hour + 3*time.Second), Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK},
+	})
+	got := []string{}
+	for _, s := range c.spans {
+		got = append(got, fmt.Sprintf("%s %d-%d %s", s.kind, s.from, s.to, s.end))
+	}
+	if d := cmp.Diff([]string{"edit 0-2000 cut short", "edit 2000-5000 ended"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for d := time.Second; d < 400*time.Hour; d += d/3 + time.Second {
+		if n := d / tickStep(d); n > 9 {
+			t.Errorf("%d ticks in %s", n, d)
+		}
+	}
+}
+
+// The timeline takes hostile titles and reasons as text, as all else does.
+func TestTheTimelineIsInert(t *testing.T) {
+	events := team(t)
+	s := fold(t, events)
+	for i := range s.Batches {
+		s.Batches[i].Title, s.Batches[i].Number = nasty, nasty
+	}
+	for i := range events {
+		events[i].Reason, events[i].Variant = nasty, nasty
+	}
+	text := Timeline(s, events)
+	wellFormed(t, text)
+	inert(t, text)
+	for i := range s.Batches {
+		s.Batches[i].Title, s.Batches[i].Number = "```", "```"
+	}
+	if report := Markdown(s, events); !strings.Contains(report, "\n````text\n``` ```") {
+		t.Error("a title may end the block of the timeline")
+	}
+	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil {
+		t.Error(err)
+	}
+	page, err := HTML(s, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inert(t, page)
+}

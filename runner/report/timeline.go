@@ -1,0 +1,197 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// Measures of the timeline, in pixels.
+const (
+	timelineWidth  = 1080
+	timelineNames  = 216
+	timelineRight  = 20
+	timelineRow    = 24
+	timelineBar    = 12
+	timelineTop    = 30
+	timelineLegend = 34
+)
+
+// Timeline draws who worked when: a line for each batch and each candidate, with early starts, conflicts and what
+// was called off. It is "" where there is nothing to compare. Like [SVG] it stands on its own.
+func Timeline(s runner.Summary, events []runner.Event) string {
+	c := courseOf(events)
+	lanes := c.lanes(s)
+	if len(lanes) < 2 || c.total <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	height := timelineTop + timelineRow*len(lanes) + timelineLegend
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
+		timelineWidth, height, timelineWidth, height, escape("timeline of "+titleOf(s)))
+	b.WriteString("<style>" + timelineStyle + "</style>\n")
+	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
+	x := func(ms int64) float64 {
+		return timelineNames + float64(ms)/float64(c.total)*(timelineWidth-timelineNames-timelineRight)
+	}
+	bottom := timelineTop + timelineRow*len(lanes)
+	step := tickStep(millis(c.total))
+	for at := time.Duration(0); at <= millis(c.total); at += step {
+		at0 := x(at.Milliseconds())
+		fmt.Fprintf(&b, `<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n", at0, timelineTop-8, bottom, at0, ui.Duration(at))
+	}
+	line := map[string]int{}
+	for i, l := range lanes {
+		if l.candidate == 0 {
+			line[l.batch.Key] = i
+		}
+	}
+	for i, l := range lanes {
+		y := timelineTop + timelineRow*i
+		class, indent := "tl-name", 0
+		if l.candidate > 0 {
+			class, indent = "tl-cand", 14
+		}
+		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4, escape(ui.Cut(l.name, 30-indent/7, "…")))
+		for _, sp := range l.spans {
+			for _, on := range sp.early {
+				if from, ok := line[on]; ok {
+					fmt.Fprintf(&b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(sp.from)+1, timelineTop+timelineRow*from+timelineRow/2, y+edge(from < i))
+				}
+			}
+		}
+		for _, sp := range l.spans {
+			bar(&b, s, l, sp, x(sp.from), x(sp.to), y)
+		}
+		for _, sp := range l.spans { // nothing covers how it ended
+			mark(&b, s, l, sp, max(x(sp.to), x(sp.from)+2), y)
+		}
+	}
+	legend(&b, bottom+22)
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// edge is where an arrow from above or below meets the bar of a line.
+func edge(above bool) int {
+	if above {
+		return (timelineRow - timelineBar) / 2
+	}
+	return (timelineRow + timelineBar) / 2
+}
+
+// tip is what a reader sees who points at a span.
+func tip(s runner.Summary, l lane, sp span) string {
+	tip := fmt.Sprintf("%s: %s, %s", l.name, wordOf(sp.kind), ui.Duration(millis(sp.to-sp.from)))
+	if sp.end != ended {
+		tip += ", " + string(sp.end)
+	}
+	if len(sp.early) > 0 {
+		tip += ", begun on the candidate of " + strings.Join(numbersOf(s, sp.early), ", ")
+	}
+	if sp.reason != "" {
+		tip += ": " + ui.Cut(ui.Sanitize(sp.reason), maxLine, "…")
+	}
+	return escape(tip)
+}
+
+func bar(b *strings.Builder, s runner.Summary, l lane, sp span, from, to float64, y int) {
+	class := "tl-" + sp.kind
+	if sp.end == calledOff || sp.end == cutShort {
+		class += " tl-off"
+	}
+	fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="2"><title>%s</title></rect>`+"\n",
+		class, from, y+(timelineRow-timelineBar)/2, max(2, to-from), timelineBar, tip(s, l, sp))
+}
+
+// mark says how a span ended.
+func mark(b *strings.Builder, s runner.Summary, l lane, sp span, at float64, y int) {
+	top := y + (timelineRow-timelineBar)/2
+	switch {
+	case sp.end == wentBad:
+		fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+timelineBar+3, tip(s, l, sp))
+	case sp.merged:
+		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1, escape(l.name+": merged as "+short(l.batch.Commit)))
+	}
+}
+
+func wordOf(kind string) string {
+	for _, k := range spanKinds() {
+		if k.kind == kind {
+			return k.word
+		}
+	}
+	return kind
+}
+
+// legend says what the colours and signs mean.
+func legend(b *strings.Builder, y int) {
+	x := 18 // as far as the names indent, for there is much to say
+	text := func(word string) {
+		fmt.Fprintf(b, `<text class="tl-tick" x="%d" y="%d">%s</text>`+"\n", x+18, y, word)
+		x += 18 + 6*len(word) + 18
+	}
+	for _, k := range spanKinds() {
+		fmt.Fprintf(b, `<rect class="tl-%s" x="%d" y="%d" width="12" height="10" rx="2"/>`, k.kind, x, y-9)
+		text(k.word)
+	}
+	fmt.Fprintf(b, `<rect class="tl-edit tl-off" x="%d" y="%d" width="12" height="10" rx="2"/>`, x, y-9)
+	text("called off, or cut short")
+	fmt.Fprintf(b, `<path class="tl-bad" d="M%d %dv14"/>`, x+6, y-11)
+	text("failed, or a conflict")
+	fmt.Fprintf(b, `<path class="tl-merged" d="M%d %dl5 5-5 5-5-5z"/>`, x+6, y-9)
+	text("merged")
+	fmt.Fprintf(b, `<path class="tl-early" d="M%d %dv11" marker-end="url(#tl-tip)"/>`, x+6, y-10)
+	text("early start")
+}
+
+// tickStep is a round time of which a dozen at most fit into d.
+func tickStep(d time.Duration) time.Duration {
+	for _, s := range []time.Duration{
+		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
+	} {
+		if d/s <= 9 {
+			return s
+		}
+	}
+	day := 24 * time.Hour
+	return day * max(1, d/(9*day)+1)
+}
+
+// numbersOf returns the numbers of batches.
+func numbersOf(s runner.Summary, keys []string) []string {
+	var out []string
+	for _, k := range keys {
+		for _, b := range s.Batches {
+			if b.Key == k {
+				out = append(out, ui.Sanitize(b.Number))
+			}
+		}
+	}
+	return out
+}
+
+// timelineStyle colours the timeline. The classes are its own, because inside of a page its rules hold for all.
+const timelineStyle = `
+.tl{--t-ink:#1c2430;--t-faint:#68727f;--t-grid:#e6e9ee;--t-edit:#5b8def;--t-check:#c9a227;--t-land:#1a7f4b;--t-wait:#c3cad4;--t-bad:#c22f3d;--t-early:#7a4fd0;--t-paper:#fff;
+font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
+@media (prefers-color-scheme:dark){.tl{--t-ink:#e4e8ee;--t-faint:#8d98a7;--t-grid:#262e39;--t-edit:#5f93f5;--t-check:#c79a2b;--t-land:#4cc38a;--t-wait:#4b5665;--t-bad:#ff7b7f;--t-early:#b195f5;--t-paper:#171c24}}
+.tl-grid{fill:none;stroke:var(--t-grid);stroke-width:1}
+.tl-tick{font-size:11px;fill:var(--t-faint)}
+.tl-name{font-size:12.5px;fill:var(--t-ink)}
+.tl-cand{font-size:11.5px;fill:var(--t-faint)}
+.tl-edit{fill:var(--t-edit);stroke:var(--t-edit)}
+.tl-check{fill:var(--t-check);stroke:var(--t-check)}
+.tl-land{fill:var(--t-land);stroke:var(--t-land)}
+.tl-wait{fill:var(--t-wait);stroke:var(--t-wait)}
+.tl-off{fill:none;stroke-width:1.5;stroke-dasharray:3 2}
+.tl-bad{fill:none;stroke:var(--t-bad);stroke-width:3}
+.tl-merged{fill:var(--t-land);stroke:var(--t-paper);stroke-width:1.5}
+.tl-early{fill:none;stroke:var(--t-early);stroke-width:1.5}
+.tl-tip{fill:var(--t-early)}
+`
