@@ -85,12 +85,13 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	return e
 }
 
-// expect returns what a step is likely to take and to cost: the median over batches of the same class and tier, else
-// of the same class, else of all. Unknown is 0 and nil.
+// expect returns what a step is likely to take and to cost: the median over batches of the same title, else of the same
+// class and tier, else of the same class, else of all. Unknown is 0 and nil.
 func (o Options) expect(s Step) (time.Duration, *float64) {
 	var took time.Duration
 	var cost *float64
-	for _, like := range []func(Sample) bool{
+	for i, like := range []func(Sample) bool{
+		func(x Sample) bool { return x.Title != "" && x.Title == o.titles[s.Batch] }, // the very same batch, one look at it is enough
 		func(x Sample) bool { return x.Class == string(s.Class) && x.Tier == s.Tier },
 		func(x Sample) bool { return x.Class == string(s.Class) },
 		func(Sample) bool { return true },
@@ -106,7 +107,7 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 				prices = append(prices, *x.Cost)
 			}
 		}
-		if took == 0 && len(times) >= leastSamples {
+		if took == 0 && (len(times) >= leastSamples || len(times) > 0 && i == 0) {
 			took = median(times)
 		}
 		if cost == nil && len(prices) >= leastSamples {
@@ -122,6 +123,7 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	type kind struct {
 		class Class
 		tier  string
+		title string
 	}
 	type figures struct {
 		took time.Duration
@@ -129,7 +131,7 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	}
 	known := map[kind]figures{}
 	return func(s Step) (time.Duration, *float64) {
-		k := kind{s.Class, s.Tier}
+		k := kind{s.Class, s.Tier, o.titles[s.Batch]}
 		f, ok := known[k]
 		if !ok {
 			f.took, f.cost = o.expect(s)

@@ -176,6 +176,22 @@ func TestEstimate(t *testing.T) {
 }
 
 // Without history there are no figures but the speed-up, for which all batches count alike.
+// What took long the last time is likely to take long again: one look at the very batch says more than many at others.
+func TestTheSameBatchSaysMost(t *testing.T) {
+	history := []Sample{
+		{Title: "Slow", Class: string(Wiring), Tier: Small, Duration: time.Hour, Passed: true},
+		{Title: "a", Class: string(Wiring), Tier: Small, Duration: time.Minute, Passed: true},
+		{Title: "b", Class: string(Wiring), Tier: Small, Duration: time.Minute, Passed: true},
+		{Title: "c", Class: string(Wiring), Tier: Small, Duration: time.Minute, Passed: true},
+	}
+	o := Options{History: history, titles: map[string]string{"1": "Slow", "2": "New", "3": ""}}
+	for batch, want := range map[string]time.Duration{"1": time.Hour, "2": time.Minute, "3": time.Minute} {
+		if got, _ := o.expect(Step{Batch: batch, Class: Wiring, Tier: Small}); got != want {
+			t.Errorf("batch %s: %v, want %v", batch, got, want)
+		}
+	}
+}
+
 func TestEstimateWithoutHistory(t *testing.T) {
 	d := diamond(2)
 	Options{}.estimate(&d)

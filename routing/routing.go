@@ -42,6 +42,8 @@ type Options struct {
 	ModelOverride map[string]string // batch, by key or number, to a tier, an alias or one of Models
 	History       []Sample          // what earlier runs took, the newest first
 
+	titles map[string]string // of the batches, by key
+
 	Memory func() (uint64, error) // how much memory is available, in bytes; nil is [AvailableMemory]
 }
 
@@ -128,6 +130,10 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	j.steps()
 	if err := o.tiers(p, d.Steps); err != nil {
 		return Decision{}, err
+	}
+	o.titles = map[string]string{}
+	for i := range p.Batches {
+		o.titles[p.Batches[i].Key] = p.Batches[i].Title
 	}
 	o.estimate(&d)
 	j.advise()

@@ -33,7 +33,7 @@ func (m *Machine) schedule() []Command {
 type start struct {
 	*track
 	n    *entrant // nil outside of a tournament
-	base string
+	base string   // "" while it is not there yet: then a worker is kept free for it
 	on   []string // needs that are not merged and whose candidates base holds
 }
 
@@ -56,13 +56,15 @@ func (m *Machine) give() []Command {
 		}
 		if base, on, ok := m.startable(t); ok {
 			starts = append(starts, start{t, nil, base, on})
+		} else if m.soon(t) {
+			starts = append(starts, start{track: t})
 		}
 	}
 	slices.SortStableFunc(starts, func(a, b start) int {
 		return cmp.Or(
 			-cmp.Compare(bit(a.status == Working), bit(b.status == Working)),
-			cmp.Compare(bit(len(a.on) > 0), bit(len(b.on) > 0)),
 			-cmp.Compare(a.rank, b.rank),
+			cmp.Compare(bit(len(a.on) > 0), bit(len(b.on) > 0)),
 		)
 	})
 	var cmds []Command
@@ -70,9 +72,10 @@ func (m *Machine) give() []Command {
 		if m.overBudget() != "" {
 			break
 		}
-		if s.n != nil {
+		switch {
+		case s.n != nil:
 			cmds = append(cmds, m.enter(s))
-		} else {
+		case s.base != "":
 			cmds = append(cmds, m.begin(s))
 		}
 	}
@@ -96,7 +99,7 @@ func (m *Machine) begin(s start) Command {
 		if t.Sample > 0 {
 			m.fire(t, OnSample)
 			t.on = s.on
-			return m.issue(t, Command{Kind: Sample, Tier: t.tier})
+			return m.issue(t, Command{Kind: Sample, After: t.after, Tier: t.tier})
 		}
 		m.fire(t, OnDone)
 	}
@@ -127,6 +130,19 @@ func (m *Machine) startable(t *track) (base string, on []string, ok bool) {
 		}
 	}
 	return base, on, true
+}
+
+// soon tells whether t can start as soon as candidates that it needs stand where they should, which takes no gate and
+// next to no time. A free worker is better kept for it than given to what fewer others wait for.
+func (m *Machine) soon(t *track) bool {
+	for _, n := range t.Needs {
+		q := m.byKey[n]
+		if m.done(n) || m.info.Speculate && slices.Contains(t.Early, n) && (m.holds(q) || m.out[q.out].Kind == Rebase) {
+			continue
+		}
+		return false
+	}
+	return t.status == Waiting
 }
 
 // holds tells whether others may build on the candidate of t.

@@ -18,10 +18,23 @@ func TestOrderOfWork(t *testing.T) {
 		"what was begun goes on before something new begins": {plan: "a b c:b", script: `
 			start                                  -> b/r1-c0/execute
 			b/r1-c0/execute failed                 -> b/r2-c0/execute`},
-		"work on the run branch comes before work on candidates": {plan: "a#9 b#9:a* c#1", info: Info{Workers: 1, Speculate: true}, script: `
+		"the longest chain comes first, be it on the run branch or on a candidate": {plan: "a#9 b#9:a* c#1", info: Info{Workers: 1, Speculate: true}, script: `
 			start                                  -> a/r1-c0/execute
-			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate c/r1-c0/execute base=base
-			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase b/r1-c0/execute base=a1`},
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1
+			b/r1-c0/execute ok commit=b1           -> c/r1-c0/execute base=base`},
+		"of two that as many wait for, the one on the run branch comes first": {plan: "a#9 b#5:a* c#5", info: Info{Workers: 1, Speculate: true}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate c/r1-c0/execute base=base`},
+		"a worker is kept for a longer chain that waits for a rebase only": {plan: "a#9 b#8 c#7:b* d#1", info: Info{Workers: 2, Speculate: true}, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate c/r1-c0/execute base=b2 on=b`},
+		"a shorter one waits as long, and no longer": {plan: "a#9 b#8 c#7:b* d#1 e#1", info: Info{Workers: 2, Speculate: true}, script: `
+			start                                  -> b/r1-c0/execute a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase conflict                -> e/r1-c0/execute`},
 		"no more agents are at work than there are workers": {plan: "a b c d", info: Info{Workers: 3}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute c/r1-c0/execute
 			b/r1-c0/execute failed                 -> b/r2-c0/execute
@@ -89,8 +102,8 @@ func TestEarlyStart(t *testing.T) {
 		"nobody starts on a candidate that is red": {plan: "b c:b* a d e", info: Info{Workers: 2, Speculate: true}, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
-			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1 e/r1-c0/execute
-			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate e/r1-c0/execute
 			b/r1-c0/gate failed                    ->
 			d/r1-c0/execute ok commit=d1           -> d/r1-c0/rebase base=a1
 			queue a b=red d

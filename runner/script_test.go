@@ -16,7 +16,7 @@ import (
 
 // machine makes a machine of a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches; b needs a, c
 // needs a and b and may start on what b left before that is merged, d is skipped because it is empty, and e is
-// small work that is likely to take 30 milliseconds.
+// small work that is likely to take 30 milliseconds. Of "f+3" three candidates compete from the start.
 func machine(t testing.TB, info Info, plan string) *Machine {
 	t.Helper()
 	m, err := New(plans(info, plan))
@@ -32,8 +32,10 @@ func plans(info Info, plan string) Info {
 		f, skip, _ := strings.Cut(f, "!")
 		f, needs, _ := strings.Cut(f, ":")
 		f, expect, _ := strings.Cut(f, "#")
+		f, sample, _ := strings.Cut(f, "+")
 		key, tier, _ := strings.Cut(f, "@")
 		b := BatchInfo{Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip, Tier: tier}
+		b.Sample, _ = strconv.Atoi(sample)
 		b.ExpectMS, _ = strconv.ParseInt(expect, 10, 64)
 		for n := range strings.FieldsSeq(strings.ReplaceAll(needs, ",", " ")) {
 			n, early := strings.CutSuffix(n, "*")
@@ -71,6 +73,8 @@ func tell(t *testing.T, stories map[string]scenario) {
 //
 //	start                                  -> a/r1-c0/execute base=base
 //	a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate commit=c tree=t
+//	b/r1-c0/sample ok slots=x,y atonce=2   -> b/r1-c1/execute b/r1-c2/execute
+//	b/r1-c2/judge ok candidate=1           -> b/r1-c2/commit
 //	stop limited
 //	resume                                 -> a/r1-c0/gate
 //	reopen a base=x                        -> a/r2-c0/execute
@@ -197,6 +201,14 @@ func (s *script) event(fact []string) Event {
 			e.Reason = value
 		case "tests":
 			e.Tests = &gates.TestCount{Passed: n}
+		case "slots":
+			for i, v := range strings.Split(value, ",") {
+				e.Slots = append(e.Slots, Slot{Number: i + 1, Variant: v})
+			}
+		case "atonce":
+			e.AtOnce = n
+		case "candidate":
+			e.Candidate = n
 		case "cost":
 			e.Usage = &agents.Usage{CostUSD: &usd}
 		case "retry":
@@ -261,6 +273,11 @@ func field(c Command, name string) string {
 		return c.Tree
 	case "on":
 		return strings.Join(c.On, ",")
+	case "variant":
+		if c.Slot == nil {
+			return "none"
+		}
+		return c.Slot.Variant
 	case "tier":
 		return c.Tier
 	case "model":

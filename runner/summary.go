@@ -201,7 +201,9 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 			}
 		}
 	}
-	b.DurationMS += e.DurationMS
+	if e.Kind != Waited { // nobody worked meanwhile
+		b.DurationMS += e.DurationMS
+	}
 }
 
 // cost adds up what is known. One attempt without a price makes the sum unknown, which is not zero.

@@ -58,7 +58,7 @@ func TestSummary(t *testing.T) {
 	half, twelve := 0.5, 12
 	want := Summary{
 		Run: "run", Plan: "plan.md", Title: "A plan", Slug: "plan", Branch: "runplan/plan/main", Base: "base", BaseBranch: "main",
-		Commit: "ka", Agent: "claude", Mode: "headless", Land: "branch", Status: RunActive,
+		Commit: "ka", Agent: "claude", Mode: "headless", Workers: 1, Land: "branch", Status: RunActive,
 		Started: at(1), Updated: at(7), DurationMS: 6000,
 		Batches: []BatchSummary{
 			{

@@ -16,6 +16,13 @@ func cand(number, score, diff int) Candidate {
 
 func failed(number int) Candidate { return Candidate{Number: number} }
 
+// left writes a passer that left a tree of that name.
+func left(number, score int, tree string) Candidate {
+	c := cand(number, score, 9)
+	c.Tree = tree
+	return c
+}
+
 func void(number int) Candidate { return Candidate{Number: number, Void: "rate limit"} }
 
 func TestDecide(t *testing.T) {
@@ -50,6 +57,9 @@ func TestDecide(t *testing.T) {
 		"zero and less":                             {[]Candidate{cand(1, 0, 9), cand(2, -1, 9)}, o, Use, 1, "scores 0"},
 		"equal: the smaller diff leads":             {[]Candidate{cand(1, 500, 9), cand(2, 500, 8)}, o, Synthesize, 2, "the smaller change leads (8 lines against 9)"},
 		"equal diffs: the lower number leads":       {[]Candidate{cand(2, 500, 9), cand(1, 500, 9)}, o, Synthesize, 1, "the lower number leads"},
+		"alike: nothing to combine":                 {[]Candidate{left(1, 500, "x"), failed(2), left(3, 500, "x")}, o, Use, 1, "left the same files"},
+		"two alike, and a third that is close":      {[]Candidate{left(1, 500, "x"), left(2, 500, "x"), left(3, 499, "y")}, o, Synthesize, 1, "candidate 1 scores 500, candidate 3 499"},
+		"two alike, and a third far behind":         {[]Candidate{left(1, 500, "x"), left(2, 500, "x"), left(3, 100, "y")}, o, Use, 1, "candidate 3 100"},
 		"both zero are equal":                       {[]Candidate{cand(1, 0, 9), cand(2, 0, 9)}, o, Synthesize, 1, "both score 0"},
 		"without a share only equal ones are close": {[]Candidate{cand(1, 500, 9), cand(2, 499, 9)}, equal, Use, 1, "500"},
 		"equal without a share":                     {[]Candidate{cand(1, 500, 9), cand(2, 500, 9)}, equal, Synthesize, 1, "the limit is 0 %"},

@@ -153,7 +153,7 @@ func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, e
 		s.Write = slices.Concat(p.state(env), s.Write)
 	}
 	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: lookup(env, "HOME"), Root: a.cfg.Root}
-	box, err := sandbox.Open(ctx, s, at, env)
+	box, err := sandbox.Open(ctx, s, at, args[0], env)
 	if errors.Is(err, sandbox.ErrUnusable) {
 		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err, a.cfg.Name, a.cfg.Name)
 	}

@@ -233,6 +233,7 @@ func TestOwnEndGoesFirst(t *testing.T) {
 		"lingered": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Cancelled, Exit: -1}, Lingered: true, Totals: stream.Totals{Ended: true, Text: "all done"}},
 			agents.Done, []string{"all done", "did not end after its last event"}},
 		"swept":          {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Exited, Swept: 2}, Totals: stream.Totals{Ended: true, Text: "x"}}, agents.Done, []string{"2 processes left in the background were killed"}},
+		"swept, named":   {Evidence{Format: stream.Plain, Result: proc.Result{Ended: proc.Exited, Swept: 2, Left: []string{"sleep 600", "npm run dev"}}}, agents.Done, []string{"2 processes left in the background were killed: sleep 600, npm run dev"}},
 		"plain":          {Evidence{Result: proc.Result{Ended: proc.Exited}, Last: "said so"}, agents.Done, []string{"said so"}},
 		"plain, failed":  {Evidence{Result: proc.Result{Ended: proc.Exited, Exit: 3}, Totals: stream.Totals{Stray: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
 		"plain, no word": {Evidence{Result: proc.Result{Ended: proc.Exited}}, agents.Done, []string{"ended without a word"}},

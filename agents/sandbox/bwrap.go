@@ -23,6 +23,9 @@ func (b *Box) bubblewrap() []string {
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && strings.HasPrefix(real, "/run/") {
 		args = append(args, "--ro-bind", real, real)
 	}
+	if b.at.Home != "" {
+		args = append(args, "--ro-bind", b.at.Home, b.at.Home) // in case it lies in one of these
+	}
 	dirs, files := b.hidden()
 	for _, dir := range dirs {
 		args = append(args, "--tmpfs", dir)

@@ -56,8 +56,9 @@ type Box struct {
 // ErrUnusable says that the sandbox cannot be had on this machine.
 var ErrUnusable = errors.New("the sandbox cannot be used")
 
-// Open makes a sandbox around places, for programs with the environment env, and sees that it can be had.
-func Open(ctx context.Context, s Spec, at Places, env []string) (*Box, error) {
+// Open makes a sandbox around places, for a program with the environment env, and sees that it can be had and that the
+// program is there inside.
+func Open(ctx context.Context, s Spec, at Places, program string, env []string) (*Box, error) {
 	b := &Box{spec: s, at: at, env: env}
 	if !s.On() {
 		return b, nil
@@ -84,13 +85,17 @@ func Open(ctx context.Context, s Spec, at Places, env []string) (*Box, error) {
 		b.name = "runplan-" + strings.ToLower(strings.TrimPrefix(proc.NewTag(), "RUNPLAN_TAG="))
 		return b, nil // what a try would cost; docker has a status of its own for what is wrong with it
 	}
-	return b, b.try(ctx)
+	return b, b.try(ctx, program)
 }
 
-// try starts the sandbox around nothing. Some machines have the program, and forbid what it needs.
-func (b *Box) try(ctx context.Context) error {
+// unseen is the status of a try whose program is not to be found inside.
+const unseen = 127
+
+// try starts the sandbox around next to nothing. Some machines have the program, and forbid what it needs; and what lies
+// in /tmp is not there inside.
+func (b *Box) try(ctx context.Context, program string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: b.Args([]string{"sh", "-c", ":"}), Dir: b.at.Workspace, Env: b.Environ(), Limits: proc.Limits{Total: 20 * time.Second}, Sweep: proc.NewTag(),
+		Args: b.Args([]string{"sh", "-c", fmt.Sprintf(`command -v -- "$1" >/dev/null || exit %d`, unseen), "sh", program}), Dir: b.at.Workspace, Env: b.Environ(), Limits: proc.Limits{Total: 20 * time.Second}, Sweep: proc.NewTag(),
 	})
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
@@ -99,6 +104,8 @@ func (b *Box) try(ctx context.Context) error {
 		return err
 	case res.Ended == proc.Cancelled:
 		return res.Cause
+	case res.Ended == proc.Exited && res.Exit == unseen:
+		return fmt.Errorf("%w: %s: %s is not there inside; install it elsewhere than in /tmp or /run, or name its folder in sandbox_write", ErrUnusable, b.spec.Kind, program)
 	case !res.OK():
 		return fmt.Errorf("%w: %s: %s", ErrUnusable, b.spec.Kind, strings.TrimSpace(res.Tail))
 	}

@@ -242,7 +242,7 @@ func bubblewrap(t *testing.T) {
 // run runs a script in a box, as an agent is run.
 func (p *project) run(s Spec, script string) proc.Result {
 	p.t.Helper()
-	b, err := Open(p.t.Context(), s, p.places(), p.env())
+	b, err := Open(p.t.Context(), s, p.places(), "bash", p.env())
 	p.check(err)
 	res, err := proc.Run(p.t.Context(), proc.Cmd{
 		Args: b.Args([]string{"bash", "-c", script}), Dir: p.workspace, Env: b.Environ(), Sweep: proc.NewTag(), Limits: proc.Limits{Total: 20 * time.Second},
@@ -317,11 +317,27 @@ echo later >later.txt; git add later.txt
 	p.git(p.root, "fsck", "--strict")
 }
 
+func TestAProgramInTmpIsNotThereInside(t *testing.T) {
+	bubblewrap(t)
+	p := newProject(t)
+	dir, err := os.MkdirTemp("/tmp", "agent")
+	p.check(err)
+	defer os.RemoveAll(dir)
+	agent := filepath.Join(dir, "agent")
+	p.check(os.WriteFile(agent, []byte("#!/bin/sh\n"), 0o755))
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), agent, p.env()); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "is not there inside") {
+		t.Errorf("got %v", err)
+	}
+	b, err := Open(t.Context(), Spec{Kind: "bwrap", Write: []string{dir}}, p.places(), agent, p.env())
+	p.check(err)
+	p.check(b.Close(t.Context()))
+}
+
 func TestNothingOutlivesBubblewrap(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
 	p.run(Spec{Kind: "bwrap"}, `(setsid bash -c 'sleep 1; echo late >late.txt' &) ; exit 0`)
-	b, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), p.env())
+	b, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", p.env())
 	p.check(err)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -344,11 +360,11 @@ func TestASandboxThatCannotBeHad(t *testing.T) {
 	bin := filepath.Join(p.home, "bin")
 	p.check(os.MkdirAll(bin, 0o755))
 	env := append(slices.DeleteFunc(p.env(), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }), "PATH="+bin)
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), env); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "run bwrap: program not found") {
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "run bwrap: program not found") {
 		t.Errorf("missing: %v", err)
 	}
 	p.check(os.WriteFile(filepath.Join(bin, "bwrap"), []byte("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o755))
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), env); !errors.Is(err, ErrUnusable) || !strings.HasSuffix(err.Error(), "bwrap: bwrap: No permissions to create new namespace") {
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) || !strings.HasSuffix(err.Error(), "bwrap: bwrap: No permissions to create new namespace") {
 		t.Errorf("forbidden: %v", err)
 	}
 	b := p.open(Spec{Kind: "docker"})
@@ -364,7 +380,7 @@ func TestASandboxThatCannotBeHad(t *testing.T) {
 func TestNone(t *testing.T) {
 	p := newProject(t)
 	for _, kind := range []string{"", "none"} {
-		b, err := Open(t.Context(), Spec{Kind: kind}, p.places(), p.env())
+		b, err := Open(t.Context(), Spec{Kind: kind}, p.places(), "bash", p.env())
 		p.check(err)
 		if d := cmp.Diff([]string{"x", "y"}, b.Args([]string{"x", "y"})); d != "" {
 			t.Error(d)

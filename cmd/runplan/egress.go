@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -176,7 +175,7 @@ func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
 		return nil, err
 	}
 	to, local := remoteAddress(strings.TrimSpace(address))
-	return []outlet{{What: "remote", Name: name, To: redact.New(a.Environ).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
+	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
 }
 
 // remoteAddress is a remote's address without user and password, and whether it is a folder of this machine.

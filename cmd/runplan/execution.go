@@ -252,8 +252,6 @@ func (x *execution) events() ([]runner.Event, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case ev.Kind == runner.Dispatched:
-			continue
 		case ev.Outcome == runner.OutcomeOK:
 			ev.Reports = nil
 		}

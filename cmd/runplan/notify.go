@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -47,7 +48,16 @@ docs/notifications.md describes the messages, with examples.`,
 			if err := a.trustConfig(p, given); err != nil {
 				return err
 			}
-			hook := a.hook(p, nil, func(string) {})
+			self, err := os.Executable()
+			if err != nil {
+				return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+			}
+			reaper, err := startReaper(self)
+			if err != nil {
+				return fail(exitCannotRun, fmt.Errorf("start the process that ends the hook should runplan be killed: %w", err), "")
+			}
+			defer reaper.Close()
+			hook := a.hook(p, reaper, func(string) {})
 			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(), Repository: filepath.Base(p.repo.Root)}); err != nil {
 				return fail(exitFailed, fmt.Errorf("the message could not be told: %s", redact.Clean(hook.Redact(err.Error()))), "")
 			}
@@ -72,7 +82,7 @@ func (a *App) hook(p *project, reaper *proc.Reaper, note func(string)) notify.Ho
 	names := slices.Concat([]string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}, c.PassEnv)
 	return notify.Hook{
 		Command: c.Command, Dir: p.repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook, Timeout: time.Duration(c.Timeout),
-		Reaper: reaper, Redact: redact.New(a.Environ).String, Note: note,
+		Reaper: reaper, Redact: a.redactor(p).String, Note: note,
 	}
 }
 

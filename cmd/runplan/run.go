@@ -145,6 +145,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err := o.sample.mark(&info, plan, p.config.Sampling); err != nil {
 		return err
 	}
+	widen(&info, how)
 	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), append(landLine(info), o.sample.lines(info)...)...)}
 	if o.dryRun {
 		if err := a.showRoute(ctx, a.Stdout, p, path, plan, decision, shown); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/sampling"
@@ -177,3 +178,22 @@ func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 }
 
 func (x *execution) now() time.Time { return time.Now() }
+
+// widen gives a team run as many workers as its tournaments can use, within what the flags and the settings allow: the
+// plan's own width says nothing of candidates (C-11).
+func widen(info *runner.Info, how routing.Options) {
+	if info.Mode != string(routing.Team) {
+		return
+	}
+	most := how.Rules.MaxWorkers
+	if how.Workers > 0 {
+		most = how.Workers
+	}
+	want := info.Workers
+	for _, b := range info.Batches {
+		if b.Skip == "" {
+			want = max(want, b.Sample)
+		}
+	}
+	info.Workers = max(info.Workers, min(want, most))
+}

@@ -72,7 +72,6 @@ func (l *limitFlags) add(cmd *cobra.Command) {
 	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4)")
 	f.StringVar(&l.onLimit, "on-limit", "", "exit or wait: when nothing but batches whose agent met a rate limit is left, stop (exit 4) or wait until it is over")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
-	cmd.MarkFlagsMutuallyExclusive("on-limit", "wait")
 	l.cmd = cmd
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -87,6 +86,9 @@ func (l *limitFlags) add(cmd *cobra.Command) {
 }
 
 func (l *limitFlags) check() error {
+	if err := atMostOne(l.cmd, "on-limit", "wait"); err != nil {
+		return err
+	}
 	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
 		return usage(errors.New("--max-cost: a run that may cost nothing cannot run; give an amount above 0"), "")
 	}

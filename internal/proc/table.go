@@ -52,21 +52,24 @@ func namesOf(ms []member, hide func(string) string) []string {
 // NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.
 func NewTag() string { return "RUNPLAN_TAG=" + rand.Text() }
 
+// sweepTime is how long a sweep waits for what it killed to be gone: on a busy machine that takes a while, and until
+// then a process may finish what it was at.
+const sweepTime = 5 * time.Second
+
 // Sweep kills whatever process has the environment entry KEY=VALUE, this program and those it descends
 // from excepted, and returns how many there were. It finds none where the system does not tell (all but
 // Linux).
 func Sweep(entry string) int {
 	seen := map[int]bool{}
-	for range 100 {
+	for end := time.Now().Add(sweepTime); ; time.Sleep(2 * time.Millisecond) {
 		left := survivors(0, "", entry, nil)
-		if len(left) == 0 {
+		if len(left) == 0 || time.Now().After(end) {
 			break
 		}
 		for _, m := range left {
 			seen[m.pid] = true
 		}
 		killMembers(left)
-		time.Sleep(2 * time.Millisecond)
 	}
 	return len(seen)
 }

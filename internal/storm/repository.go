@@ -60,7 +60,7 @@ func (s *storm) repository() (*repository, error) {
 	if s.mode == "team" || s.mode == "both" && team {
 		r.workers = workers
 	}
-	r.sample = s.rnd.IntN(3) == 0 && r.agent == "rogue"
+	r.sample = s.rnd.IntN(4) == 0 && r.agent == "rogue"
 	dir, err := s.place.Repo(fmt.Sprintf("repo-%d", s.runs), map[string]string{
 		"plan.md": r.plan(), "tools/rogue.sh": r.rogue(), "tools/look.sh": look, ".gitignore": "build.log\n", "README.md": "storm\n",
 		"marks/README.md": "marks\n", "parts/README.md": "parts\n",

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -32,17 +33,24 @@ var (
 // ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
 // that says why is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
-	rationale = markWhy.MatchString(text)
+	low := strings.ToLower(text)
+	// Most comments have none of the words: the expressions are asked only where one could match.
+	match := func(mark *regexp.Regexp, words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) }) && mark.MatchString(text)
+	}
+	rationale = match(markWhy, "because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent", "deliberately",
+		"on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility", "for safety", "for security", "compat",
+		"must have", "we ", "it ", "since ", "due to", "as a result", "trade", "can't", "cannot")
 	switch {
-	case markFixme.MatchString(text):
+	case match(markFixme, "fixme", "xxx", "bug"):
 		return Fixme, rationale
-	case markTodo.MatchString(text):
+	case match(markTodo, "todo"):
 		return Todo, rationale
-	case markHack.MatchString(text):
+	case match(markHack, "hack", "kludge", "work"):
 		return Hack, rationale
-	case markBug.MatchString(text):
+	case match(markBug, "issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") && strings.ContainsAny(text, "0123456789"):
 		return BugRef, rationale
-	case markNote.MatchString(text):
+	case match(markNote, "note", "nb", "n.b.", "important", "warning", "caution"):
 		return Note, rationale
 	case rationale:
 		return Rationale, true

@@ -94,7 +94,7 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 
 var codingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
 
-// decodePython brings a file that declares Latin-1 into UTF-8.
+// decodePython brings a file that declares a single-byte encoding into UTF-8.
 func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 	name, n := "", 0
 	for line := range bytes.Lines(raw) {
@@ -112,19 +112,27 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 	switch name {
 	case "", "utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii":
 		return raw, false, ""
-	case "latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1":
-		if !slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) {
-			return raw, false, ""
-		}
-		for _, c := range raw {
-			text = utf8.AppendRune(text, rune(c))
-		}
-		return text, true, ""
 	}
-	if slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) || !utf8.Valid(raw) {
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) {
+		return raw, false, "" // all ASCII: the same in nearly any encoding
+	}
+	table, known := upper(name)
+	switch name {
+	case "latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1":
+		known = true
+	}
+	if !known {
 		return nil, false, "its encoding is " + cut(name, 40) + ", which is not read"
 	}
-	return raw, false, "" // all ASCII: the same in nearly any encoding
+	for _, c := range raw {
+		switch {
+		case c < 128 || table == nil:
+			text = utf8.AppendRune(text, rune(c))
+		default:
+			text = utf8.AppendRune(text, table[c-128])
+		}
+	}
+	return text, true, ""
 }
 
 // Read makes an outline of what ast-grep found in a text.
@@ -177,7 +185,7 @@ func (r *reader) symbol(n patterns.Node, kind Kind, body bool) extent {
 func (r *reader) parseError() {
 	best := -1
 	for i, n := range r.nodes {
-		if n.Rule == "error" && (best < 0 || n.End-n.Start < r.nodes[best].End-r.nodes[best].Start) {
+		if (n.Rule == "error" || n.Rule == "torn") && (best < 0 || n.End-n.Start < r.nodes[best].End-r.nodes[best].Start) {
 			best = i
 		}
 	}

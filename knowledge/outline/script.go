@@ -80,7 +80,7 @@ func (r *reader) head(from int, parameters bool) int {
 	}
 	for j := i; j < len(r.text) && j < i+500; j++ {
 		switch c := r.text[j]; {
-		case c == '{' || c == ';' || parameters && (c == '\n' || bytes.HasPrefix(r.text[j:], []byte("=>"))):
+		case c == '{' || c == '}' || c == ';' || parameters && (c == '\n' || bytes.HasPrefix(r.text[j:], []byte("=>"))):
 			return j
 		}
 	}

@@ -202,3 +202,28 @@ func leftBase(l Layout, dir string) (remove bool, why string) {
 	lock.Release()
 	return true, "a gate that was killed left it"
 }
+
+// sweepBases removes the worktrees in which gates that were killed looked at the base of a change.
+func (w *work) sweepBases(ctx context.Context) {
+	dirs, err := filepath.Glob(filepath.Join(w.Layout.Worktrees(), "base-*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range dirs {
+		if filepath.Ext(dir) == ".tmp" {
+			os.Remove(dir) // of a marker that was never finished
+		}
+		if !isBase(dir) {
+			continue
+		}
+		if left, _ := leftBase(w.Layout, dir); !left {
+			continue
+		}
+		err := with(w.Layout.GitLock(), func() error { return w.Repo.RemoveWorkspace(ctx, dir) })
+		os.Remove(markerOf(dir))
+		os.Remove(w.Layout.Lock(filepath.Base(dir)))
+		if err != nil {
+			w.Note("what a gate that was killed left could not be removed: " + err.Error())
+		}
+	}
+}

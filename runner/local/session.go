@@ -111,6 +111,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err := s.runBranch(ctx, s.machine.Tip()); err != nil {
 		return nil, err
 	}
+	s.work.sweepBases(ctx)
 	tip, err := s.Repo.Resolve(ctx, "refs/heads/"+info.Branch)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -364,11 +365,21 @@ func (w *work) baseline(s gates.Subject) *Baseline {
 const maxFindings = 40
 
 func (w *work) trim(reports []gates.Report) []gates.Report {
+	for most := maxFindings; ; most /= 2 {
+		out := w.cut(reports, most)
+		if body, err := json.Marshal(out); err != nil || len(body) <= runner.MaxMessage/2 || most == 0 {
+			return out
+		}
+	}
+}
+
+// cut leaves at most so many findings in each report.
+func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 	out := make([]gates.Report, len(reports))
 	for i, r := range reports {
-		if n := len(r.Findings); n > maxFindings {
-			r.Findings = r.Findings[:maxFindings]
-			r.Note = strings.TrimSpace(fmt.Sprintf("%s (%d more findings in the log)", r.Note, n-maxFindings))
+		if n := len(r.Findings); n > most {
+			r.Findings = r.Findings[:most]
+			r.Note = strings.TrimSpace(fmt.Sprintf("%s (%d more findings in the log)", r.Note, n-most))
 		}
 		r.Findings = append([]gates.Finding(nil), r.Findings...)
 		for k := range r.Findings {

@@ -176,6 +176,9 @@ func (n *Notifier) messages(e runner.Event) []Message {
 	case runner.RunStarted, runner.RunResumed:
 		n.session++
 		n.told = nil
+		if e.Kind == runner.RunResumed {
+			e.Reason = "it goes on"
+		}
 		tell(Started, fmt.Sprint(n.session))
 	case runner.Executed, runner.Spent:
 		low := n.spent(e)

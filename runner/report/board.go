@@ -94,6 +94,9 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 		}
 	case f.tone == ui.Warn:
 		r.Detail = "while " + stateWord(runner.State(b.State))
+		if b.Reason != "" {
+			r.Detail += ": " + b.Reason
+		}
 	default:
 		r.Detail = b.Reason
 	}

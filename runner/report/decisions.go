@@ -50,7 +50,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		d.started(e, name, say)
 	case runner.Executed:
 		if e.Outcome == runner.OutcomeOK {
-			d.files[e.Batch] = e.Files
+			d.files[candidateKey(e)] = e.Files
 		}
 	case runner.Rebased:
 		if e.Outcome == runner.OutcomeConflict {
@@ -59,6 +59,12 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	case runner.Gated:
 		d.gated(e, name, say)
 	case runner.Sampled, runner.Judged:
+		if won := candidateKey(e); e.Kind == runner.Judged && e.Outcome == runner.OutcomeOK {
+			d.files[e.Batch] = d.files[won]
+			if n, counted := d.after[won]; counted {
+				d.after[e.Batch] = n
+			}
+		}
 		say(routing.LogSample, "%s %s", name, strings.TrimSpace(e.Reason))
 	case runner.Merged:
 		if e.Outcome == runner.OutcomeOK {
@@ -109,7 +115,7 @@ func (d *Decisions) gated(e runner.Event, name string, say func(routing.Kind, st
 			if d.tests != nil {
 				tests = fmt.Sprintf("tests %d-->%d", *d.tests, e.Tests.Passed)
 			}
-			d.after[e.Batch] = e.Tests.Passed
+			d.after[candidateKey(e)] = e.Tests.Passed
 		}
 		say(routing.LogGatePass, "%s %s", name, tests)
 	case runner.OutcomeFailed:
@@ -129,6 +135,14 @@ func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, s
 			delete(d.on, key)
 		}
 	}
+}
+
+// candidateKey tells what a candidate of a tournament left from what the batch will land.
+func candidateKey(e runner.Event) string {
+	if e.Candidate == 0 {
+		return e.Batch
+	}
+	return fmt.Sprintf("%s %d", e.Batch, e.Candidate)
 }
 
 func (d *Decisions) number(key string) string {

@@ -89,7 +89,7 @@ func TestATeamRun(t *testing.T) {
 	golden(t, "team-status-lines.txt", plain.String())
 	golden(t, "team-report.md", Markdown(s, events))
 	golden(t, "team-report.html", page)
-	golden(t, "team-timeline.svg", Timeline(s, events))
+	golden(t, "../../../docs/timeline.svg", Timeline(s, events)) // the picture in README.md
 }
 
 func TestAnEmptyBatchIsAnnounced(t *testing.T) {
@@ -260,6 +260,7 @@ func FuzzText(f *testing.F) {
 			Status: runner.RunStatus(hostile), Stop: runner.Outcome(hostile), Reason: hostile,
 			Batches: []runner.BatchSummary{
 				{Key: "b1", Number: hostile, Title: hostile, State: hostile, Attempts: 1, Agent: hostile, Model: hostile, Commit: hostile, Needs: []string{need, "b2"},
+					Routed: hostile, Tier: hostile, Sampling: hostile, Candidates: []*runner.CandidateSummary{{Number: 1, Variant: hostile, State: "won", Reason: hostile, Terms: []runner.ScoreTerm{{Name: hostile}}}},
 					Reason: hostile, Receipt: hostile, Gates: []runner.GateResult{{Gate: hostile, Status: gates.Status(hostile), Note: hostile}}},
 				{Key: "b2", Number: "2", State: "failed", Reason: hostile, Needs: []string{need}},
 			},
@@ -268,7 +269,14 @@ func FuzzText(f *testing.F) {
 			Gate: hostile, Status: gates.Fail, Output: text, Command: hostile, Log: hostile,
 			Findings: []gates.Finding{{Rule: hostile, Path: hostile, Message: hostile, Fix: hostile, Severity: gates.Severity(hostile)}},
 		}}}}
+		at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+		events = append(events, runner.Event{Kind: runner.Executed, Batch: "b1", Command: need + "/r1-c1/execute", Candidate: 1, Variant: hostile, At: at},
+			runner.Event{Kind: runner.Gated, Batch: "b2", Command: "b2/r1-c0/gate", At: at.Add(time.Minute), DurationMS: 50_000, Reason: hostile, Outcome: runner.OutcomeFailed})
 		wellFormed(t, SVG(s))
+		wellFormed(t, Timeline(s, events)+"<svg/>")
+		if Timeline(s, events) == "" {
+			t.Fatal("no timeline")
+		}
 		page, err := HTML(s, events)
 		if err != nil {
 			t.Fatal(err)
@@ -277,10 +285,14 @@ func FuzzText(f *testing.F) {
 		// What stands in code is shown as it is.
 		events[0].Reports[0].Output, s.Batches[0].Receipt = "", ""
 		s.Run, s.Branch, s.Base, s.BaseBranch = "1", "b", "c", "d"
-		inert(t, Markdown(s, events))
+		inert(t, Markdown(s, events[:1]))
 		Board(Standing{Summary: s}, map[string]string{"b1": hostile}, time.Time{})
-		if err := Status(io.Discard, []Standing{{Summary: s}}, ui.Style{}, 80); err != nil {
+		var status strings.Builder
+		if err := errors.Join(Status(&status, []Standing{{Summary: s}}, ui.Style{}, 80), StatusLines(&status, []Standing{{Summary: s}})); err != nil {
 			t.Fatal(err)
+		}
+		if strings.ContainsAny(status.String(), "\x00\x07\x1b\u202e") {
+			t.Fatalf("a control character in the status: %q", status.String())
 		}
 	})
 }

@@ -243,3 +243,68 @@ func TestTheTimelineIsInert(t *testing.T) {
 	}
 	inert(t, page)
 }
+
+// What stands in the queue says what it stands on, and what it waits for.
+func TestWhatABatchWaitsFor(t *testing.T) {
+	gate := runner.Event{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/gate", On: []string{"x", "y"}}
+	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
+	for want, c := range map[string]struct {
+		state  runner.State
+		events []runner.Event
+	}{
+		"checking, on 3, 4":                   {runner.StateGate, []runner.Event{gate}},
+		"rebasing, ":                          {runner.StateGate, []runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/rebase"}}},
+		"queued, waits to be checked":         {runner.StateGate, []runner.Event{{Kind: runner.Executed, Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK}}},
+		"queued, checked, waits to be merged": {runner.StatePublish, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeOK}}},
+		"queued, red on top of 3, 4, waits for what becomes of that": {runner.StateGate, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeFailed}}},
+		"parked, until 14:05 UTC (rate limit): 429":                  {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, RetryAt: at}}},
+		"parked, waits for a person: 429":                            {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeHuman}}},
+		"editing, on the candidate of 3":                             {runner.StateEdit, []runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/execute", On: []string{"x", "done"}}}},
+	} {
+		var w Watch
+		for _, e := range c.events {
+			_ = w.Apply(e)
+		}
+		b := runner.BatchSummary{Key: "b", Number: "5", State: string(c.state), Reason: "429"}
+		s := w.Standing()
+		s.Summary = runner.Summary{Status: runner.RunActive, Batches: []runner.BatchSummary{
+			b, {Key: "x", Number: "3", State: "gate"}, {Key: "y", Number: "4", State: "gate"}, {Key: "done", Number: "1", State: string(runner.Passed)},
+		}}
+		f, _ := s.face(b)
+		if got := f.word + ", " + s.now(b); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// The first candidate that passes ends a tournament that wants no more; the others are called off.
+func TestCandidatesAreCalledOff(t *testing.T) {
+	info := runner.Info{
+		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9", StopAtFirst: true, Agent: "claude",
+		Batches: []runner.BatchInfo{{Key: "b1", Number: "1", Title: "One", Sample: 3}},
+	}
+	text := lines(run(t, info, 100, func(c runner.Command, e runner.Event) runner.Event {
+		switch {
+		case c.Kind == runner.Sample:
+			e.AtOnce, e.Reason = 3, "--sample asks for 3 candidates"
+			e.Slots = []runner.Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}, {Number: 3, Variant: "test-first"}}
+		case c.Kind == runner.Execute && c.Slot.Number != 2:
+			e.DurationMS = 60_000
+		case c.Kind == runner.Judge:
+			e.Candidate, e.Reason = 2, "it passed first"
+			e.Scores = []runner.CandScore{{Candidate: 2, Variant: "minimal-change", Passed: true, Score: 7}, {Candidate: 3, Variant: "test-first", Void: "it was called off, as another one had passed"}}
+		}
+		return e
+	}))
+	for _, want := range []string{
+		"muted batch 1 (One): candidate 1 is called off, as another one has passed\n", "muted batch 1 (One): candidate 3 is called off", "good  batch 1 (One): candidate 2 wins: it passed first\n",
+		"muted batch 1 (One): candidate 3 (test-first) has no verdict: ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not told:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "put back") {
+		t.Errorf("a batch whose candidates are called off is not put back:\n%s", text)
+	}
+}

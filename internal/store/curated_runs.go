@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// IndexRun is one index of the code as the journal has it.
+type IndexRun struct {
+	Repo     string        `json:"repo_path"`
+	Scanned  int           `json:"files_scanned"`
+	Changed  int           `json:"files_changed"`
+	Duration time.Duration `json:"-"`
+	Status   string        `json:"status"`
+	At       time.Time     `json:"timestamp"`
+}
+
+// AddIndexRun writes down that an index ended, and how.
+func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
+	return j.tx(ctx, "index of "+r.Repo, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO index_runs (repo_path, files_scanned, files_changed, duration_ms, status, timestamp) VALUES (?, ?, ?, ?, ?, ?)",
+			r.Repo, r.Scanned, r.Changed, r.Duration.Milliseconds(), r.Status, stamp(r.At))
+		return err
+	})
+}
+
+// IndexRuns returns the latest indexes, newest first.
+func (j *Journal) IndexRuns(ctx context.Context, limit int) ([]IndexRun, error) {
+	return rows(ctx, j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
+		var at string
+		var ms int64
+		if err := rs.Scan(&r.Repo, &r.Scanned, &r.Changed, &ms, &r.Status, &at); err != nil {
+			return err
+		}
+		r.Duration = time.Duration(ms) * time.Millisecond
+		var err error
+		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return fmt.Errorf("its time: %w", err)
+		}
+		return nil
+	}, "SELECT repo_path, files_scanned, files_changed, duration_ms, status, timestamp FROM index_runs ORDER BY id DESC LIMIT ?", limit)
+}

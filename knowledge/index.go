@@ -1,0 +1,338 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Options are what an index needs.
+type Options struct {
+	Repo    *git.Repo
+	Store   *store.Curated
+	Program patterns.Program // ast-grep; the zero Program leaves out all but Go, and says so
+
+	ContinueOnError bool // keep what could be parsed of a broken file, and go on
+	Now             time.Time
+	Progress        func(Progress) // may be nil; called from one goroutine
+}
+
+// Progress is how far an index is.
+type Progress struct {
+	Stage string // read, resolve or history
+	Done  int    // files of this stage
+	Total int
+}
+
+// Result is what an index did.
+type Result struct {
+	Repo      string           `json:"repo"`
+	Scanned   int              `json:"files_scanned"` // files in the languages of the index
+	Changed   int              `json:"files_changed"` // of these, new or with another content
+	Deleted   int              `json:"files_deleted"`
+	Other     int              `json:"files_other"` // in languages that are not indexed
+	Commits   int              `json:"commits_read"`
+	Resolved  int              `json:"files_resolved"` // whose imports and references were looked at anew
+	Languages []LanguageResult `json:"languages"`
+	Tables    []store.Tally    `json:"tables"`
+	Skipped   []patterns.Skip  `json:"skipped"`
+	Errors    []FileError      `json:"errors"` // with ContinueOnError
+	AstGrep   string           `json:"ast_grep,omitempty"`
+	Note      string           `json:"note,omitempty"`
+	Millis    int64            `json:"duration_ms"`
+}
+
+// LanguageResult counts the files of a language.
+type LanguageResult struct {
+	Language string `json:"language"`
+	Files    int    `json:"files"`
+	Changed  int    `json:"changed"`
+	Partial  int    `json:"partial"` // parse errors
+	Skipped  int    `json:"skipped"`
+}
+
+// FileError is a place that could not be parsed.
+type FileError struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Content string `json:"content"`
+	Message string `json:"message"`
+}
+
+func (e *FileError) Error() string {
+	text := fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message)
+	if e.Content != "" {
+		text += ": " + e.Content
+	}
+	return text
+}
+
+// Index brings the curated database up to date with the repository. A file that cannot be parsed is a [*FileError],
+// and then, as after any error, the database is as it was; ContinueOnError keeps going.
+func Index(ctx context.Context, o Options) (Result, error) {
+	began := time.Now()
+	x := &indexer{Options: o, res: Result{Repo: o.Repo.Root, Languages: []LanguageResult{}, Skipped: []patterns.Skip{}, Errors: []FileError{}, AstGrep: o.Program.Version}}
+	tx, err := o.Store.Begin(ctx)
+	if err != nil {
+		return x.res, err
+	}
+	defer tx.Rollback()
+	x.tx = tx
+	err = x.index(ctx)
+	x.res.Millis = time.Since(began).Milliseconds()
+	return x.res, err
+}
+
+// indexer is one index at work.
+type indexer struct {
+	Options
+	tx    *store.CuratedTx
+	res   Result
+	state store.RepoState
+
+	known   map[string]store.FileState
+	ids     map[string]int64
+	added   []int64  // files that are new
+	changed []int64  // files that were read, new ones too
+	moved   []string // of these, those that look different from outside
+	facts   map[int64]*source
+	files   map[string]*LanguageResult
+}
+
+func (x *indexer) progress(stage string, done, total int) {
+	if x.Progress != nil {
+		x.Progress(Progress{stage, done, total})
+	}
+}
+
+func (x *indexer) index(ctx context.Context) error {
+	remote, _ := x.Repo.Run(ctx, "config", "--get", "remote.origin.url") // there may be none
+	var err error
+	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {
+		return err
+	}
+	all, foreign, err := patterns.Files(ctx, x.Repo.Env(), x.Repo.Root)
+	if err != nil {
+		return fmt.Errorf("list the files of %s: %w", x.Repo.Root, err)
+	}
+	x.res.Skipped = append(x.res.Skipped, foreign...)
+	if err := x.recall(ctx); err != nil {
+		return err
+	}
+	work, err := x.plan(ctx, all)
+	if err != nil {
+		return err
+	}
+	if err := x.read(ctx, work); err != nil {
+		return err
+	}
+	if err := x.tx.Flush(ctx); err != nil {
+		return err
+	}
+	if err := x.resolve(ctx, all); err != nil {
+		return err
+	}
+	x.progress("history", 0, 0)
+	head, _, err := x.Repo.Head(ctx)
+	if err != nil && !errors.Is(err, git.ErrNoCommits) {
+		return err
+	}
+	if x.res.Commits, err = history(ctx, x.tx, x.Repo, &x.state, head, x.ids, x.added); err != nil {
+		return err
+	}
+	if err := x.tx.SetRepo(ctx, x.state); err != nil {
+		return err
+	}
+	if err := x.tx.Flush(ctx); err != nil {
+		return err
+	}
+	if x.res.Tables, err = x.tx.CuratedTables(ctx); err != nil {
+		return err
+	}
+	x.finish()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return x.tx.Commit(ctx)
+}
+
+// plainRemote takes a password out of a URL.
+func plainRemote(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return url
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	return scheme + "://" + host + "/" + path
+}
+
+// recall reads what the last index left.
+func (x *indexer) recall(ctx context.Context) error {
+	list, err := x.tx.Known(ctx, x.state.ID)
+	if err != nil {
+		return err
+	}
+	x.known, x.ids, x.facts = make(map[string]store.FileState, len(list)), make(map[string]int64, len(list)), map[int64]*source{}
+	for _, f := range list {
+		x.known[f.Path] = f
+		x.ids[f.Path] = f.ID
+	}
+	x.files = map[string]*LanguageResult{}
+	for _, l := range outline.Languages() {
+		x.files[string(l)] = &LanguageResult{Language: string(l)}
+	}
+	return nil
+}
+
+// reader names what an outline is made with. Another one reads all files anew.
+func (x *indexer) reader(l outline.Language) string {
+	switch {
+	case l == outline.Go:
+		return "go " + outline.Version
+	case !x.Program.Found():
+		return noReader
+	}
+	return "ast-grep " + x.Program.Version + " " + outline.Version
+}
+
+const noReader = "none"
+
+// The states of a file.
+const (
+	parsed  = "parsed"
+	partial = "partial"
+	skipped = "skipped"
+)
+
+// resolve leads imports and names to where they point, for all files that may see something new.
+func (x *indexer) resolve(ctx context.Context, all []string) error {
+	l := newLayout(x.Repo.Root, all, x.ids)
+	r := &resolver{tx: x.tx, repo: x.state.ID, layout: l, paths: make(map[int64]string, len(x.ids)), known: x.facts}
+	for p, id := range x.ids {
+		r.paths[id] = p
+	}
+	todo, err := x.affected(ctx, r)
+	if err != nil {
+		return err
+	}
+	whole := todo == nil
+	x.state.Layout = l.hash
+	if whole {
+		for id := range r.paths {
+			todo = append(todo, id)
+		}
+		if len(x.changed) < len(todo) { // else all is known already
+			if err := r.all(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	slices.Sort(todo)
+	x.res.Resolved = len(todo)
+	var clear []int64
+	if !whole {
+		clear = todo
+	}
+	if err := errors.Join(x.tx.ClearDependencies(ctx, x.state.ID, clear...), x.tx.ClearReferences(ctx, x.state.ID, clear...)); err != nil {
+		return err
+	}
+	for i, id := range todo {
+		if i%200 == 0 {
+			x.progress("resolve", i, len(todo))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		edges, err := r.dependencies(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, e := range edges {
+			if err := x.tx.AddDependency(ctx, id, e.to, e.kind); err != nil {
+				return err
+			}
+		}
+		refs, err := r.references(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, e := range refs {
+			if err := x.tx.AddReference(ctx, e.from, e.to, string(e.kind), e.sure); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// affected are the files whose imports or names may lead elsewhere than before; nil is all of them. A file that looks
+// the same from outside concerns nobody but itself.
+func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
+	if r.layout.hash != x.state.Layout {
+		return nil, nil
+	}
+	todo := append([]int64{}, x.changed...)
+	var ids []int64
+	for _, p := range x.moved {
+		if strings.HasSuffix(p, "/__init__.py") || strings.HasSuffix(p, "/__init__.pyi") {
+			return nil, nil // what a package defines hides its modules
+		}
+		ids = append(ids, x.ids[p])
+		if outline.LanguageOf(p) == outline.Go {
+			dir := "."
+			if i := strings.LastIndexByte(p, '/'); i >= 0 {
+				dir = p[:i]
+			}
+			more, err := x.tx.Importers(ctx, x.state.ID, r.layout.goSpec(dir)...)
+			if err != nil {
+				return nil, err
+			}
+			todo = append(todo, more...)
+		}
+	}
+	if len(ids) > 0 {
+		more, err := x.tx.Dependents(ctx, ids...)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, more...)
+	}
+	slices.Sort(todo)
+	return slices.Compact(todo), nil
+}
+
+// finish puts what was counted in order.
+func (x *indexer) finish() {
+	slices.SortStableFunc(x.res.Skipped, func(a, b patterns.Skip) int { return strings.Compare(a.Path, b.Path) })
+	missing := 0
+	for _, l := range outline.Languages() {
+		n := x.files[string(l)]
+		if n.Files > 0 {
+			x.res.Languages = append(x.res.Languages, *n)
+		}
+		if l != outline.Go && !x.Program.Found() {
+			missing += n.Files
+		}
+	}
+	if missing > 0 {
+		x.res.Note = fmt.Sprintf("%d file(s) in Python, TypeScript and JavaScript were not read: %s", missing, patterns.MissingNote)
+	}
+}
+
+// workers is how many files are read at the same time.
+func workers() int { return max(1, runtime.GOMAXPROCS(0)) }

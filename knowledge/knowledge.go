@@ -1,0 +1,161 @@
+// Package knowledge knows a repository: its files, symbols, docstrings, comments, who imports and who calls whom, and
+// what was changed together with what.
+//
+// [Index] fills the curated database without a model and without guessing: the same tree and history give the same
+// rows. Only what changed is read again, and all of it becomes visible at once or not at all. [Base] answers questions
+// and cannot write.
+//
+// What could not be read is in [Result.Skipped] or [Result.Errors] and, in the database, in the state of its file.
+package knowledge
+
+import (
+	"context"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Base answers questions about an indexed repository. The caller opens and closes the connection.
+type Base struct{ *store.CuratedReader }
+
+// NewBase returns a Base over an open connection.
+func NewBase(c *store.CuratedReader) Base { return Base{c} }
+
+// RationaleComments returns the comments of a file that give a reason.
+func (b Base) RationaleComments(ctx context.Context, file int64) ([]store.Comment, error) {
+	return b.Comments(ctx, file, true)
+}
+
+// Subgraph is files with the edges between them.
+type Subgraph struct {
+	Files []store.File       `json:"files"`
+	Edges []store.Dependency `json:"edges"`
+}
+
+// DependencySubgraph returns the files that can be reached from some over at most depth edges, whatever their
+// direction, and the edges between them.
+func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) (Subgraph, error) {
+	in := map[int64]bool{}
+	var all []int64
+	add := func(id int64) bool {
+		if in[id] {
+			return false
+		}
+		in[id] = true
+		all = append(all, id)
+		return true
+	}
+	for _, id := range files {
+		add(id)
+	}
+	front := all
+	for ; depth > 0 && len(front) > 0; depth-- {
+		edges, err := b.Edges(ctx, front)
+		if err != nil {
+			return Subgraph{}, err
+		}
+		var next []int64
+		for _, e := range edges {
+			for _, id := range []int64{e.Source, e.Target} {
+				if add(id) {
+					next = append(next, id)
+				}
+			}
+		}
+		front = next
+	}
+	g := Subgraph{Files: []store.File{}, Edges: []store.Dependency{}}
+	var err error
+	if g.Files, err = b.FilesByID(ctx, all); err != nil {
+		return g, err
+	}
+	edges, err := b.Edges(ctx, all)
+	seen := map[store.Dependency]bool{}
+	for _, e := range edges {
+		if in[e.Source] && in[e.Target] && !seen[e] { // asked in parts, an edge may come twice
+			seen[e] = true
+			g.Edges = append(g.Edges, e)
+		}
+	}
+	return g, err
+}
+
+// FileContext is all that is known of a file.
+type FileContext struct {
+	File       store.File         `json:"file"`
+	Symbols    []store.Symbol     `json:"symbols"`
+	Docstrings []store.Docstring  `json:"docstrings"`
+	Rationale  []store.Comment    `json:"rationale_comments"`
+	Imports    []store.Dependency `json:"dependencies"`
+	ImportedBy []store.Dependency `json:"imported_by"`
+	CoChanges  []store.CoChange   `json:"co_changes"`
+	Commits    []store.Commit     `json:"commits"`
+	Metadata   *store.Metadata    `json:"metadata,omitempty"`
+}
+
+// What [Base.FileContext] takes of the history.
+const (
+	contextCommits   = 10
+	contextCoChanges = 2 // commits in common
+)
+
+// FileContext returns all that is known of a file. An unknown id is an empty context.
+func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err error) {
+	found, err := b.FilesByID(ctx, []int64{file})
+	if err != nil || len(found) == 0 {
+		return c, err
+	}
+	c.File = found[0]
+	if c.Symbols, err = b.Symbols(ctx, file, ""); err != nil {
+		return c, err
+	}
+	if c.Docstrings, err = b.Docstrings(ctx, file); err != nil {
+		return c, err
+	}
+	if c.Rationale, err = b.RationaleComments(ctx, file); err != nil {
+		return c, err
+	}
+	if c.Imports, err = b.Dependencies(ctx, file, store.Out); err != nil {
+		return c, err
+	}
+	if c.ImportedBy, err = b.Dependencies(ctx, file, store.In); err != nil {
+		return c, err
+	}
+	if c.CoChanges, err = b.CoChanges(ctx, file, contextCoChanges); err != nil {
+		return c, err
+	}
+	if c.Commits, err = b.Commits(ctx, file, contextCommits); err != nil {
+		return c, err
+	}
+	m, ok, err := b.Metadata(ctx, file)
+	if ok {
+		c.Metadata = &m
+	}
+	return c, err
+}
+
+// Overview is a repository at a glance.
+type Overview struct {
+	Files         int           `json:"files"`
+	Languages     []store.Tally `json:"languages"`
+	Symbols       []store.Tally `json:"symbols"`
+	Domains       []store.Tally `json:"domains"`
+	MostConnected []store.Tally `json:"most_connected"`
+}
+
+// RepoOverview counts files by language and domain, symbols by kind, and names the ten most connected files.
+func (b Base) RepoOverview(ctx context.Context, repo int64) (o Overview, err error) {
+	if o.Languages, err = b.LanguageCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	for _, l := range o.Languages {
+		o.Files += l.Count
+	}
+	if o.Symbols, err = b.KindCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	if o.Domains, err = b.DomainCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	o.MostConnected, err = b.MostConnected(ctx, repo, 10)
+	return o, err
+}

@@ -1,0 +1,393 @@
+package knowledge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// layout is what decides to which file an import leads: the files that there are, and the settings of go.mod,
+// tsconfig.json and package.json.
+type layout struct {
+	ids       map[string]int64 // file by path
+	folders   map[string]bool  // folders with a file of the index below them
+	modules   []goModule
+	configs   map[string]tsConfig // by folder
+	packages  map[string]string   // name of a package in this repository → its folder
+	main      map[string]string   // folder of a package → what its main names
+	goFiles   map[string][]string // folder → Go files that are no tests, sorted
+	python    map[string]bool     // folders with Python in them
+	modulesOf map[string]pyModule // answers of pyModule
+	roots     map[string]string   // answers of pyRoot
+	hash      string              // of the settings, and of the set of files
+}
+
+type goModule struct{ path, dir string }
+
+type tsConfig struct {
+	base  string // folder that bare paths are relative to, "" for none
+	set   bool   // base is set
+	paths map[string][]string
+}
+
+func isSetting(name string) bool {
+	switch path.Base(name) {
+	case "go.mod", "tsconfig.json", "jsconfig.json", "package.json", "tsconfig.base.json":
+		return true
+	}
+	return false
+}
+
+// newLayout reads the settings among all files of the repository. A setting that cannot be read counts as none: the
+// compiler complains about it, and here imports stay unresolved.
+func newLayout(root string, all []string, ids map[string]int64) *layout {
+	l := &layout{ids: ids, folders: map[string]bool{}, configs: map[string]tsConfig{}, packages: map[string]string{}, main: map[string]string{}, goFiles: map[string][]string{}, python: map[string]bool{}, modulesOf: map[string]pyModule{}, roots: map[string]string{}}
+	sum := sha256.New()
+	for _, p := range slices.Sorted(mapKeys(ids)) {
+		sum.Write([]byte(p + "\x00"))
+		for dir := path.Dir(p); !l.folders[dir]; dir = path.Dir(dir) {
+			l.folders[dir] = true
+		}
+		l.python[path.Dir(p)] = l.python[path.Dir(p)] || outline.LanguageOf(p) == outline.Python
+		if outline.LanguageOf(p) == outline.Go && !strings.HasSuffix(p, "_test.go") {
+			l.goFiles[path.Dir(p)] = append(l.goFiles[path.Dir(p)], p)
+		}
+	}
+	for _, p := range all {
+		if !isSetting(p) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p)))
+		if err != nil || len(text) > 1<<20 {
+			continue
+		}
+		sum.Write([]byte(p + "\x00"))
+		sum.Write(text)
+		l.setting(p, text)
+	}
+	slices.SortFunc(l.modules, func(a, b goModule) int { // the longest path that fits wins
+		if len(a.path) != len(b.path) {
+			return len(b.path) - len(a.path)
+		}
+		return strings.Compare(a.dir, b.dir)
+	})
+	l.hash = hex.EncodeToString(sum.Sum(nil))
+	return l
+}
+
+func mapKeys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+
+func (l *layout) setting(p string, text []byte) {
+	dir := path.Dir(p)
+	switch path.Base(p) {
+	case "go.mod":
+		if m := moduleLine.FindSubmatch(text); m != nil {
+			l.modules = append(l.modules, goModule{string(m[1]), dir})
+		}
+	case "package.json":
+		var pkg struct{ Name, Main, Module, Types string }
+		if json.Unmarshal(text, &pkg) == nil && pkg.Name != "" {
+			if _, taken := l.packages[pkg.Name]; !taken {
+				l.packages[pkg.Name] = dir
+			}
+			for _, m := range []string{pkg.Types, pkg.Module, pkg.Main} {
+				if m != "" && l.main[dir] == "" {
+					l.main[dir] = path.Join(dir, m)
+				}
+			}
+		}
+	default:
+		var c struct {
+			CompilerOptions struct {
+				BaseURL *string             `json:"baseUrl"`
+				Paths   map[string][]string `json:"paths"`
+			} `json:"compilerOptions"`
+		}
+		if json.Unmarshal(plainJSON(text), &c) != nil || c.CompilerOptions.BaseURL == nil && c.CompilerOptions.Paths == nil {
+			return
+		}
+		t := tsConfig{base: dir, paths: c.CompilerOptions.Paths}
+		if c.CompilerOptions.BaseURL != nil {
+			t.base, t.set = path.Join(dir, *c.CompilerOptions.BaseURL), true
+		}
+		if _, taken := l.configs[dir]; !taken || path.Base(p) == "tsconfig.json" {
+			l.configs[dir] = t
+		}
+	}
+}
+
+// plainJSON takes comments and trailing commas out of JSON as tsconfig.json has it.
+func plainJSON(text []byte) []byte {
+	var out []byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			from := i
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			out = append(out, text[from:min(i+1, len(text))]...)
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == '/' && i+1 < len(text) && text[i+1] == '*':
+			for i += 2; i+1 < len(text) && !(text[i] == '*' && text[i+1] == '/'); i++ {
+			}
+			i++
+		case c == '}' || c == ']':
+			for n := len(out); n > 0 && strings.ContainsRune(" \t\r\n,", rune(out[n-1])); n-- {
+				out = out[:n-1]
+			}
+			out = append(out, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// goDir is the folder of a Go package in this repository.
+func (l *layout) goDir(spec string) (string, bool) {
+	for _, m := range l.modules {
+		dir := ""
+		switch {
+		case m.path == "std": // Go's own
+			dir = path.Join(m.dir, spec)
+		case spec == m.path:
+			dir = m.dir
+		case strings.HasPrefix(spec, m.path+"/"):
+			dir = path.Join(m.dir, spec[len(m.path)+1:])
+		default:
+			continue
+		}
+		if len(l.goFiles[dir]) > 0 {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// goSpec is the import path of a folder.
+func (l *layout) goSpec(dir string) (specs []string) {
+	for _, m := range l.modules {
+		rel, ok := dir, m.dir == "."
+		if !ok {
+			rel, ok = strings.CutPrefix(dir+"/", m.dir+"/")
+			rel = strings.TrimSuffix(rel, "/")
+		}
+		if !ok {
+			continue
+		}
+		switch {
+		case rel == "" || rel == ".":
+			specs = append(specs, m.path)
+		case m.path == "std":
+			specs = append(specs, rel)
+		default:
+			specs = append(specs, m.path+"/"+rel)
+		}
+	}
+	return specs
+}
+
+// A module of Python is a file, or a folder without __init__.py.
+type pyModule struct {
+	file   int64
+	folder string // that submodules are in, "" for none
+}
+
+func (m pyModule) found() bool { return m.file != 0 || m.folder != "" }
+
+// pyAt is the module at a path without ending.
+func (l *layout) pyAt(p string) pyModule {
+	for _, ending := range []string{"/__init__.py", ".py", "/__init__.pyi", ".pyi"} {
+		if id := l.ids[path.Clean(p+ending)]; id != 0 {
+			m := pyModule{file: id}
+			if strings.HasPrefix(ending, "/") {
+				m.folder = path.Clean(p)
+			}
+			return m
+		}
+	}
+	if l.folders[path.Clean(p)] {
+		return pyModule{folder: path.Clean(p)}
+	}
+	return pyModule{}
+}
+
+func (l *layout) pyPackage(dir string) bool {
+	return l.ids[path.Join(dir, "__init__.py")] != 0 || l.ids[path.Join(dir, "__init__.pyi")] != 0
+}
+
+// pyModule finds what "import a.b" of a file means: first where its own package lies, then in the folders above, and
+// in each of these in src and lib as well.
+func (l *layout) pyModule(from string, level int, name string) pyModule {
+	dir := path.Dir(from)
+	if level > 0 {
+		for ; level > 1; level-- {
+			if dir == "." {
+				return pyModule{}
+			}
+			dir = path.Dir(dir)
+		}
+		return l.pyAt(path.Join(dir, strings.ReplaceAll(name, ".", "/")))
+	}
+	dir = l.pyRoot(dir)
+	key := dir + "\x00" + name
+	m, known := l.modulesOf[key]
+	if !known {
+		m = l.pyAbove(dir, name)
+		l.modulesOf[key] = m
+	}
+	return m
+}
+
+// pyRoot is the folder that the outermost package around a folder lies in.
+func (l *layout) pyRoot(dir string) string {
+	root, known := l.roots[dir]
+	if !known {
+		if root = dir; l.pyPackage(dir) && dir != "." {
+			root = l.pyRoot(path.Dir(dir))
+		}
+		l.roots[dir] = root
+	}
+	return root
+}
+
+func (l *layout) pyAbove(dir, name string) pyModule {
+	sub := strings.ReplaceAll(name, ".", "/")
+	for {
+		for _, more := range []string{"", "src", "lib", "python"} {
+			m := l.pyAt(path.Join(dir, more, sub))
+			// A folder that happens to have the name of somebody's package is none by itself.
+			if m.file != 0 || m.folder != "" && strings.Contains(name, ".") {
+				return m
+			}
+			if m.folder != "" && l.python[m.folder] {
+				return m
+			}
+		}
+		if dir == "." {
+			return pyModule{}
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+var scriptEndings = []string{".ts", ".tsx", ".d.ts", ".mts", ".cts", ".d.mts", ".d.cts", ".js", ".jsx", ".mjs", ".cjs"}
+
+// script finds what an import of JavaScript or TypeScript leads to, 0 if not into this repository.
+func (l *layout) script(from, spec string) int64 {
+	spec, _, _ = strings.Cut(spec, "?")
+	if strings.HasPrefix(spec, ".") {
+		return l.scriptAt(path.Join(path.Dir(from), spec))
+	}
+	if spec == "" || strings.HasPrefix(spec, "/") {
+		return 0
+	}
+	for dir := path.Dir(from); ; dir = path.Dir(dir) {
+		if c, ok := l.configs[dir]; ok {
+			if id := l.mapped(c, spec); id != 0 {
+				return id
+			}
+			break // the nearest one counts
+		}
+		if dir == "." {
+			break
+		}
+	}
+	name, sub := spec, ""
+	for i, parts := 0, strings.SplitN(spec, "/", 3); i < 1; i++ {
+		if n := 1; len(parts) > n {
+			if strings.HasPrefix(spec, "@") {
+				n = 2
+			}
+			name, sub = strings.Join(parts[:n], "/"), strings.Join(parts[n:], "/")
+		}
+	}
+	dir, ok := l.packages[name]
+	if !ok {
+		return 0
+	}
+	tries := []string{path.Join(dir, sub), path.Join(dir, "src", sub)}
+	if sub == "" {
+		tries = []string{path.Join(dir, "src/index"), path.Join(dir, "index"), l.main[dir]}
+	}
+	for _, t := range tries {
+		if id := l.scriptAt(t); t != "" && id != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// mapped follows the paths and baseUrl of a tsconfig.json; the pattern with the longest beginning wins.
+func (l *layout) mapped(c tsConfig, spec string) int64 {
+	best, rest := "", ""
+	for pattern := range c.paths {
+		before, after, star := strings.Cut(pattern, "*")
+		fits := pattern == spec
+		if star {
+			fits = strings.HasPrefix(spec, before) && strings.HasSuffix(spec, after) && len(spec) >= len(before)+len(after)
+		}
+		if fits && (best == "" || len(pattern) > len(best) || len(pattern) == len(best) && pattern < best) {
+			best, rest = pattern, ""
+			if star {
+				rest = spec[len(before) : len(spec)-len(after)]
+			}
+		}
+	}
+	for _, to := range c.paths[best] {
+		if id := l.scriptAt(path.Join(c.base, strings.Replace(to, "*", rest, 1))); id != 0 {
+			return id
+		}
+	}
+	if c.set {
+		return l.scriptAt(path.Join(c.base, spec))
+	}
+	return 0
+}
+
+// scriptAt finds a file by its path with or without ending. "./a.js" may be written for a.ts.
+func (l *layout) scriptAt(p string) int64 {
+	if id := l.ids[p]; id != 0 {
+		return id
+	}
+	for _, swap := range [][2]string{{".js", ".ts"}, {".js", ".tsx"}, {".js", ".d.ts"}, {".jsx", ".tsx"}, {".mjs", ".mts"}, {".mjs", ".d.mts"}, {".cjs", ".cts"}, {".cjs", ".d.cts"}} {
+		if stem, ok := strings.CutSuffix(p, swap[0]); ok && l.ids[stem+swap[1]] != 0 {
+			return l.ids[stem+swap[1]]
+		}
+	}
+	for _, e := range scriptEndings {
+		if id := l.ids[p+e]; id != 0 {
+			return id
+		}
+	}
+	for _, e := range scriptEndings {
+		if id := l.ids[path.Join(p, "index")+e]; id != 0 {
+			return id
+		}
+	}
+	return 0
+}

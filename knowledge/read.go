@@ -1,0 +1,496 @@
+package knowledge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+// What one process of ast-grep gets at a time, and how large a file may be.
+const (
+	chunkBytes = 1 << 20
+	chunkFiles = 400
+	maxSource  = 16 << 20
+	// A file may be changed within the same tick of the clock as it was read. One as young as this is looked at anew.
+	young = 2 * time.Second
+)
+
+// candidate is a file that has to be looked at.
+type candidate struct {
+	path     string
+	language outline.Language
+	size     int64
+	modified int64
+	known    store.FileState // zero: a new one
+}
+
+// plan sorts all files: removes what is gone, leaves what has the same size and time as before, and returns the rest
+// by path.
+func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
+	there := map[string]bool{}
+	var work []candidate
+	for _, p := range all {
+		l := outline.LanguageOf(p)
+		if l == "" {
+			x.res.Other++
+			continue
+		}
+		fi, err := os.Lstat(filepath.Join(x.Repo.Root, filepath.FromSlash(p)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", p, err)
+		}
+		if !fi.Mode().IsRegular() {
+			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "a symbolic link or a special file"})
+			continue
+		}
+		if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "its name has control characters or is not UTF-8"})
+			continue
+		}
+		there[p] = true
+		x.res.Scanned++
+		x.files[string(l)].Files++
+		c := candidate{path: p, language: l, size: fi.Size(), modified: fi.ModTime().UnixNano(), known: x.known[p]}
+		k := c.known
+		same := k.ID != 0 && k.Modified == c.modified && k.Size == c.size
+		if x.Now.Sub(fi.ModTime()) < young {
+			c.modified = 0
+		}
+		if same && x.uptodate(l, k) {
+			x.keep(k)
+			continue
+		}
+		work = append(work, c)
+	}
+	gone := []int64{}
+	for p, k := range x.known {
+		if !there[p] {
+			gone = append(gone, k.ID)
+			delete(x.ids, p)
+		}
+	}
+	slices.Sort(gone)
+	for _, id := range gone {
+		if err := x.tx.DeleteFile(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	x.res.Deleted = len(gone)
+	return work, nil
+}
+
+// uptodate tells whether a file of the same content would be read the same way. Without ast-grep, what it once said
+// is kept.
+func (x *indexer) uptodate(l outline.Language, k store.FileState) bool {
+	now := x.reader(l)
+	return k.Reader == now || now == noReader
+}
+
+// keep counts a file that needs no look.
+func (x *indexer) keep(k store.FileState) {
+	n := x.files[k.Language]
+	switch k.State {
+	case partial:
+		n.Partial++
+	case skipped:
+		n.Skipped++
+		x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: k.Path, Reason: k.Reason})
+	}
+}
+
+// seenFile is what a worker found out about a candidate.
+type seenFile struct {
+	candidate
+	hash    string
+	same    bool // the content is as it was, and was read the same way
+	gone    bool
+	skip    string
+	outline outline.Outline
+}
+
+// read reads the candidates, a few chunks at a time, and writes them in the order of their paths.
+func (x *indexer) read(ctx context.Context, work []candidate) error {
+	var chunks [][]candidate
+	size := int64(0)
+	for i, c := range work {
+		n := len(chunks)
+		if n == 0 || size+c.size > chunkBytes || len(chunks[n-1]) == chunkFiles {
+			chunks, size = append(chunks, nil), 0
+			n++
+		}
+		chunks[n-1] = append(chunks[n-1], work[i])
+		size += c.size
+	}
+	threads := 0
+	if len(chunks) > 1 {
+		threads = 1 // there are others at work beside it
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	type answer struct {
+		files []seenFile
+		err   error
+	}
+	answers := make([]chan answer, len(chunks))
+	for i := range answers {
+		answers[i] = make(chan answer, 1)
+	}
+	slots := make(chan struct{}, 2*workers()) // chunks that are read or wait to be written
+	next := make(chan int)
+	group.Go(func() {
+		defer close(next)
+		for i := range chunks {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for range min(workers(), len(chunks)) {
+		group.Go(func() {
+			for i := range next {
+				files, err := x.chunk(ctx, chunks[i], threads)
+				answers[i] <- answer{files, err}
+			}
+		})
+	}
+	done := 0
+	x.progress("read", 0, len(work))
+	for i := range chunks {
+		var a answer
+		select {
+		case a = <-answers[i]:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if a.err != nil {
+			return a.err
+		}
+		for j := range a.files {
+			if err := x.write(ctx, &a.files[j]); err != nil {
+				return err
+			}
+		}
+		done += len(chunks[i])
+		x.progress("read", done, len(work))
+		<-slots
+	}
+	return nil
+}
+
+// chunk reads a few files: Go here, the others in one process of ast-grep.
+func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]seenFile, error) {
+	out := make([]seenFile, len(work))
+	var texts []patterns.Text
+	var which []int
+	for i, c := range work {
+		f := &out[i]
+		f.candidate = c
+		if c.size > maxSource {
+			f.hash, f.skip = "size "+fmt.Sprint(c.size), fmt.Sprintf("too large: %d bytes, at most %d are read", c.size, maxSource)
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(x.Repo.Root, filepath.FromSlash(c.path)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.gone = true
+			continue
+		case errors.Is(err, fs.ErrPermission):
+			f.skip = "no permission to read it"
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read %s: %w", c.path, err)
+		}
+		sum := sha256.Sum256(raw)
+		f.hash, f.size = hex.EncodeToString(sum[:]), int64(len(raw))
+		if c.known.ID != 0 && c.known.Hash == f.hash && x.uptodate(c.language, c.known) {
+			f.same = true
+			continue
+		}
+		if c.language == outline.Go {
+			f.outline = outline.ReadGo(c.path, raw)
+			continue
+		}
+		text, copied, why := outline.Prepare(c.language, raw)
+		if why == "" && !x.Program.Found() {
+			why = patterns.MissingNote
+		}
+		if f.skip = why; why == "" {
+			texts, which = append(texts, patterns.Text{Path: c.path, Text: text, Copy: copied}), append(which, i)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return out, x.outlines(ctx, out, texts, which, threads)
+}
+
+// outlines asks ast-grep about texts, and with fewer at a time where the answer is too long.
+func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns.Text, which []int, threads int) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	var languages []outline.Language
+	for _, i := range which {
+		languages = append(languages, out[i].language)
+	}
+	slices.Sort(languages)
+	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(slices.Compact(languages)...), threads)
+	if errors.Is(err, patterns.ErrTooMuch) {
+		if len(texts) == 1 {
+			out[which[0]].skip = "ast-grep's answer about it is too long: made by a program?"
+			return nil
+		}
+		half := len(texts) / 2
+		if err := x.outlines(ctx, out, texts[:half], which[:half], threads); err != nil {
+			return err
+		}
+		return x.outlines(ctx, out, texts[half:], which[half:], threads)
+	}
+	if err != nil {
+		return err
+	}
+	reasons := map[string]string{}
+	for _, s := range skip {
+		reasons[s.Path] = s.Reason
+	}
+	for j, i := range which {
+		if f := &out[i]; reasons[f.path] != "" {
+			f.skip = reasons[f.path]
+		} else {
+			f.outline = outline.Read(f.language, f.path, texts[j].Text, nodes[f.path])
+		}
+	}
+	return nil
+}
+
+// write puts one file into the database.
+func (x *indexer) write(ctx context.Context, f *seenFile) error {
+	n := x.files[string(f.language)]
+	switch {
+	case f.gone: // it went while we looked: the next index removes it
+		n.Files--
+		x.res.Scanned--
+		return nil
+	case f.same:
+		x.keep(f.known)
+		return x.tx.Touch(ctx, f.known.ID, f.modified)
+	}
+	n.Changed++
+	x.res.Changed++
+	state := store.FileState{
+		File:     store.File{ID: f.known.ID, Path: f.path, Language: string(f.language), Hash: f.hash, Size: f.size, State: parsed},
+		Modified: f.modified, Reader: x.reader(f.language),
+	}
+	if f.skip != "" {
+		state.State, state.Reason = skipped, f.skip
+		n.Skipped++
+		x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: f.path, Reason: f.skip})
+	}
+	if e := f.outline.Error; e != nil {
+		fe := FileError{f.path, e.Line, e.Content, e.Message}
+		if !x.ContinueOnError {
+			return &fe
+		}
+		state.State, state.Reason = partial, fmt.Sprintf("line %d: %s", e.Line, e.Message)
+		n.Partial++
+		x.res.Errors = append(x.res.Errors, fe)
+	}
+	return x.put(ctx, f, state)
+}
+
+// put writes rows. Symbols that were there before keep their ids, so that what refers to them stays.
+func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) error {
+	o := &f.outline
+	names := qualified(o.Symbols)
+	ids := make([]int64, len(o.Symbols))
+	content := store.Content{}
+	if state.ID != 0 {
+		old, err := x.tx.SymbolsOf(ctx, x.state.ID, state.ID)
+		if err != nil {
+			return err
+		}
+		content.Gone = reuse(old, names, ids)
+	}
+	fresh := 0
+	for _, id := range ids {
+		if id == 0 {
+			fresh++
+		}
+	}
+	next := x.tx.SymbolIDs(fresh)
+	for i := range ids {
+		if ids[i] == 0 {
+			ids[i], next = next, next+1
+		}
+	}
+	id := func(i int) int64 {
+		if i < 0 {
+			return 0
+		}
+		return ids[i]
+	}
+	for i, s := range o.Symbols {
+		content.Symbols = append(content.Symbols, store.Symbol{ID: ids[i], Name: s.Name, Kind: string(s.Kind), Start: s.Start, End: s.End, Signature: s.Signature, Parent: id(s.Parent)})
+	}
+	for _, d := range o.Docs {
+		fields, err := json.Marshal(d.Fields)
+		if err != nil {
+			return fmt.Errorf("write a docstring of %s: %w", f.path, err)
+		}
+		content.Docstrings = append(content.Docstrings, store.Docstring{Symbol: id(d.Symbol), Content: d.Content, Format: string(d.Format), Fields: string(fields)})
+	}
+	for _, c := range o.Comments {
+		content.Comments = append(content.Comments, store.Comment{Symbol: id(c.Symbol), Line: c.Line, Content: c.Content, Kind: string(c.Kind), Rationale: c.Rationale})
+	}
+	for _, i := range o.Imports {
+		imp := store.Import{Path: i.Path, Level: i.Level, Alias: i.Alias, Types: i.Types, Line: i.Line}
+		if len(i.Names) > 0 {
+			text, err := json.Marshal(i.Names)
+			if err != nil {
+				return fmt.Errorf("write an import of %s: %w", f.path, err)
+			}
+			imp.Names = string(text)
+		}
+		content.Imports = append(content.Imports, imp)
+	}
+	refs := make([]ref, len(o.Refs))
+	for i, r := range o.Refs {
+		refs[i] = ref{id(r.Symbol), r.Kind, r.Name}
+	}
+	state.Refs, state.Interface = refText(refs), visible(o, names)
+	isNew := state.ID == 0
+	var err error
+	if state.ID, err = x.tx.PutFile(ctx, x.state.ID, state); err != nil {
+		return err
+	}
+	if err := x.tx.PutContent(ctx, state.ID, isNew, content); err != nil {
+		return err
+	}
+	x.ids[f.path] = state.ID
+	x.changed = append(x.changed, state.ID)
+	if isNew {
+		x.added = append(x.added, state.ID)
+	}
+	if isNew || state.Interface != f.known.Interface {
+		x.moved = append(x.moved, f.path)
+	}
+	for i := range content.Symbols {
+		content.Symbols[i].File = state.ID
+	}
+	sortSymbols(content.Symbols)
+	x.facts[state.ID] = &source{id: state.ID, path: f.path, language: f.language, symbols: content.Symbols, imports: content.Imports, refs: refs}
+	return nil
+}
+
+// sortSymbols brings symbols into the order in which the database returns them.
+func sortSymbols(all []store.Symbol) {
+	slices.SortFunc(all, func(a, b store.Symbol) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return int(a.ID - b.ID)
+	})
+}
+
+// qualified are the names of symbols that tell them apart in a file: kind, names of all parents, and a number where
+// there are several.
+func qualified(all []outline.Symbol) []string {
+	full := make([]string, len(all))
+	var name func(i int) string
+	name = func(i int) string {
+		if full[i] == "" {
+			s := all[i]
+			full[i] = string(s.Kind) + " " + s.Name
+			if s.Parent >= 0 {
+				full[i] = name(s.Parent) + "\x00" + full[i]
+			}
+		}
+		return full[i]
+	}
+	for i := range all {
+		name(i)
+	}
+	out := slices.Clone(full)
+	count := map[string]int{}
+	for i, n := range full {
+		if count[n]++; count[n] > 1 {
+			out[i] = fmt.Sprintf("%s\x01%d", n, count[n])
+		}
+	}
+	return out
+}
+
+// reuse gives symbols the ids that they had, and returns the old ones that are no more.
+func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
+	at := map[int64]int{}
+	for i, s := range old {
+		at[s.ID] = i
+	}
+	symbols := make([]outline.Symbol, len(old))
+	for i, s := range old {
+		symbols[i] = outline.Symbol{Name: s.Name, Kind: outline.Kind(s.Kind), Parent: -1}
+		if p, ok := at[s.Parent]; ok && s.Parent != 0 {
+			symbols[i].Parent = p
+		}
+	}
+	had := map[string]int64{}
+	for i, n := range qualified(symbols) {
+		had[n] = old[i].ID
+	}
+	for i, n := range names {
+		if id := had[n]; id != 0 {
+			ids[i] = id
+			delete(had, n)
+		}
+	}
+	for _, id := range had {
+		gone = append(gone, id)
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+// visible is a hash of what other files can see of one: names at the top and in classes, bases, and what it imports.
+func visible(o *outline.Outline, names []string) string {
+	sum := sha256.New()
+	for i, s := range o.Symbols {
+		if s.Parent < 0 || o.Symbols[s.Parent].Kind == outline.Class {
+			sum.Write([]byte(names[i] + "\n"))
+		}
+	}
+	for _, r := range o.Refs {
+		if r.Kind == outline.Inherit {
+			sum.Write([]byte("\x02" + names[r.Symbol] + " " + r.Name + "\n"))
+		}
+	}
+	for _, i := range o.Imports {
+		fmt.Fprintf(sum, "\x03%s %d %s %v %v\n", i.Path, i.Level, i.Alias, i.Types, i.Names)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}

@@ -1,0 +1,171 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/sampling"
+)
+
+// lastWord gives the end of a tournament that nobody won what was said of the candidate that failed last, and its
+// changes: the next attempt, should somebody ask for one, is told of them as of any failed attempt.
+func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
+	for n := len(r.slots) + 1; n > 0; n-- {
+		for _, ev := range []runner.Event{r.gated[n], r.executed[n]} {
+			if len(ev.Reports) == 0 || ev.Outcome == runner.OutcomeOK {
+				continue
+			}
+			e.Reports, e.Fingerprint, e.Tree = slices.Clone(ev.Reports), ev.Fingerprint, r.executed[n].Tree
+			for i := range e.Reports {
+				if e.Reports[i].Status == gates.Pass { // nobody asks what these had to say, and the scores need room
+					e.Reports[i].Findings, e.Reports[i].Output = nil, ""
+				}
+			}
+			patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, n), patchName))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err == nil {
+				err = writeFile(filepath.Join(w.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt}), patchName), patch)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// candidateDir is where the logs of a candidate lie.
+func (w *work) candidateDir(c runner.Command, number int) string {
+	c.Slot = &runner.Slot{Number: number}
+	return w.attemptDir(c)
+}
+
+// keepCandidate keeps what a candidate changed (SAMP-19), whether it passed or not: a synthesis reads it, and so does
+// whoever wants to learn from what lost. Its worktree does not stay.
+func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, r round) error {
+	tree := r.executed[number].Tree
+	if tree == "" {
+		return nil
+	}
+	out, err := w.Repo.Run(ctx, "diff", "--binary", "--no-renames", "--no-ext-diff", "--no-color", c.Base, tree)
+	if err == nil && out != "" {
+		err = writeFile(filepath.Join(w.candidateDir(c, number), patchName), []byte(out+"\n"))
+	}
+	if err != nil {
+		return fmt.Errorf("keep the changes of candidate %d of batch %s: %w", number, c.Batch, err)
+	}
+	return nil
+}
+
+// inherit lets the batch have what was seen outside of the winner's workspace, should gates look at its change again.
+func (w *work) inherit(c runner.Command, number int) {
+	w.sights.Delete(c.Batch)
+	place := c
+	place.Slot = &runner.Slot{Number: number}
+	if seen, ok := w.sights.Load(place.Place()); ok {
+		w.sights.Store(c.Batch, seen)
+	}
+}
+
+// candidateBranch matches the branches that candidates are worked on, and in it that of their batch.
+var candidateBranch = regexp.MustCompile(`^(.+)\.c[0-9]+$`)
+
+// measured takes the measure of one candidate.
+func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round) (sampling.Candidate, error) {
+	variant, _ := sampling.Named(s.Variant)
+	variant.Name = cmp.Or(variant.Name, s.Variant)
+	out := sampling.Candidate{Number: s.Number, Slot: sampling.Slot{Number: s.Number, Variant: variant, Kind: sampling.Kind(s.Kind), Digest: s.Digest, Why: s.Why}}
+	made, done := r.executed[s.Number]
+	checked, gated := r.gated[s.Number]
+	if !done || made.Outcome == runner.OutcomeOK && !gated {
+		out.Void = "it was called off, as another one had passed"
+		return out, nil
+	}
+	out.Tree = made.Tree
+	m := &out.Measure
+	m.Passed = gated && checked.Outcome == runner.OutcomeOK
+	if checked.Tests != nil {
+		m.Tests = checked.Tests.Passed
+	} else {
+		m.Unknown = append(m.Unknown, "tests")
+	}
+	countFindings(m, checked.Reports)
+	var err error
+	if made.Tree != "" {
+		m.DiffLines, err = w.diffLines(ctx, base, made.Tree)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Score, err = w.Sampling.Scorer.Score(*m)
+	if !m.Passed {
+		out.Score = 0
+	}
+	return out, err
+}
+
+// countFindings sorts findings into those of lesson rules, of structural patterns, and of all others. A gate that
+// did not look has counted nothing, which is not none.
+func countFindings(m *sampling.Measure, reports []gates.Report) {
+	looked := map[string]bool{}
+	for _, r := range reports {
+		if r.Status == gates.Skipped {
+			continue
+		}
+		switch r.Gate {
+		case "lessons":
+			looked["lessons"] = true
+			m.LessonViolations += len(r.Findings)
+		case "patterns":
+			looked["ast"] = true
+			m.ASTViolations += len(r.Findings)
+		default:
+			if r.Tests == nil {
+				looked["lint"] = true
+				m.LintWarnings += len(r.Findings)
+			}
+		}
+	}
+	for _, name := range []string{"lint", "lessons", "ast"} {
+		if !looked[name] {
+			m.Unknown = append(m.Unknown, name)
+		}
+	}
+}
+
+// diffLines counts the lines that were added and removed.
+func (w *work) diffLines(ctx context.Context, base, tree string) (int, error) {
+	out, err := w.Repo.Run(ctx, "diff", "--numstat", "--no-renames", base, tree)
+	if err != nil {
+		return 0, fmt.Errorf("measure a candidate: %w", err)
+	}
+	n := 0
+	for line := range strings.Lines(out) {
+		var added, removed int
+		if _, err := fmt.Sscanf(line, "%d\t%d", &added, &removed); err != nil {
+			added = 1 // a file that has no lines
+		}
+		n += added + removed
+	}
+	return n, nil
+}
+
+func (w *work) scored(c sampling.Candidate) runner.CandScore {
+	s := runner.CandScore{Candidate: c.Number, Variant: c.Slot.Variant.Name, Passed: c.Measure.Passed && c.Void == "", Score: c.Score, Void: c.Void}
+	if c.Void == "" {
+		for _, t := range w.Sampling.Scorer.Explain(c.Measure) {
+			s.Terms = append(s.Terms, runner.ScoreTerm{Name: t.Name, Value: t.Value, Points: t.Points})
+		}
+	}
+	return s
+}

@@ -1,0 +1,292 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/sampling"
+)
+
+// someAgent has a name, and is never run.
+type someAgent struct{ agents.Agent }
+
+func (someAgent) Name() string { return "some" }
+
+// cup is a tournament of batch 1 in the journal, of which tests write what happened.
+type cup struct {
+	*bench
+	seq   int
+	judge runner.Command
+}
+
+func newCup(t *testing.T, variants ...string) *cup {
+	t.Helper()
+	c := &cup{bench: newBench(t)}
+	text := []byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n")
+	var err error
+	if c.Plan, err = planparse.Parse("plan.md", text); err != nil {
+		t.Fatal(err)
+	}
+	if c.Journal, err = store.OpenJournal(t.Context(), c.Layout.Journal()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Journal.Close() })
+	c.Agent = someAgent{}
+	c.Sampling = Sampling{Options: sampling.DefaultOptions(), Outcomes: sampling.Store{Path: c.Layout.SamplingOutcomes()}, Tokens: 4000}
+	records, err := encode([]runner.Event{c.stamp(runner.Event{Kind: runner.RunStarted})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Journal.AddRun(t.Context(), store.Run{ID: c.run, Slug: "p", Plan: "plan.md", PlanText: text, Started: time.Now()}, records...); err != nil {
+		t.Fatal(err)
+	}
+	sampled := runner.Event{Kind: runner.Sampled, Outcome: runner.OutcomeOK, Variant: string(sampling.OnFlag)}
+	for i, v := range variants {
+		sampled.Slots = append(sampled.Slots, runner.Slot{Number: i + 1, Variant: v})
+	}
+	c.happened(sampled)
+	c.judge = runner.Command{ID: "1/r1-c2/judge", Kind: runner.Judge, Batch: "1", Attempt: 1, Base: c.base}
+	return c
+}
+
+func (c *cup) stamp(e runner.Event) runner.Event {
+	c.seq++
+	e.Seq, e.Run, e.At = c.seq, c.run, time.Now()
+	if e.Kind != runner.RunStarted {
+		e.Batch, e.Attempt = "1", 1
+	}
+	return e
+}
+
+func (c *cup) happened(events ...runner.Event) {
+	c.t.Helper()
+	for i := range events {
+		events[i] = c.stamp(events[i])
+	}
+	records, err := encode(events)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.Journal.Append(c.t.Context(), records...); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// made writes that a candidate left text in word.txt, and what the gates said of it.
+func (c *cup) made(number int, text string, said runner.Outcome) {
+	c.t.Helper()
+	_, tree := c.change("1.c"+string(rune('0'+number)), c.base, "word.txt", text)
+	c.happened(runner.Event{Kind: runner.Executed, Candidate: number, Outcome: runner.OutcomeOK, Tree: tree})
+	g := runner.Event{Kind: runner.Gated, Candidate: number, Outcome: said, Tree: tree}
+	if said == runner.OutcomeFailed {
+		g.Reports = []gates.Report{
+			{Gate: "lessons", Status: gates.Pass, Output: "nothing"},
+			{Gate: "words", Status: gates.Fail, Findings: []gates.Finding{{Message: "candidate " + text, Severity: gates.Error}}},
+		}
+	}
+	c.happened(g)
+}
+
+func (c *cup) judged() runner.Event {
+	c.t.Helper()
+	e, err := c.Judge(c.t.Context(), c.judge, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return e
+}
+
+func (c *cup) outcomes() []sampling.Outcome {
+	c.t.Helper()
+	out, err := c.Sampling.Outcomes.Read()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "wrong\n", runner.OutcomeFailed)
+	c.made(2, "right\n", runner.OutcomeOK)
+	first := c.judged()
+	if first.Outcome != runner.OutcomeOK || first.Candidate != 2 {
+		t.Fatalf("%s, candidate %d: %s", first.Outcome, first.Candidate, first.Reason)
+	}
+	if diff := cmp.Diff(first, c.judged()); diff != "" {
+		t.Errorf("asked again (-first +second):\n%s", diff)
+	}
+	if n := len(c.outcomes()); n != 2 {
+		t.Errorf("%d outcomes are kept of 2 candidates", n)
+	}
+}
+
+// A judge that was stopped has not decided that the round was without a winner.
+func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "wrong\n", runner.OutcomeFailed)
+	c.made(2, "bad\n", runner.OutcomeFailed)
+	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeCancelled})
+	if e := c.judged(); e.Outcome != runner.OutcomeUndecided {
+		t.Errorf("%s: %s", e.Outcome, e.Reason)
+	}
+	if n := len(c.outcomes()); n != 0 {
+		t.Errorf("%d outcomes are kept of a tournament that goes on", n)
+	}
+}
+
+// What was stopped, or waits for something, has no verdict and has not lost.
+func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
+	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman} {
+		c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+		c.happened(runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: o})
+		c.made(2, "right\n", runner.OutcomeOK)
+		if e := c.judged(); e.Scores[0].Void == "" || e.Scores[0].Passed {
+			t.Errorf("%s: %+v", o, e.Scores[0])
+		}
+		if out := c.outcomes(); len(out) != 1 || out[0].Candidate != 2 {
+			t.Errorf("%s: outcomes %+v", o, out)
+		}
+	}
+}
+
+func TestJudgeKeepsWhatEachCandidateChanged(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "right\n", runner.OutcomeOK)
+	c.made(2, "wrong\n", runner.OutcomeFailed)
+	c.judged()
+	for n, want := range map[int]string{1: "+right\n", 2: "+wrong\n"} {
+		patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, n), patchName))
+		if err != nil || !strings.Contains(string(patch), want) {
+			t.Errorf("candidate %d: %v\n%s", n, err, patch)
+		}
+	}
+}
+
+func TestATournamentThatNobodyWonTellsTheNextAttemptWhatWasSaidLast(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "wrong\n", runner.OutcomeFailed)
+	c.made(2, "bad\n", runner.OutcomeFailed)
+	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
+	c.made(3, "worse\n", runner.OutcomeFailed)
+	e := c.judged()
+	if e.Outcome != runner.OutcomeFailed || e.Candidate != 0 {
+		t.Fatalf("%s, candidate %d: %s", e.Outcome, e.Candidate, e.Reason)
+	}
+	digest := gates.Digest(gates.Verdict{Reports: e.Reports}, 4<<10)
+	if !strings.Contains(digest, "candidate worse") || strings.Contains(digest, "candidate bad") {
+		t.Errorf("digest:\n%s", digest)
+	}
+	patch, err := os.ReadFile(filepath.Join(c.Layout.Attempt(c.run, "1", 1), patchName))
+	if err != nil || !strings.Contains(string(patch), "+worse\n") {
+		t.Errorf("patch: %v\n%s", err, patch)
+	}
+	if out := c.outcomes(); len(out) != 3 || out[2].Round != 2 || out[2].Won {
+		t.Errorf("outcomes %+v", out)
+	}
+}
+
+// A score says of what nobody looked at that it was not measured.
+func TestWhatNoGateLookedAtIsNotMeasured(t *testing.T) {
+	var m sampling.Measure
+	countFindings(&m, []gates.Report{
+		{Gate: "words", Status: gates.Warn, Findings: make([]gates.Finding, 3)},
+		{Gate: "lessons", Status: gates.Pass, Findings: make([]gates.Finding, 2)},
+		{Gate: "patterns", Status: gates.Skipped},
+		{Gate: "tests", Status: gates.Pass, Tests: &gates.TestCount{Passed: 4}, Findings: make([]gates.Finding, 9)},
+	})
+	if diff := cmp.Diff(sampling.Measure{LintWarnings: 3, LessonViolations: 2, Unknown: []string{"ast"}}, m); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
+	lines := []string{
+		"2026-01-01 10:00:00 batch 1 (a word) attempt 1: words failed", "2026-01-01 10:00:01 batch 11 (others) merged as abc after 1 attempt(s)",
+		"2026-01-01 10:00:02 == plan.md: run x from y, agent z",
+	}
+	if diff := cmp.Diff(lines[1:], withoutBatch(lines, &planparse.Batch{Number: "1"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a batch cost is what all of its candidates cost, also those that were called off.
+func TestTheReceiptCountsEachCandidate(t *testing.T) {
+	var f facts
+	for _, k := range []runner.EventKind{runner.Executed, runner.Executed, runner.Spent} {
+		usd := 0.25
+		f.add(runner.Event{Kind: k, Usage: &agents.Usage{CostUSD: &usd}})
+	}
+	if f.unknown || f.cost == nil || *f.cost != 0.75 {
+		t.Errorf("cost %v, unknown %v", f.cost, f.unknown)
+	}
+}
+
+// What is a branch of a candidate goes with that of its batch, wherever it stands.
+func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
+	for name, of := range map[string]string{"runplan/p/b1.c2": "runplan/p/b1", "runplan/p/bP5.2.c12": "runplan/p/bP5.2", "runplan/p/b1": "", "runplan/p/b1.cx": ""} {
+		got := ""
+		if m := candidateBranch.FindStringSubmatch(name); m != nil {
+			got = m[1]
+		}
+		if got != of {
+			t.Errorf("%s is of %q, want %q", name, got, of)
+		}
+	}
+}
+
+// The synthesis is given the changes of candidates that passed, too.
+func TestSynthesisReadsWhatPassed(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "right\n", runner.OutcomeOK)
+	c.made(2, "fine\n", runner.OutcomeOK)
+	if e := c.judged(); e.Outcome != runner.OutcomeUndecided || e.Candidate != 1 {
+		t.Fatalf("%s, candidate %d: %s", e.Outcome, e.Candidate, e.Reason)
+	}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	text, name, err := c.variantOf(t.Context(), at, "the brief")
+	if err != nil || name != runner.SynthesisVariant {
+		t.Fatalf("%q: %v", name, err)
+	}
+	for _, want := range []string{"+right", "+fine", "the brief"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in it:\n%s", want, text)
+		}
+	}
+}
+
+// Tests are told apart by their names.
+func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	for n, failing := range [][]string{{"TestOne", "TestBoth"}, {"TestBoth"}} {
+		_, tree := c.change("1.c1", c.base, "word.txt", failing[0])
+		r := gates.Report{Gate: "tests:go", Status: gates.Fail, Tests: &gates.TestCount{Failed: len(failing)}}
+		for _, name := range failing {
+			r.Findings = append(r.Findings, gates.Finding{Rule: "test", Test: name, Severity: gates.Error, Message: name + ": got 1"})
+		}
+		c.happened(runner.Event{Kind: runner.Executed, Candidate: n + 1, Outcome: runner.OutcomeOK, Tree: tree},
+			runner.Event{Kind: runner.Gated, Candidate: n + 1, Outcome: runner.OutcomeFailed, Tree: tree, Reports: []gates.Report{r}})
+	}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	text, _, err := c.variantOf(t.Context(), at, "the brief")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"leave what makes these fail, which fail in no other attempt: `TestOne`\n", "no attempt made these pass, so nothing of theirs will do: `TestBoth`\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in it:\n%s", want, text)
+		}
+	}
+}

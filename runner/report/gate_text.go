@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+func toneOf(s gates.Status) ui.Tone {
+	switch s {
+	case gates.Pass:
+		return ui.Good
+	case gates.Fail:
+		return ui.Bad
+	case gates.Warn:
+		return ui.Warn
+	}
+	return ui.Muted
+}
+
+// testCount shows the count of a gate that ran tests.
+func testCount(t *gates.TestCount, before *int) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Failed > 0:
+		return fmt.Sprintf("%d of %d failed", t.Failed, t.Total())
+	}
+	return fmt.Sprintf("%d%s", t.Passed, delta(t.Passed, before))
+}
+
+// gateText is a gate's answer in words: "tests pass 12 (+3)", "format skipped (no formatter)".
+func gateText(g runner.GateResult, before *int) string {
+	s := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
+	if g.Tests != nil && g.Tests.Failed > 0 {
+		s += fmt.Sprintf(" %d of %d", g.Tests.Failed, g.Tests.Total())
+	} else if n := testCount(g.Tests, before); n != "" {
+		s += " " + n
+	} else if g.Findings > 0 {
+		s += fmt.Sprintf(" (%d %s)", g.Findings, plural(g.Findings, "finding"))
+	}
+	if g.Note != "" && g.Status != gates.Pass {
+		s += " (" + ui.Sanitize(g.Note) + ")"
+	}
+	return s
+}
+
+// fewGates is how many gates are each told apart, whatever they said.
+const fewGates = 3
+
+// telling divides gates into those that a reader wants to see one by one (failures first, then warnings, tests and
+// skips) and those that simply passed,
+// for places with little room.
+func telling(all []runner.GateResult) (apart []runner.GateResult, passed []string) {
+	if len(all) <= fewGates {
+		return all, nil
+	}
+	rank := map[gates.Status]int{gates.Fail: 0, gates.Warn: 1, gates.Pass: 2, gates.Skipped: 3}
+	for _, g := range all {
+		if g.Status == gates.Pass && g.Tests == nil && g.Findings == 0 {
+			passed = append(passed, ui.Sanitize(g.Gate))
+			continue
+		}
+		apart = append(apart, g)
+	}
+	if len(passed) < 2 {
+		return all, nil
+	}
+	slices.SortStableFunc(apart, func(a, b runner.GateResult) int { return rank[a.Status] - rank[b.Status] })
+	return apart, passed
+}
+
+// place is where a finding is, as editors read it.
+func place(f gates.Finding) string {
+	p := ui.Sanitize(f.Path)
+	if p != "" && f.Line > 0 {
+		p += fmt.Sprintf(":%d", f.Line)
+		if f.Col > 0 {
+			p += fmt.Sprintf(":%d", f.Col)
+		}
+	}
+	return p
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+func trouble(o runner.Outcome) ui.Tone {
+	switch o {
+	case runner.OutcomeLimited, runner.OutcomeHuman, runner.OutcomeCancelled:
+		return ui.Warn
+	}
+	return ui.Bad
+}
+
+// wentWrong tells a failure with the first finding, which is as a rule what one wants to know.
+func (p *Printer) wentWrong(e runner.Event) string {
+	var s string
+	switch e.Outcome {
+	case runner.OutcomeTimedOut:
+		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
+	case runner.OutcomeLimited, runner.OutcomeHuman:
+		s = parking(e.Outcome, e.RetryAt, p.Zone, ui.Sanitize(e.Reason))
+		if e.Outcome == runner.OutcomeLimited {
+			s = "parked " + s
+		}
+		return strings.Replace(s, "parked rate limit", "parked (rate limit)", 1)
+	case runner.OutcomeCancelled:
+		return "interrupted, resumable"
+	case runner.OutcomeError:
+		s = "could not run"
+	case runner.OutcomeUnstarted:
+		s = "the agent could not be started"
+	default:
+		s = fmt.Sprintf("failed attempt %d", e.Attempt)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(e.Reason, f.Message) {
+		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
+	}
+	return s
+}
+
+// firstFinding returns the first finding of a failed gate, errors before the rest.
+func firstFinding(reports []gates.Report) (gates.Finding, bool) {
+	for _, only := range []bool{true, false} {
+		for _, r := range reports {
+			if r.Status != gates.Fail {
+				continue
+			}
+			for _, f := range r.Findings {
+				if !only || f.Severity == gates.Error {
+					return f, f.Message != ""
+				}
+			}
+		}
+	}
+	return gates.Finding{}, false
+}
