@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,40 +71,57 @@ func parseLog(out string) ([]store.Touched, error) {
 	return all, nil
 }
 
-// history brings the commits up to date. What is known up to an ancestor of HEAD is kept; after a rebase all is read
-// anew. It returns how many commits were read.
-func history(ctx context.Context, tx *store.CuratedTx, repo *git.Repo, state *store.RepoState, head string, files map[string]int64, added []int64) (int, error) {
+// past is what git says of the commits that are not known yet, oldest first.
+type past struct {
+	head    string
+	commits []store.Touched
+	rewrote bool // what is known is no part of it any more
+	err     error
+}
+
+// readPast asks git. What is known up to an ancestor of HEAD is kept; after a rebase all is read anew.
+func readPast(ctx context.Context, repo *git.Repo, known string) past {
+	head, _, err := repo.Head(ctx)
+	if errors.Is(err, git.ErrNoCommits) {
+		err = nil
+	}
+	p := past{head: head, err: err}
 	commits := head
-	if state.Head != "" {
-		if head == "" {
-			commits = ""
-		} else if state.Head == head {
-			commits = ""
-		} else if known, err := repo.IsAncestor(ctx, state.Head, head); err == nil && known {
-			commits = state.Head + ".." + head
+	switch {
+	case err != nil || head == known || head == "":
+		p.rewrote = err == nil && head != known
+		return p
+	case known != "":
+		if ancestor, err := repo.IsAncestor(ctx, known, head); err == nil && ancestor {
+			commits = known + ".." + head
 		} else { // also where git has forgotten the old commit
-			if err := tx.ClearHistory(ctx, state.ID); err != nil {
-				return 0, err
-			}
-			added = nil
+			p.rewrote = true
 		}
 	}
-	var read []store.Touched
-	if commits != "" {
-		out, err := repo.Run(ctx, logArgs(commits)...)
-		if err != nil {
-			return 0, fmt.Errorf("read the history: %w", err)
-		}
-		if read, err = parseLog(out); err != nil {
-			return 0, err
+	out, err := repo.Run(ctx, logArgs(commits)...)
+	if err == nil {
+		p.commits, err = parseLog(out)
+	}
+	if err != nil {
+		p.err = fmt.Errorf("read the history: %w", err)
+	}
+	return p
+}
+
+// history brings the commits up to date.
+func (x *indexer) history(ctx context.Context, p past) error {
+	if p.err != nil {
+		return p.err
+	}
+	added := x.added
+	if p.rewrote {
+		if err := x.tx.ClearHistory(ctx, x.state.ID); err != nil {
+			return err
 		}
 	}
-	if state.Head == "" {
+	if p.rewrote || x.state.Head == "" {
 		added = nil // nothing is known of any path
 	}
-	if err := tx.AddHistory(ctx, state.ID, read, files, added); err != nil {
-		return 0, err
-	}
-	state.Head = head
-	return len(read), nil
+	x.state.Head, x.res.Commits = p.head, len(p.commits)
+	return x.tx.AddHistory(ctx, x.state.ID, p.commits, x.ids, added)
 }

@@ -120,6 +120,8 @@ func (x *indexer) index(ctx context.Context) error {
 	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
+	said := make(chan past, 1)
+	go func(known string) { said <- readPast(ctx, x.Repo, known) }(x.state.Head) // while files are read
 	all, foreign, err := patterns.Files(ctx, x.Repo.Env(), x.Repo.Root)
 	if err != nil {
 		return fmt.Errorf("list the files of %s: %w", x.Repo.Root, err)
@@ -127,6 +129,12 @@ func (x *indexer) index(ctx context.Context) error {
 	x.res.Skipped = append(x.res.Skipped, foreign...)
 	if err := x.recall(ctx); err != nil {
 		return err
+	}
+	if len(x.known) == 0 {
+		// Nobody asks before the end, and an order that is made at once costs less than one that is kept.
+		if err := x.tx.DropIndexes(ctx); err != nil {
+			return err
+		}
 	}
 	work, err := x.plan(ctx, all)
 	if err != nil {
@@ -142,17 +150,16 @@ func (x *indexer) index(ctx context.Context) error {
 		return err
 	}
 	x.progress("history", 0, 0)
-	head, _, err := x.Repo.Head(ctx)
-	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return err
-	}
-	if x.res.Commits, err = history(ctx, x.tx, x.Repo, &x.state, head, x.ids, x.added); err != nil {
+	if err := x.history(ctx, <-said); err != nil {
 		return err
 	}
 	if err := x.tx.SetRepo(ctx, x.state); err != nil {
 		return err
 	}
 	if err := x.tx.Flush(ctx); err != nil {
+		return err
+	}
+	if err := x.tx.MakeIndexes(ctx); err != nil {
 		return err
 	}
 	if x.res.Tables, err = x.tx.CuratedTables(ctx); err != nil {

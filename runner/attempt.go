@@ -63,13 +63,13 @@ func (m *Machine) park(t *track, e Event) []Command {
 type costs struct {
 	sum     float64
 	known   []float64 // of each attempt, sorted
-	unknown string    // id of a command whose cost nobody told
+	unknown string    // key of a batch of which an attempt did not tell its cost
 }
 
 func (c *costs) add(e Event) {
 	if e.Usage == nil || e.Usage.CostUSD == nil {
 		if e.Outcome != OutcomeCancelled && e.Outcome != OutcomeError && e.Outcome != OutcomeUnstarted {
-			c.unknown = e.Command
+			c.unknown = e.Batch
 		}
 		return
 	}
@@ -86,6 +86,12 @@ func (c *costs) next() float64 {
 	return c.known[len(c.known)/2]
 }
 
+// feelsItsWay tells whether the next agent has to wait for what the one at work costs: under a limit, a price that
+// nobody knows yet is not paid several times at once.
+func (m *Machine) feelsItsWay() bool {
+	return m.info.MaxCostUSD > 0 && len(m.costs.known) == 0 && m.atWork(Execute) > 0
+}
+
 // overBudget says why no agent may be started any more, or "". It looks before an attempt that would overrun,
 // not after.
 func (m *Machine) overBudget() string {
@@ -93,8 +99,9 @@ func (m *Machine) overBudget() string {
 	if limit <= 0 {
 		return ""
 	}
-	if m.costs.unknown != "" && m.info.UnknownCost != "allow" {
-		return fmt.Sprintf("the cost limit of $%.2f cannot be kept: nobody told what %s cost", limit, m.costs.unknown)
+	if t := m.byKey[m.costs.unknown]; t != nil && m.info.UnknownCost != "allow" {
+		return fmt.Sprintf("the cost limit of $%.2f cannot be kept: an attempt at batch %s did not tell what it cost; "+
+			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit", limit, t.Number)
 	}
 	next := m.costs.next()
 	if due := m.costs.sum + next*float64(m.atWork(Execute)+1); due > limit || m.costs.sum >= limit {

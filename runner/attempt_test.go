@@ -168,30 +168,32 @@ func TestCostLimit(t *testing.T) {
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute
 			b/r1-c0/execute ok cost=1              -> c/r1-c0/execute
 			c/r1-c0/execute ok cost=7              -> d/r1-c0/execute`},
-		"agents that are at work are counted as well": {plan: "a b c", info: two, script: `
-			start                                  -> a/r1-c0/execute b/r1-c0/execute
-			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
-			b/r1-c0/execute ok cost=0.5 commit=b1  ->
-			status a=working b=working c=waiting`},
+		"before any cost is known one agent works, however many could": {plan: "a b c", info: Info{Workers: 3, MaxCostUSD: 9}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute`},
+		"agents that are at work are counted as well": {plan: "a b c d", info: Info{Workers: 3, MaxCostUSD: 3}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute
+			status a=working b=working c=working d=waiting`},
 		"what is just enough is enough": {plan: "a b", info: Info{MaxCostUSD: 2}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute`},
 		"an attempt of unknown cost keeps the run from starting another": {plan: "a b", info: two, script: `
-			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed                 ->
-			b/r1-c0/execute failed cost=0.1        ->
 			end stopped limited
 			resume                                 ->
 			end stopped limited
-			because the cost limit of $2.00 cannot be kept: nobody told what a/r1-c0/execute cost
-			resume unknown=allow                   -> a/r2-c0/execute b/r2-c0/execute`},
+			because the cost limit of $2.00 cannot be kept: an attempt at batch 1 did not tell what it cost; with [run] unknown_cost = "allow" such attempts do not count, and --max-cost 0 lifts the limit
+			resume unknown=allow                   -> a/r2-c0/execute
+			resume limit=0                         -> b/r1-c0/execute`},
 		"what was never started has no unknown cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute cancelled              ->
 			resume                                 -> a/r1-c0/execute`},
 		"candidates still land when the money is spent, and what failed stays as it is": {plan: "a b", info: two, script: `
-			start                                  -> a/r1-c0/execute b/r1-c0/execute
-			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute
 			b/r1-c0/execute failed cost=1          ->
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge

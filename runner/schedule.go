@@ -41,7 +41,7 @@ type start struct {
 // for, as far as that is known.
 func (m *Machine) give() []Command {
 	room := m.width - m.atWork(Execute)
-	if room <= 0 || m.overBudget() != "" {
+	if room <= 0 || m.overBudget() != "" || m.feelsItsWay() {
 		return nil
 	}
 	var starts []start
@@ -69,7 +69,7 @@ func (m *Machine) give() []Command {
 	})
 	var cmds []Command
 	for _, s := range starts[:min(room, len(starts))] {
-		if m.overBudget() != "" {
+		if m.overBudget() != "" || m.feelsItsWay() {
 			break
 		}
 		switch {

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -255,8 +256,9 @@ func TestBubblewrap(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
 	secret := filepath.Join(p.home, ".agent", "state")
+	private := fmt.Sprintf("/tmp/runplan-sandbox-test-%d", os.Getpid())
 	res := p.run(Spec{Kind: "bwrap", Write: []string{"~/.agent"}}, `
-echo in >in.txt; echo t >"$TMPDIR/t"; echo x >/tmp/x; echo s >"$HOME/.agent/state"
+echo in >in.txt; echo t >"$TMPDIR/t"; echo x >`+private+`; echo s >"$HOME/.agent/state"
 for f in ../../../outside "$HOME/outside" /etc/outside ../../../.git/config ../../../.git/hooks/post-commit ../../../.git/refs/heads/main; do
 	(echo broken >>"$f") 2>/dev/null && echo "wrote $f"
 done
@@ -278,7 +280,7 @@ ls /proc | grep -c '^[0-9]' | sed 's/^/processes /'`)
 			t.Errorf("%s could not be written", path)
 		}
 	}
-	for _, path := range []string{"/tmp/x", filepath.Join(p.root, "outside"), filepath.Join(p.home, "outside"), "/etc/outside", filepath.Join(p.root, ".git", "hooks", "post-commit")} {
+	for _, path := range []string{private, filepath.Join(p.root, "outside"), filepath.Join(p.home, "outside"), "/etc/outside", filepath.Join(p.root, ".git", "hooks", "post-commit")} {
 		if p.exists(path) {
 			t.Errorf("%s was written", path)
 		}

@@ -211,7 +211,7 @@ func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief st
 	began := time.Now()
 	res, err := command.New(c).Run(ctx, agents.Task{
 		Dir: work, Brief: brief, Run: "doctor", Attempt: 1, Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
-		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(a.Environ).String,
+		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(slices.Concat(a.Environ, envPairs(c.Env))).String,
 	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
 	if err != nil {
 		return tried{}, err

@@ -68,12 +68,15 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	defer decisions.Close()
+	told := x.openNotifier(reaper, view)
+	defer told.Close()
 	for ev, err := range local.Events(ctx, journal, x.run, 0) {
 		if err != nil {
 			return err
 		}
 		view.Recall(ev)
 		decisions.Recall(ev)
+		told.Recall(ev)
 	}
 	agent := x.agent.build(self, reaper)
 	if x.why != "" {
@@ -90,10 +93,11 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	engine := local.New(config)
 	engine.Reaper = reaper
-	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev) }
+	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev); told.Event(ev) }
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
 	res, err := engine.Start(ctx, x.run, x.info)
+	told.Close() // while its notes can still be shown
 	view.Close()
 	if err != nil {
 		return err
@@ -127,7 +131,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: first(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Now: time.Now,
+		MaxTime: first(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
 		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,

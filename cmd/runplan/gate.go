@@ -19,7 +19,6 @@ import (
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -271,7 +270,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	if tree.err != nil {
 		return fail(exitCannotRun, tree.err, "")
 	}
-	hide := redact.New(x.app.Environ)
+	hide := x.app.redactor(x.project)
 	x.subject = gates.Subject{
 		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
 		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),

@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/redact"
 )
 
 // gateSuite is what the configuration asks for, with the gates that live as long as the process: the libraries
@@ -41,7 +40,7 @@ func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBoo
 	s = p.gateSettings(self, requireTests)
 	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST))
 	var plugins []*lazyPlugin
-	hide := redact.New(a.Environ)
+	hide := a.redactor(p)
 	for _, g := range p.config.Gates.Plugin {
 		l := &lazyPlugin{config: pluginConfig(g)}
 		l.config.Dir, l.config.Environ, l.config.Redact = p.repo.Root, a.Environ, hide.String

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -90,6 +91,7 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 		return curatedTrouble(err)
 	}
 	defer db.Close()
+	debug.SetGCPercent(150) // an index is short, and computes all the time
 	progress := a.indexProgress()
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{

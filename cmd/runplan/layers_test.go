@@ -38,10 +38,13 @@ func layers() []layer {
 		{"sampling", []string{"internal/condition", "internal/prompt"}},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "agents", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/ledger", []string{"agents", "runner"}},
+		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"agents/agenttest", []string{"agents"}},
-		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/stream", "planparse", "internal"}},
+		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream", "planparse", "internal"}},
+		{"agents/sandbox", []string{"internal"}},
 		{"agents/outcome", []string{"agents", "agents/stream", "internal"}},
 		{"agents/price", []string{"agents", "internal"}},
 		{"agents/stream", []string{"agents", "internal"}},
@@ -106,7 +109,7 @@ func doors() []door {
 		{"os/signal", []string{"cmd/runplan", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", nil, "a tool prints for people or writes to the journal; it keeps no log on the side"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
-		{"net/http", nil, "nothing here talks to the network"},
+		{"net/http", []string{"runner/notify"}, "nothing talks to the network but a webhook that the user named"},
 	}
 }
 

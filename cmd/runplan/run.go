@@ -46,15 +46,36 @@ type runOptions struct {
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.agent, "agent", "", "agent to use: script, or a name under [agents]")
-	f.DurationVar(&o.maxTime, "max-time", 0, "stop after this time; resume goes on (exit 4)")
-	f.DurationVar(&o.agentTimeout, "agent-timeout", 0, "time limit of one attempt")
-	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "stop an agent that prints nothing for so long")
+	f.Var((*span)(&o.maxTime), "max-time", "stop after this time; resume goes on (exit 4)")
+	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
+	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for so long")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	o.limits.add(cmd)
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
+}
+
+// span is a flag for a time that is longer than none.
+type span time.Duration
+
+func (s *span) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *span) Type() string { return "duration" }
+
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return errors.New("it is a time such as 90s or 30m, above 0")
+	}
+	*s = span(d)
+	return nil
 }
 
 func newRunCommand(a *App) *cobra.Command {
@@ -346,7 +367,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	}
 	defer lock.Release()
 	o.take(info.Flags)
-	o.limits.again(&info)
+	o.limits.again(&info, p.config.Run)
 	file := info.Plan
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(p.repo.Root, filepath.FromSlash(file))

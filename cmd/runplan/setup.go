@@ -138,15 +138,18 @@ type checked struct {
 
 func newDoctorCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
-	var agent string
+	var agent, confined string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether everything a run needs is there, and say what to do",
-		Long:  "Look at git, the repository, the settings, the agents and the tools that gates use." + doctorAgentHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Long:  "Look at git, the repository, the settings, the agents and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
 				return a.tryAgent(cmd.Context(), agent, asJSONFlag)
+			}
+			if confined != "" {
+				return a.trySandbox(cmd.Context(), confined, asJSONFlag)
 			}
 			list := a.examine(cmd)
 			bad := 0
@@ -171,6 +174,7 @@ func newDoctorCommand(a *App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a repository of its own: it says a word and writes a file")
+	cmd.Flags().StringVar(&confined, "sandbox", "", "try the sandbox of an agent: what has to work inside, and what must not")
 	return cmd
 }
 

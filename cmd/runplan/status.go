@@ -84,6 +84,9 @@ func (a *App) showStatus(ctx context.Context, p *project, name string, o statusO
 		return err
 	}
 	p.lookAlive(sums)
+	if len(sums) == 0 && name != "" {
+		return noSuchRun(name)
+	}
 	if o.json {
 		if sums == nil {
 			sums = []runner.Summary{}
@@ -91,9 +94,6 @@ func (a *App) showStatus(ctx context.Context, p *project, name string, o statusO
 		return asJSON(a.Stdout, sums)
 	}
 	if len(sums) == 0 {
-		if name != "" {
-			return noSuchRun(name)
-		}
 		fmt.Fprintln(a.Stdout, "no runs yet")
 		return nil
 	}
@@ -174,7 +174,7 @@ type logOptions struct{ json, follow, decisions, sampling bool }
 func newLogCommand(a *App) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
-		Use:   "log [RUN]",
+		Use:   "log [RUN|decisions|sampling]",
 		Short: "Tell the story of a run from its journal",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
 
@@ -193,6 +193,12 @@ of each candidate term by term, and who won. Both take --json.` + exitStatus(exi
 			name := ""
 			if len(args) > 0 {
 				name = args[0]
+			}
+			switch name { // the words themselves do as well
+			case "decisions":
+				o.decisions, name = true, ""
+			case "sampling":
+				o.sampling, name = true, ""
 			}
 			switch {
 			case o.decisions:

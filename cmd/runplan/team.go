@@ -69,7 +69,7 @@ type limitFlags struct {
 
 func (l *limitFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4)")
+	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4); with resume, 0 lifts the limit")
 	f.StringVar(&l.onLimit, "on-limit", "", "exit or wait: when nothing but batches whose agent met a rate limit is left, stop (exit 4) or wait until it is over")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
@@ -89,7 +89,7 @@ func (l *limitFlags) check() error {
 	if err := atMostOne(l.cmd, "on-limit", "wait"); err != nil {
 		return err
 	}
-	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
+	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" && l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
 		return usage(errors.New("--max-cost: a run that may cost nothing cannot run; give an amount above 0"), "")
 	}
 	if l.wait {
@@ -107,9 +107,13 @@ func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = first(l.onLimit, c.OnLimit), first(l.maxCost, c.MaxCostUSD), c.UnknownCost
 }
 
-// again puts the limits that were given now into a run that goes on.
-func (l *limitFlags) again(info *runner.Info) {
-	info.OnLimit, info.MaxCostUSD = first(l.onLimit, info.OnLimit), first(l.maxCost, info.MaxCostUSD)
+// again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
+// it now: whoever changed them after a stop meant that.
+func (l *limitFlags) again(info *runner.Info, c config.Run) {
+	info.OnLimit, info.UnknownCost = first(l.onLimit, info.OnLimit), c.UnknownCost
+	if l.cmd.Flags().Changed("max-cost") {
+		info.MaxCostUSD = l.maxCost // 0 lifts the limit
+	}
 }
 
 // decisions writes the log of decisions while a run is at work (ROUTE-10).

@@ -16,6 +16,8 @@
 //	secrets/private-key      -----BEGIN … PRIVATE KEY-----                              error
 //	secrets/jwt              eyJ….eyJ….…                                                error
 //	secrets/url-password     scheme://user:password@host                                error
+//	secrets/known            the value of a secret of the environment, of the           error
+//	                         settings or of a copied file
 //	secrets/assignment       password = "…", token: "…" with a value that looks random  error
 //	secrets/file             a file that is made to hold secrets: .env, id_rsa, *.p12   error
 //	secrets/private-host     private addresses and host names in code for clients       error
@@ -67,8 +69,12 @@ func New() gates.Gate {
 				continue
 			}
 			for _, line := range f.AddedLines() {
-				for _, h := range look.line(f.Path, line.Text) {
+				hits := look.line(f.Path, line.Text)
+				for _, h := range hits {
 					l.Find(h.finding(s, f.Path, line))
+				}
+				if finding, ok := known(s, f.Path, line); ok && len(hits) == 0 {
+					l.Find(finding)
 				}
 			}
 			if ctx.Err() != nil {

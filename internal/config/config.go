@@ -350,8 +350,12 @@ func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
 		}
 		l.Sources[key] = EnvName(key)
 	}
-	if text, ok := getenv(teamsVariable); ok && text == "1" {
-		l.Team.Enabled, l.Sources["team.enabled"] = true, teamsVariable
+	if text, ok := getenv(teamsVariable); ok && text != "" {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%s=%s: neither 1 nor 0", teamsVariable, text)
+		}
+		l.Team.Enabled, l.Sources["team.enabled"] = on, teamsVariable
 	}
 	return nil
 }
@@ -444,6 +448,8 @@ func (l *Loaded) validate() error {
 	between("context.similarity", l.Context.Similarity, 0, 1)
 	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
 	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
+	between("sampling.learn_after", float64(l.Sampling.LearnAfter), 0, 1e6)
+	between("sampling.sample_min_memory_per_gb", l.Sampling.MinMemoryPerGB, 0, 1e6)
 	between("sampling.close", l.Sampling.Close, 0, 1)
 	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {

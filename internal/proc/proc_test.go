@@ -359,6 +359,8 @@ func TestStdoutIsHandedOnAsItComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+	var lines []string
+	c.Line = func(s string) { lines = append(lines, s) }
 	c.Stdout = writerFunc(func(p []byte) {
 		if got.Len() == 0 {
 			close(first)
@@ -375,8 +377,8 @@ func TestStdoutIsHandedOnAsItComes(t *testing.T) {
 	if got.String() != want || !during.Load() {
 		t.Errorf("got %d bytes of %d, while it ran: %v", got.Len(), len(want), during.Load())
 	}
-	if r.Truncated || r.Stdout != nil || !strings.Contains(r.Tail, "err\n") {
-		t.Errorf("truncated %v, %d bytes kept, tail ends %q", r.Truncated, len(r.Stdout), r.Tail[len(r.Tail)-20:])
+	if r.Truncated || r.Stdout != nil || !slices.Contains(lines, "err") || r.Bytes != int64(len(want)+len("err\n")) {
+		t.Errorf("truncated %v, %d bytes kept, %d printed, lines of both outputs: %d", r.Truncated, len(r.Stdout), r.Bytes, len(lines))
 	}
 }
 

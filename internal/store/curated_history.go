@@ -112,7 +112,7 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touche
 				}
 				paths[p] = at
 			}
-			if err := t.historyRows.add(ctx, at, id); err != nil {
+			if err := t.historyRows.add(ctx, id, at); err != nil {
 				return err
 			}
 			if f, ok := files[p]; ok && !slices.Contains(touched, f) {
@@ -135,16 +135,20 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	commits := map[int64]bool{}
 	for _, f := range added {
 		isNew[f] = true
-		ids, err := txRows(ctx, t, "the history of a file", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-			"SELECT h.commit_id FROM files f JOIN history_paths p ON p.path = f.path JOIN history h ON h.path_id = p.id JOIN commits c ON c.id = h.commit_id WHERE f.id = ? AND c.repo_id = ? ORDER BY h.commit_id", f, repo)
-		if err != nil {
+	}
+	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part is one look at the whole history
+		in, args := marks(part)
+		return txRows(ctx, t, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
+			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path AND f.repo_id = ? JOIN commits c ON c.id = h.commit_id WHERE f.id IN ("+in+
+				") AND c.repo_id = ? ORDER BY f.id, h.commit_id", append(append([]any{repo}, args...), repo)...)
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		commits[l[1]] = true
+		if err := t.fileCommits.add(ctx, l[0], l[1]); err != nil {
 			return err
-		}
-		for _, id := range ids {
-			commits[id] = true
-			if err := t.fileCommits.add(ctx, f, id); err != nil {
-				return err
-			}
 		}
 	}
 	if err := t.fileCommits.flush(ctx); err != nil {

@@ -13,6 +13,8 @@ type CuratedTx struct {
 	tx   *sql.Tx
 	next int64 // id of the next new symbol
 
+	dropped []string // statements that make the indexes again
+
 	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits *bulk
 }
 
@@ -35,7 +37,7 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	t.deps = newBulk(tx, "INSERT INTO dependencies (source_file_id, target_file_id, kind)", 3, "")
 	t.refs = newBulk(tx, "INSERT INTO symbol_references (caller_symbol_id, callee_symbol_id, reference_kind, confidence)", 4, "", t.symbols)
 	t.commits = newBulk(tx, "INSERT INTO commits (id, repo_id, hash, author, message, timestamp, files_changed, insertions, deletions)", 9, "")
-	t.historyRows = newBulk(tx, "INSERT INTO history (path_id, commit_id)", 2, " ON CONFLICT DO NOTHING")
+	t.historyRows = newBulk(tx, "INSERT INTO history (commit_id, path_id)", 2, " ON CONFLICT DO NOTHING")
 	t.fileCommits = newBulk(tx, "INSERT INTO file_commits (file_id, commit_id)", 2, " ON CONFLICT DO NOTHING", t.commits)
 	return t, nil
 }
@@ -46,6 +48,9 @@ func (t *CuratedTx) Rollback() { t.tx.Rollback() }
 // Commit writes what is left and makes all of it visible.
 func (t *CuratedTx) Commit(ctx context.Context) error {
 	if err := t.Flush(ctx); err != nil {
+		return err
+	}
+	if err := t.MakeIndexes(ctx); err != nil {
 		return err
 	}
 	if err := t.tx.Commit(); err != nil {
@@ -64,6 +69,34 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 	return nil
 }
 
+// DropIndexes takes away the indexes of tables that are about to be filled from nothing. [CuratedTx.MakeIndexes] brings
+// them back; both are part of the one transaction.
+func (t *CuratedTx) DropIndexes(ctx context.Context) error {
+	all, err := txRows(ctx, t, "indexes", func(r *sql.Rows, x *[2]string) error { return r.Scan(&x[0], &x[1]) },
+		"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes') ORDER BY name")
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if err := t.exec(ctx, "make room for an index", "DROP INDEX "+x[0]); err != nil { // a name of our own schema
+			return err
+		}
+		t.dropped = append(t.dropped, x[1])
+	}
+	return nil
+}
+
+// MakeIndexes brings back what [CuratedTx.DropIndexes] took away.
+func (t *CuratedTx) MakeIndexes(ctx context.Context) error {
+	for _, statement := range t.dropped {
+		if err := t.exec(ctx, "make an index", statement); err != nil {
+			return err
+		}
+	}
+	t.dropped = nil
+	return nil
+}
+
 // bulk inserts many rows with one statement.
 type bulk struct {
 	tx           *sql.Tx
@@ -75,7 +108,7 @@ type bulk struct {
 }
 
 func newBulk(tx *sql.Tx, head string, columns int, tail string, before ...*bulk) *bulk {
-	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, 400/columns), before: before}
+	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, 800/columns), before: before}
 }
 
 func (b *bulk) text(n int) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -205,23 +206,26 @@ func leftBase(l Layout, dir string) (remove bool, why string) {
 
 // sweepBases removes the worktrees in which gates that were killed looked at the base of a change.
 func (w *work) sweepBases(ctx context.Context) {
-	dirs, err := filepath.Glob(filepath.Join(w.Layout.Worktrees(), "base-*"))
+	entries, err := os.ReadDir(w.Layout.Worktrees())
 	if err != nil {
-		return
+		return // there are none yet
 	}
-	for _, dir := range dirs {
-		if filepath.Ext(dir) == ".tmp" {
-			os.Remove(dir) // of a marker that was never finished
+	for _, e := range entries {
+		path := filepath.Join(w.Layout.Worktrees(), e.Name())
+		if strings.HasPrefix(e.Name(), "base-") && filepath.Ext(path) == ".tmp" {
+			os.Remove(path) // a marker that was never finished
+			continue
 		}
+		dir := strings.TrimSuffix(path, ".json") // any of the two may have been left without the other
 		if !isBase(dir) {
 			continue
 		}
 		if left, _ := leftBase(w.Layout, dir); !left {
 			continue
 		}
-		err := with(w.Layout.GitLock(), func() error { return w.Repo.RemoveWorkspace(ctx, dir) })
-		os.Remove(markerOf(dir))
-		os.Remove(w.Layout.Lock(filepath.Base(dir)))
+		err := with(w.Layout.GitLock(), func() error {
+			return errors.Join(w.Repo.RemoveWorkspace(ctx, dir), os.RemoveAll(markerOf(dir)), os.RemoveAll(w.Layout.Lock(filepath.Base(dir))))
+		})
 		if err != nil {
 			w.Note("what a gate that was killed left could not be removed: " + err.Error())
 		}

@@ -49,6 +49,7 @@ type Config struct {
 	SetupTime   time.Duration
 	MaxTime     time.Duration // of this session; 0 is no limit
 	Environ     []string      // the user's environment; agents and gates see a part of it
+	Secrets     []string      // KEY=VALUE of settings and copied files, which nothing that is kept may have in it
 	Reaper      *proc.Reaper
 
 	Sampling Sampling
@@ -144,7 +145,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
 	cfg := e.Config
 	cfg.Note = s.note
-	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(e.Environ), digest: s.digest, factsOf: s.factsOf, refs: newRefs()}
+	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)), digest: s.digest, factsOf: s.factsOf, refs: newRefs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
 	s.watch = failures.Observer{Store: s.work.failures, Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
 		return failures.Difference(ctx, e.Repo, from, to)

@@ -277,7 +277,8 @@ func tail(s string, n int) string {
 func (w *work) keepPatch(ctx context.Context, s *Space, c runner.Command) {
 	out, err := s.Run(ctx, "diff-index", "--cached", "--binary", "--patch", c.Base)
 	if err == nil && out != "" {
-		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(out+"\n"))
+		// What it wrote may be a secret, which is why the attempt failed. A patch with a hole in it is one to read.
+		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(w.redact.String(out)+"\n"))
 	}
 	if err != nil {
 		w.Note("the patch of batch " + c.Batch + " could not be kept: " + err.Error())

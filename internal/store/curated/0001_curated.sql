@@ -155,11 +155,10 @@ CREATE INDEX imports_by_path ON imports (path);
 -- Which paths a commit touched, also those that are no files any more.
 CREATE TABLE history_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE history (
-  path_id   INTEGER NOT NULL,
   commit_id INTEGER NOT NULL,
-  PRIMARY KEY (path_id, commit_id)
+  path_id   INTEGER NOT NULL,
+  PRIMARY KEY (commit_id, path_id)
 ) WITHOUT ROWID;
-CREATE INDEX history_of_commit ON history (commit_id);
 CREATE TABLE repo_state (
   repo_id INTEGER PRIMARY KEY REFERENCES repos (id) ON DELETE CASCADE,
   head    TEXT NOT NULL, -- commit up to which history is known

@@ -1,0 +1,36 @@
+package secrets
+
+import (
+	"regexp"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// redacted is what stands in the place of a secret whose value is known, with its name.
+var redacted = regexp.MustCompile(`\[redacted ([A-Za-z_][A-Za-z0-9_.-]*)\]`)
+
+// shapes takes out what is a secret by its looks: that has rules of its own, which know placeholders.
+var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
+
+// known finds the value of a secret of this machine: one that the environment, the settings or a copied file have. It
+// needs no shape to be known by, and no comment takes it back.
+func known(s gates.Subject, path string, line gates.Line) (gates.Finding, bool) {
+	if s.Redact == nil {
+		return gates.Finding{}, false
+	}
+	text := shapes().String(line.Text)
+	after := s.Redact(text)
+	if after == text {
+		return gates.Finding{}, false
+	}
+	name := "a secret"
+	if m := redacted.FindStringSubmatch(after); m != nil {
+		name = m[1]
+	}
+	return gates.Finding{
+		Rule: "secrets/known", Severity: gates.Error, Path: path, Line: line.Number, Message: "the value of " + name + " would be committed",
+		Fix: "read it from the environment instead",
+	}, true
+}
