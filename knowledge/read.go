@@ -22,7 +22,7 @@ import (
 
 // What one process of ast-grep gets at a time, and how large a file may be.
 const (
-	chunkBytes = 2 << 20
+	chunkBytes = 1 << 20
 	chunkFiles = 400
 	maxSource  = 16 << 20
 	// A file may be changed within the same tick of the clock as it was read. One as young as this is looked at anew.

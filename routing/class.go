@@ -57,28 +57,29 @@ var (
 func classify(p *planparse.Plan, b *planparse.Batch, r Rules) (Class, int, string, error) {
 	f := classFactOf(p, b)
 	if r.Class != "" {
-		class, err := classByRule(r.Class, f)
+		class, err := classByRule(r.Class, b.Number, f)
 		return class, sureOverride, "routing.class says so; " + f.counts(), err
 	}
 	class, sure, why := f.class()
 	return class, sure, why, nil
 }
 
-func classByRule(text string, f ClassFact) (Class, error) {
+// classByRule asks the rule of the settings. What is wrong with it is wrong there, and not in the plan.
+func classByRule(text, number string, f ClassFact) (Class, error) {
 	c, err := condition.ParseText[ClassFact](text)
 	if err != nil {
 		return "", fmt.Errorf("routing.class: %w", err)
 	}
 	name, err := c.Value(f)
 	if err != nil {
-		return "", fmt.Errorf("routing.class: %w", err)
+		return "", fmt.Errorf("routing.class: for batch %s: %w", number, err)
 	}
 	switch class := Class(name); class {
 	case Implementation, Verification, Architecture, Wiring:
 		return class, nil
 	}
-	return "", fmt.Errorf("routing.class: expression %q gives %q for a batch; classes are %s, %s, %s and %s",
-		text, name, Implementation, Verification, Architecture, Wiring)
+	return "", fmt.Errorf("routing.class: expression %q gives %q for batch %s; classes are %s, %s, %s and %s",
+		text, name, number, Implementation, Verification, Architecture, Wiring)
 }
 
 func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {

@@ -89,9 +89,9 @@ Run: `+"`go test ./...`"+`
 		t.Errorf("%+v\nis %s %d %q %v", classFactOf(p, &p.Batches[0]), class, sure, why, err)
 	}
 	for text, want := range map[string]string{
-		`"magic"`:                            `routing.class: expression "\"magic\"" gives "magic" for a batch; classes are implementation, verification, architecture and wiring`,
+		`"magic"`:                            `routing.class: expression "\"magic\"" gives "magic" for batch 1; classes are implementation, verification, architecture and wiring`,
 		`creates > 0 ? "wiring" : nme`:       "routing.class: expression",
-		`creates`:                            "expected string",
+		`creates`:                            "routing.class: expression \"creates\": gives a number, text is needed",
 		`title matches "(" ? "wiring" : "x"`: "routing.class: expression",
 	} {
 		r.Class = text

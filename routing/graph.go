@@ -81,7 +81,7 @@ func dependencies(p *planparse.Plan) (*graph, error) {
 	for i := range p.Batches {
 		g.does[i] = touchedBy(&p.Batches[i])
 		g.says[i] = statementOf(&p.Batches[i])
-		g.hints[i] = planparse.RuntimeHints(p.Batches[i])
+		g.hints[i] = append(targetsOf(&p.Batches[i]), planparse.RuntimeHints(p.Batches[i])...)
 	}
 	markFolders(g.does)
 	if err := g.declared(); err != nil {
@@ -96,7 +96,9 @@ func dependencies(p *planparse.Plan) (*graph, error) {
 	g.consumed()
 	g.contextRefs()
 	g.sameFiles()
+	g.named()
 	g.mentions()
+	g.imported()
 	g.sameRuntime()
 	g.waves = g.wavesOf()
 	g.marks()
@@ -268,19 +270,6 @@ func (g *graph) sameFiles() {
 	}
 	for pair, files := range meet {
 		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(unique(files)))
-	}
-}
-
-// sameRuntime puts batches that touch the same state of the machine into the plan's order.
-func (g *graph) sameRuntime() {
-	last := map[string]int{}
-	for _, i := range g.order {
-		for _, h := range g.hints[i] {
-			if from, ok := last[h]; ok {
-				g.add(from, i, EdgeRuntime, 0, fmt.Sprintf("each of the two %s", h))
-			}
-			last[h] = i
-		}
 	}
 }
 

@@ -104,7 +104,7 @@ func TestEvidence(t *testing.T) {
 			"1 -> 2 declared: Consumes: names Ledger and load_ledger, which B1 produces"},
 		"Consumes a batch":   {batches(a, other+"Consumes: the store (Batch 1)"), "1 -> 2 declared: Consumes: names batch 1"},
 		"Consumes nothing":   {batches("A\nText.", "B\nConsumes: nothing\n\nText."), ""},
-		"the same port":      {batches(a+"\n\nOpen localhost:8080.", other+"Open localhost:8080."), "1 -> 2 runtime: each of the two uses a fixed port"},
+		"the same port":      {batches(a+"\n\nOpen localhost:8080.", other+"Open localhost:8080."), "1 -> 2 runtime: each of the two uses port 8080"},
 		"nothing to go by":   {batches("A\nText.", "B\nText."), "1 -> 2 order: nothing shows that they are independent: B1 and B2 name no files"},
 		"only one has files": {batches("A\nText.", other), "1 -> 2 order: nothing shows that they are independent: B1 names no files"},
 		"one in the middle says nothing": {
@@ -116,7 +116,7 @@ func TestEvidence(t *testing.T) {
 		"a look at the whole":               {batches(a, other, "Integration wiring\n**Files:**\n- Modify: `main.py`"), "1 -> 3 text: the title says \"integration\": it is about what the batches before it make\n2 -> 3 text: the title says \"integration\": it is about what the batches before it make"},
 		"parallel_safe takes order away":    {batches("A\nText.", "B\nparallel_safe: true\n\nText.", "C\n**Files:**\n- Modify: `c.py`"), "1 -> 3 order: nothing shows that they are independent: B1 names no files"},
 		"parallel_safe leaves files":        {batches("A\n**Files:**\n- Modify: `a.go`", "B\nparallel_safe: true\n\n**Files:**\n- Modify: `a.go`"), "1 -> 2 files: both change a.go"},
-		"parallel_safe leaves the machine":  {batches(a+"\n\nOpen localhost:8080.", "B\nparallel_safe: true\n\nOpen localhost:8080."), "1 -> 2 runtime: each of the two uses a fixed port"},
+		"parallel_safe leaves the machine":  {batches(a+"\n\nOpen localhost:8080.", "B\nparallel_safe: true\n\nOpen localhost:8080."), "1 -> 2 runtime: each of the two uses port 8080"},
 		"parallel_safe for the whole plan":  {"---\nparallel_safe: true\n---\n" + batches("A\nText.", "B\nText.", "C\nText."), ""},
 		"all that speaks for it, in a line": {batches("A\n**Files:**\n- Modify: `a.go`", "B\ndepends_on: 1\n\n**Files:**\n- Modify: `a.go`"), "1 -> 2 declared: depends_on says so; both change a.go"},
 	} {

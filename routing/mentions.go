@@ -94,8 +94,9 @@ func (r *reader) words(text string, line int, code bool) {
 			i++
 		}
 		word := text[start:i]
-		if strings.ContainsAny(word, `/.\-`) || before == "import" || before == "from" {
-			r.path(word, before == "import" || before == "from", line)
+		imported := code && (before == "import" || before == "from") // in prose they are plain words
+		if strings.ContainsAny(word, `/.\-`) || imported {
+			r.path(word, imported, line)
 		}
 		for k := 0; k < len(word); {
 			if !isNameByte(word[k]) {

@@ -100,10 +100,14 @@ func (t *text) recommendation(d Decision) {
 	t.line("  Workers: %d (%s)", d.Workers, memoryText(d.Memory))
 	e := d.Estimate
 	wall, cost := noData, noData
+	early := ""
+	if slices.ContainsFunc(d.Steps, func(s Step) bool { return len(s.Early) > 0 }) {
+		early = "; early starts are not counted"
+	}
 	if e.Wall != nil && e.WallSequential != nil {
-		wall = fmt.Sprintf("%s (vs %s sequential; %s)", Minutes(*e.Wall), Minutes(*e.WallSequential), e.Source)
+		wall = fmt.Sprintf("%s (vs %s sequential; %s%s)", Minutes(*e.Wall), Minutes(*e.WallSequential), e.Source, early)
 	} else if e.SpeedUp != nil && d.Workers > 1 {
-		wall += fmt.Sprintf(" (%.1f times as fast as sequential, if all batches take equally long)", *e.SpeedUp)
+		wall += fmt.Sprintf(" (%.1f times as fast as sequential, if all batches take equally long%s)", *e.SpeedUp, early)
 	}
 	if e.Cost != nil && e.CostSequential != nil {
 		cost = fmt.Sprintf("$%.2f (vs $%.2f sequential)", *e.Cost, *e.CostSequential)

@@ -235,9 +235,9 @@ func TestHolds(t *testing.T) {
 // What is no condition is refused with the place, never taken for yes or no.
 func TestHoldsRefuses(t *testing.T) {
 	for condition, want := range map[string]string{
-		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "bool", `"true"`: "bool", "env.CI": "bool", "nil": "bool",
+		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "yes or no", `"true"`: "yes or no", "env.CI": "yes or no", "nil": "yes or no",
 		"batch.tasks == ": "unexpected", "batch.tasks = 3": "", "": "", "batch.title > 3": "", "1 / 0 == 1 &&": "unexpected", "exec('ls')": "exec",
-		`batch.title matches "["`: "", "batch": "bool",
+		`batch.title matches "["`: "", "batch": "yes or no",
 	} {
 		got, err := Holds(condition, Facts{Env: map[string]string{}})
 		if err == nil || got {

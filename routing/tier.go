@@ -90,7 +90,7 @@ func (o Options) tiers(p *planparse.Plan, steps []Step) error {
 			return fmt.Errorf("choose a model for batch %s: the plan has no such batch", s.Batch)
 		}
 		if s.Class, s.Confidence, s.Why, err = classify(p, b, o.Rules); err != nil {
-			return fmt.Errorf("line %d: batch %s: %w", b.StartLine, b.Number, err)
+			return err // of the settings, which it names
 		}
 		key, label := o.Rules.model(s.Class)
 		if s.Tier, ok = TierOf(label); !ok {

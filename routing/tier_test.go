@@ -103,7 +103,7 @@ func TestTierErrors(t *testing.T) {
 	}
 	o := Options{Rules: DefaultRules()}
 	o.Rules.Class = `"magic"`
-	if _, err := tiered(t, o); err == nil || !strings.HasPrefix(err.Error(), "line 3: batch 1: routing.class: ") {
+	if _, err := tiered(t, o); err == nil || !strings.HasPrefix(err.Error(), `routing.class: expression "\"magic\"" gives "magic" for batch 1`) {
 		t.Error(err)
 	}
 }

@@ -214,3 +214,34 @@ func TestFold(t *testing.T) {
 		})
 	}
 }
+
+// A candidate has passed when its gates said so, and not when its agent is done. Its score comes later still.
+func TestSummaryOfATournamentThatStopped(t *testing.T) {
+	sampled := Event{Kind: Sampled, Command: "a/r1-c0/sample", Batch: "a", Outcome: OutcomeOK, Slots: []Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}}}
+	dispatched := func(kind CommandKind) Event {
+		return Event{Kind: Dispatched, Command: "a/r1-c1/" + string(kind), Batch: "a", Candidate: 1}
+	}
+	executed := Event{Kind: Executed, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Outcome: OutcomeOK, Usage: cost(0.4)}
+	gated := Event{Kind: Gated, Command: "a/r1-c1/gate", Batch: "a", Candidate: 1, Outcome: OutcomeOK}
+	stopped := Event{Kind: RunFinished, Outcome: OutcomeLimited, Reason: "the cost limit"}
+	for name, c := range map[string]struct {
+		events []Event
+		want   string
+	}{
+		"before the agent began":  {[]Event{stopped}, "waiting"},
+		"while the agent worked":  {[]Event{dispatched(Execute), stopped}, "waiting"},
+		"before the gates":        {[]Event{dispatched(Execute), executed, stopped}, "edited"},
+		"while the gates ran":     {[]Event{dispatched(Execute), executed, dispatched(Gate), stopped}, "edited"},
+		"the gates were stopped":  {[]Event{executed, {Kind: Gated, Command: "a/r1-c1/gate", Batch: "a", Candidate: 1, Outcome: OutcomeCancelled}, stopped}, "edited"},
+		"after the gates":         {[]Event{executed, gated, stopped}, "passed"},
+		"what it cost comes last": {[]Event{executed, {Kind: Spent, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Usage: cost(0.1)}, stopped}, "edited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sum := folded(t, "a", append([]Event{{Kind: BatchStarted, Batch: "a"}, sampled}, c.events...)...)
+			one := sum.Batches[0].Candidates[0]
+			if one.State != c.want || one.Score != nil {
+				t.Errorf("candidate 1 is %s with score %v, want %s without one", one.State, one.Score, c.want)
+			}
+		})
+	}
+}

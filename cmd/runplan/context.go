@@ -151,9 +151,10 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 	}
 	var found []*planparse.Batch
 	var known []string
+	number := strings.TrimPrefix(strings.TrimPrefix(name, "B"), "b") // as flags and tables have it
 	for i := range plan.Batches {
 		b := &plan.Batches[i]
-		if strings.EqualFold(b.Number, name) {
+		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
 			found = append(found, b)
 		}
 		known = append(known, strings.TrimSpace(b.Key+" "+ui.Cut(ui.Sanitize(b.Title), 40, "…")))

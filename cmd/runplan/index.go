@@ -91,7 +91,7 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 		return curatedTrouble(err)
 	}
 	defer db.Close()
-	debug.SetGCPercent(150) // an index is short, and computes all the time
+	debug.SetGCPercent(100) // an index is short, and computes all the time
 	progress := a.indexProgress()
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{

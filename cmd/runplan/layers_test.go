@@ -62,15 +62,17 @@ func layers() []layer {
 		{"lessons/literal", nil},
 		{"patterns", []string{"lessons", "internal"}},
 		{"llm", []string{"internal"}},
-		{"knowledge", []string{"llm", "patterns", "internal"}},
+		{"knowledge", []string{"knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge/outline", []string{"patterns", "internal/lazyre"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		// Plumbing knows nothing of plans.
 		{"internal/condition", nil},
-		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "sampling"}}, // a program: it times a scan and a plugin by themselves
+		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves
 		{"internal/config", nil},
 		{"internal/edit", nil},
 		{"internal/layered", nil},
+		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},
 		{"internal/proc", []string{"internal/redact"}},
 		{"internal/redact", nil},

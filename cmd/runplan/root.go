@@ -55,7 +55,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 		newRunCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a),
 		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
 		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newVersionCommand(a),
-		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newLessonsCommand(a), newDocsCommand(), newExitCodesTopic(),
+		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newLessonsCommand(a), newDocsCommand(), newExitCodesTopic(),
 	)
 	addCompletions(a, root)
 	argumentsAreUsage(root)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/routing"
@@ -18,7 +19,7 @@ func TestRouteOptionsOfDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := routing.Options{Mode: "auto", Rules: routing.DefaultRules(), Models: map[string]string{}, ModelOverride: map[string]string{}}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(routing.Options{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -37,7 +38,7 @@ func TestRouteOptions(t *testing.T) {
 		From: "1", To: "5", Env: map[string]string{"A": "b"}, Mode: "headless", Workers: 2, NoSpeculate: true, SequentialAfter: "4", TeamsEnabled: true,
 		Rules: routing.DefaultRules(), Models: map[string]string{"small": "haiku", "medium": "sonnet", "large": "big-1"}, ModelOverride: map[string]string{"B3": "opus"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(routing.Options{})); d != "" {
 		t.Error(d)
 	}
 	r.mode = ""

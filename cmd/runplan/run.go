@@ -168,6 +168,9 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	}
 	widen(&info, how)
 	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), append(landLine(info), o.sample.lines(info)...)...)}
+	if o.dryRun && o.json {
+		return asJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), a.forecast(ctx, p, plan, decision, "")))
+	}
 	if o.dryRun {
 		if err := a.showRoute(ctx, a.Stdout, p, path, plan, decision, shown); err != nil {
 			return err

@@ -3,16 +3,16 @@ package hygiene
 import (
 	"context"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // denial is a command that nobody should run.
 type denial struct {
 	rule, why string
-	re        *regexp.Regexp
+	re        *lazyre.Regexp
 	advice    bool // it only warns
 }
 
@@ -22,23 +22,23 @@ const (
 )
 
 var denials = []denial{
-	{"removes-all", "removes a whole system, home or tree", regexp.MustCompile(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole), false},
-	{"removes-all", "removes a path that is empty when its variable is", regexp.MustCompile(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
-	{"removes-git", "removes the repository's history", regexp.MustCompile(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
-	{"find-delete", "deletes all that it finds in a whole system or home", regexp.MustCompile(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
-	{"writes-device", "writes over a disk", regexp.MustCompile(begin + `dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`), false},
-	{"makes-filesystem", "makes a file system over what is there", regexp.MustCompile(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "lets everybody write everywhere", regexp.MustCompile(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+` + whole), false},
-	{"fork-bomb", "starts itself until nothing else runs", regexp.MustCompile(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`), false},
-	{"force-push", "rewrites history that others have", regexp.MustCompile(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`), false},
-	{"rewrites-history", "rewrites history", regexp.MustCompile(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
-	{"skips-hooks", "gets around the repository's hooks", regexp.MustCompile(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
-	{"pipe-to-shell", "runs what the network sends, unseen", regexp.MustCompile(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
-	{"shuts-down", "stops the machine", regexp.MustCompile(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`), false},
-	{"kills-all", "ends every process", regexp.MustCompile(begin + `kill\s+(?:-\w+\s+)+-1\b`), false},
-	{"disables-firewall", "takes the firewall down", regexp.MustCompile(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
-	{"drops-database", "drops a database", regexp.MustCompile(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`), true},
-	{"reads-credentials", "sends credentials away", regexp.MustCompile(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
+	{"removes-all", "removes a whole system, home or tree", lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole), false},
+	{"removes-all", "removes a path that is empty when its variable is", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
+	{"removes-git", "removes the repository's history", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
+	{"find-delete", "deletes all that it finds in a whole system or home", lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
+	{"writes-device", "writes over a disk", lazyre.New(begin + `dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`), false},
+	{"makes-filesystem", "makes a file system over what is there", lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
+	{"opens-all", "lets everybody write everywhere", lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+` + whole), false},
+	{"fork-bomb", "starts itself until nothing else runs", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`), false},
+	{"force-push", "rewrites history that others have", lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`), false},
+	{"rewrites-history", "rewrites history", lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
+	{"skips-hooks", "gets around the repository's hooks", lazyre.New(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
+	{"pipe-to-shell", "runs what the network sends, unseen", lazyre.New(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
+	{"shuts-down", "stops the machine", lazyre.New(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`), false},
+	{"kills-all", "ends every process", lazyre.New(begin + `kill\s+(?:-\w+\s+)+-1\b`), false},
+	{"disables-firewall", "takes the firewall down", lazyre.New(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
+	{"drops-database", "drops a database", lazyre.New(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`), true},
+	{"reads-credentials", "sends credentials away", lazyre.New(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
 }
 
 // Denied says why a command is on the list of those that nobody should run; "" if it is not (GATE-20). It is a net for
@@ -125,9 +125,9 @@ func joined(list []gates.Line) []gates.Line {
 }
 
 var (
-	yamlRun  = regexp.MustCompile(`^\s*(?:-\s+)?(?:["']?[\w.-]+["']?\s*:\s+)?["'|>]?\s*`)
-	jsonRun  = regexp.MustCompile(`^\s*"[^"]*"\s*:\s*"(.*)"\s*,?\s*$`)
-	dockerIt = regexp.MustCompile(`^\s*(?i:RUN|CMD|ENTRYPOINT)\s+`)
+	yamlRun  = lazyre.New(`^\s*(?:-\s+)?(?:["']?[\w.-]+["']?\s*:\s+)?["'|>]?\s*`)
+	jsonRun  = lazyre.New(`^\s*"[^"]*"\s*:\s*"(.*)"\s*,?\s*$`)
+	dockerIt = lazyre.New(`^\s*(?i:RUN|CMD|ENTRYPOINT)\s+`)
 )
 
 // command is the part of a line that a shell gets.

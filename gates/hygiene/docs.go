@@ -6,19 +6,19 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	inlineLink = regexp.MustCompile(`!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
-	refLink    = regexp.MustCompile(`^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)`)
-	srcLink    = regexp.MustCompile(`<(?:img|a|source)\s[^>]*?(?:src|href)=["']([^"']+)["']`)
-	codePath   = regexp.MustCompile("`((?:[\\w.-]+/)+[\\w.-]+\\.(?:md|mdx|rst|adoc))`")
-	codeSpan   = regexp.MustCompile("`[^`]*`")
-	scheme     = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
+	inlineLink = lazyre.New(`!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
+	refLink    = lazyre.New(`^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)`)
+	srcLink    = lazyre.New(`<(?:img|a|source)\s[^>]*?(?:src|href)=["']([^"']+)["']`)
+	codePath   = lazyre.New("`((?:[\\w.-]+/)+[\\w.-]+\\.(?:md|mdx|rst|adoc))`")
+	codeSpan   = lazyre.New("`[^`]*`")
+	scheme     = lazyre.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
 )
 
 // Docs makes the gate that follows the links of changed documents to files of the tree (GATE-18).
@@ -90,7 +90,7 @@ func citations(text string) []citation {
 			out = append(out, citation{m[1], n, true})
 		}
 		plain := codeSpan.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat(" ", len(s)) })
-		for _, re := range []*regexp.Regexp{inlineLink, refLink, srcLink} {
+		for _, re := range []*lazyre.Regexp{inlineLink, refLink, srcLink} {
 			for _, m := range re.FindAllStringSubmatch(plain, 50) {
 				if to := m[1]; !scheme.MatchString(to) && !strings.ContainsAny(to, "{}<>$*|") && to != "" {
 					out = append(out, citation{to, n, false})

@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // License makes the gate that reads the licences of new dependencies where they lie on this machine: in vendor,
@@ -109,7 +110,7 @@ func dependencies(p string) func(string) []dependency {
 	return nil
 }
 
-var goRequire = regexp.MustCompile(`^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+(?:/[\w.~+-]+)*)\s+(v[\w.+-]+)`)
+var goRequire = lazyre.New(`^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+(?:/[\w.~+-]+)*)\s+(v[\w.+-]+)`)
 
 func goDependencies(text string) []dependency {
 	var out []dependency
@@ -175,7 +176,7 @@ func pyprojectDependencies(text string) []dependency {
 	return out
 }
 
-var pyName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+var pyName = lazyre.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 
 func requirements(list []string, dev bool) []dependency {
 	var out []dependency
@@ -269,7 +270,7 @@ func packageLicence(dir string) string {
 	return licenceOf(dir)
 }
 
-var metaLicence = regexp.MustCompile(`(?m)^(?:License-Expression|License): *(\S.*)$|^Classifier: License :: OSI Approved :: (.+)$`)
+var metaLicence = lazyre.New(`(?m)^(?:License-Expression|License): *(\S.*)$|^Classifier: License :: OSI Approved :: (.+)$`)
 
 func (d dependency) pythonLicence(s gates.Subject, root string) string {
 	want := normal(d.name)

@@ -1,15 +1,15 @@
 package secrets
 
 import (
-	"regexp"
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 )
 
 // redacted is what stands in the place of a secret whose value is known, with its name.
-var redacted = regexp.MustCompile(`\[redacted ([A-Za-z_][A-Za-z0-9_.-]*)\]`)
+var redacted = lazyre.New(`\[redacted ([A-Za-z_][A-Za-z0-9_.-]*)\]`)
 
 // shapes takes out what is a secret by its looks: that has rules of its own, which know placeholders.
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })

@@ -35,10 +35,10 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // New makes the gate.
@@ -89,13 +89,13 @@ func New() gates.Gate {
 type kind struct {
 	rule  string
 	hints []string // one of them is in each match
-	re    *regexp.Regexp
+	re    *lazyre.Regexp
 	group int  // of the secret itself
 	guess bool // it may be something else
 }
 
 func kinds() []kind {
-	re := regexp.MustCompile
+	re := lazyre.New
 	return []kind{
 		{"aws-key", []string{"AKIA", "ASIA"}, re(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
 		{"github-token", []string{"gh", "github_pat_"}, re(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
@@ -113,18 +113,18 @@ func kinds() []kind {
 
 // assignment is a name that speaks of a secret, and a quoted or bare value.
 var (
-	assignment = regexp.MustCompile(`(?i)([\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?secret|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?\s{0,5}(?:=>|:=|=|:)\s{0,5}(?:["']([^"'\s]{8,500})["']|([A-Za-z0-9+/_=.~!@#$%^&*-]{12,500})\s*(?:$|[#;,]))`)
-	ignoreMark = regexp.MustCompile(`\brunplan:ignore\s+secrets(?:/[\w-]+)?\b[\s:—–-]*(.*)$`)
+	assignment = lazyre.New(`(?i)([\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?secret|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?\s{0,5}(?:=>|:=|=|:)\s{0,5}(?:["']([^"'\s]{8,500})["']|([A-Za-z0-9+/_=.~!@#$%^&*-]{12,500})\s*(?:$|[#;,]))`)
+	ignoreMark = lazyre.New(`\brunplan:ignore\s+secrets(?:/[\w-]+)?\b[\s:—–-]*(.*)$`)
 )
 
 var (
-	elsewhere    = regexp.MustCompile(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
-	publicNames  = regexp.MustCompile(`(?i)public|_id$|_name$|_url$|_uri$|_path$|_file$|_type$|_length$|_field$|_header$|_expir|_ttl|_count|_limit|max_?tokens|tokeniz|pad_token|eos_token|bos_token|unk_token|csrf_?token_?name|secret_?name|token_?endpoint|password_?hint|_regex$|_pattern$|checksum|integrity|digest|hash`)
-	exampleHost  = regexp.MustCompile(`(?i)(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|local)$|^127\.|^host(?:name)?$|^db$|^postgres$|^redis$|^mysql$|^mongo$|^rabbitmq$`)
-	speakingName = regexp.MustCompile(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*\S`)
-	zeros        = regexp.MustCompile(`^[0-]+$`)
-	aVersion     = regexp.MustCompile(`(?i)version|semver`)
-	envSample    = regexp.MustCompile(`(?i)example|sample|template|dist|test|defaults`)
+	elsewhere    = lazyre.New(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
+	publicNames  = lazyre.New(`(?i)public|_id$|_name$|_url$|_uri$|_path$|_file$|_type$|_length$|_field$|_header$|_expir|_ttl|_count|_limit|max_?tokens|tokeniz|pad_token|eos_token|bos_token|unk_token|csrf_?token_?name|secret_?name|token_?endpoint|password_?hint|_regex$|_pattern$|checksum|integrity|digest|hash`)
+	exampleHost  = lazyre.New(`(?i)(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|local)$|^127\.|^host(?:name)?$|^db$|^postgres$|^redis$|^mysql$|^mongo$|^rabbitmq$`)
+	speakingName = lazyre.New(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*\S`)
+	zeros        = lazyre.New(`^[0-]+$`)
+	aVersion     = lazyre.New(`(?i)version|semver`)
+	envSample    = lazyre.New(`(?i)example|sample|template|dist|test|defaults`)
 )
 
 // hit is a secret in a line.
@@ -274,7 +274,7 @@ func publicName(name string) bool {
 	return publicNames.MatchString(name)
 }
 
-var fakeWords = regexp.MustCompile(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|_here|dummy|redacted|insert[_-]|replace[_-]?me|not[_-]?a[_-]?(?:real|secret)|fake|sample|xxxx|\*\*\*|\.\.\.|1234567890|abcdefghij|0123456789|deadbeef|todo|foobar|lorem|hunter2|correct[_-]?horse`)
+var fakeWords = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|_here|dummy|redacted|insert[_-]|replace[_-]?me|not[_-]?a[_-]?(?:real|secret)|fake|sample|xxxx|\*\*\*|\.\.\.|1234567890|abcdefghij|0123456789|deadbeef|todo|foobar|lorem|hunter2|correct[_-]?horse`)
 
 // placeholder reports whether a value is plainly none.
 func placeholder(v string) bool {
@@ -313,9 +313,9 @@ func entropy(s string) float64 {
 }
 
 var (
-	privateHost = regexp.MustCompile(`\b(10\.\d{1,3}\.\d{1,3}\.\d{1,3}|192\.168\.\d{1,3}\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])\.\d{1,3}\.\d{1,3}|169\.254\.169\.254)\b|(?:https?|wss?|grpc|postgres\w*|mysql|redis|amqp|mongodb)://[\w.-]*?\.(?:internal|corp|lan|intranet|svc\.cluster\.local|consul)\b|\b[\w-]+\.(?:svc\.cluster\.local|compute\.internal|ec2\.internal)\b`)
-	clientPath  = regexp.MustCompile(`(?i)(?:^|/)(?:client|frontend|web|www|public|static|assets|ui|components|pages|views|mobile|ios|android)/`)
-	serverPath  = regexp.MustCompile(`(?i)(?:^|/)(?:server|backend|api|scripts?|tools?|infra|deploy|terraform|ansible|docs?|k8s|test|tests|__tests__|e2e)/|\.(?:config|test|spec|stories)\.\w+$`)
+	privateHost = lazyre.New(`\b(10\.\d{1,3}\.\d{1,3}\.\d{1,3}|192\.168\.\d{1,3}\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])\.\d{1,3}\.\d{1,3}|169\.254\.169\.254)\b|(?:https?|wss?|grpc|postgres\w*|mysql|redis|amqp|mongodb)://[\w.-]*?\.(?:internal|corp|lan|intranet|svc\.cluster\.local|consul)\b|\b[\w-]+\.(?:svc\.cluster\.local|compute\.internal|ec2\.internal)\b`)
+	clientPath  = lazyre.New(`(?i)(?:^|/)(?:client|frontend|web|www|public|static|assets|ui|components|pages|views|mobile|ios|android)/`)
+	serverPath  = lazyre.New(`(?i)(?:^|/)(?:server|backend|api|scripts?|tools?|infra|deploy|terraform|ansible|docs?|k8s|test|tests|__tests__|e2e)/|\.(?:config|test|spec|stories)\.\w+$`)
 )
 
 // infrastructure looks for private addresses in code that is sent to clients.

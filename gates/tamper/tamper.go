@@ -15,6 +15,9 @@
 //	tamper/fewer-assertions    a test has fewer assertions (a loop instead: warning) error      warning
 //	tamper/test-skipped        a test that ran is skipped, or expected to fail       error      error
 //	tamper/new-test-skipped    a new test is skipped                                 warning    warning
+//	tamper/new-test-empty      a new test calls nothing that could fail it           error      error
+//	                           … as the plan itself has it in a block                warning    warning
+//	tamper/new-test-asserts-nothing   a new test calls something, and asserts nothing  info     info
 //	tamper/only-added          .only and its like, which turns off all other tests   error      error
 //	tamper/always-true         an assertion that cannot fail took the place of one   error      error
 //	tamper/new-always-true     a new assertion that cannot fail                      warning    warning
@@ -129,6 +132,7 @@ func (j judge) tests(files []gates.File) {
 		file     gates.File
 		old, now sheet
 	}
+	gone := map[string]bool{} // tests that are not in their file any more
 	var pairs []pair
 	for _, f := range files {
 		if !isTest(f.Path) {
@@ -144,6 +148,11 @@ func (j judge) tests(files []gates.File) {
 				arrived[key] = append(arrived[key], place{f.Path, u})
 			}
 		}
+		for _, u := range p.old.units {
+			if _, ok := p.now.find(u.name); !ok {
+				gone[language(f.Path)+" "+u.bare()] = true
+			}
+		}
 		pairs = append(pairs, p)
 	}
 	for _, p := range pairs {
@@ -156,6 +165,7 @@ func (j judge) tests(files []gates.File) {
 			}
 			return place{}, false
 		}
+		came := func(u unit) bool { return gone[language(path)+" "+u.bare()] }
 		j.disabled(p.file, p.old, p.now)
 		left := 0
 		for _, u := range p.old.units {
@@ -165,7 +175,7 @@ func (j judge) tests(files []gates.File) {
 		}
 		switch {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.units) > 0:
-			j.comparison(p.file, p.old, p.now, moved)
+			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
@@ -189,12 +199,12 @@ func (j judge) tests(files []gates.File) {
 				"the test file has no tests left; it had %d", len(p.old.units))
 			continue
 		}
-		j.comparison(p.file, p.old, p.now, moved)
+		j.comparison(p.file, p.old, p.now, moved, came)
 	}
 }
 
 // comparison compares the tests of one file.
-func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place, bool)) {
+func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place, bool), came func(unit) bool) {
 	named := j.s.Names(f.Path)
 	taken := map[string]bool{}
 	for _, u := range old.units {
@@ -228,9 +238,13 @@ func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place,
 		j.find("tamper/test-removed", j.unless(named, gates.Warning), f.Path, 0, "bring it back, and make it pass",
 			"the test %s was removed", u.name)
 	}
+	var added []unit
 	for _, n := range now.units {
 		if _, was := old.find(n.name); was || taken[n.name] {
 			continue
+		}
+		if !came(n) {
+			added = append(added, n)
 		}
 		if n.only > 0 {
 			j.find("tamper/only-added", gates.Error, f.Path, n.line, "remove .only", "%s turns off all other tests", n.name)
@@ -243,6 +257,7 @@ func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place,
 				"the new test %s asserts only what cannot fail", n.name)
 		}
 	}
+	j.hollow(f, added)
 }
 
 // weaker compares a test with what it was.

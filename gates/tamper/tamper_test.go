@@ -234,7 +234,7 @@ func TestTamper(t *testing.T) {
 		},
 		"new tests": {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"\nfunc TestThree(t *testing.T) { t.Skip() }\n"),
-			want: []string{"warning tamper/new-test-skipped a_test.go:18"},
+			want: []string{"error tamper/new-test-empty a_test.go:18", "warning tamper/new-test-skipped a_test.go:18"},
 		},
 		"a python test is gone": {
 			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "    def test_none(self):\n        with pytest.raises(TypeError):\n            add(None, 1)\n", "")),

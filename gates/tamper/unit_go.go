@@ -93,6 +93,7 @@ func goUnit(f *ast.FuncDecl) unit {
 			u.name = id.Name + groupMark + u.name
 		}
 	}
+	u.hollow, u.mute = goHollow(f, u.name)
 	live := reachable(f.Body.List)
 	u.empty = !slices.ContainsFunc(live, telling)
 	for _, stmt := range live {

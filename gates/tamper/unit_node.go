@@ -120,7 +120,7 @@ func afterTitle(body string, from int) string { return body[min(from, len(body))
 
 // jsUnit judges the arguments of a call after the title.
 func jsUnit(body string) unit {
-	u := unit{}
+	u := unit{hollow: jsHollow(body), mute: jsBody.MatchString(body)}
 	inner := body
 	if m := jsArrow.FindStringIndex(body); m != nil {
 		inner = body[m[1]:]

@@ -14,6 +14,8 @@ type unit struct {
 	only    int
 	loops   int
 	empty   bool
+	hollow  bool     // nothing in it could fail: it calls nothing but loggers and skips
+	mute    bool     // it is known how its language asserts, so that having no assertion says something
 	opaque  bool     // its text could not be read, only its name
 	lines   []string // of its body, without comments, names of its own and white space
 }

@@ -59,6 +59,7 @@ func (b *bench) all(only string) error {
 		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"memory", b.memory},
 		{"team", func() error { return b.team(b.seed, b.lanes) }},
 		// Last: a child counts the memory of this program as its own until it is a program of its own.
+		{"knowledge", b.knowledge},
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
 		{"sampling", func() error { return b.sampling(b.svg) }},
 	} {

@@ -17,10 +17,9 @@ type Condition[E any] struct {
 
 // Parse compiles a condition. The error shows the place.
 func Parse[E any](text string) (*Condition[E], error) {
-	var facts E
-	program, err := expr.Compile(text, expr.Env(facts), expr.AsBool())
+	program, err := compile[E]("condition", text, expr.AsBool())
 	if err != nil {
-		return nil, fmt.Errorf("condition %q: %w", text, err)
+		return nil, err
 	}
 	return &Condition[E]{text, program}, nil
 }

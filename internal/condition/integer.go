@@ -23,8 +23,7 @@ type Integer[E any] struct {
 
 // ParseInteger compiles an expression. The error shows the place.
 func ParseInteger[E any](text string) (*Integer[E], error) {
-	var facts E
-	options := []expr.Option{expr.Env(facts)}
+	var options []expr.Option
 	for _, o := range []struct {
 		sign, name string
 		do         func(a, b int) (int, error)
@@ -44,9 +43,9 @@ func ParseInteger[E any](text string) (*Integer[E], error) {
 		call := func(args ...any) (any, error) { return do(args[0].(int), args[1].(int)) }
 		options = append(options, expr.Function(o.name, call, new(func(int, int) int)), expr.Operator(o.sign, o.name))
 	}
-	program, err := expr.Compile(text, options...)
+	program, err := compile[E]("expression", text, options...)
 	if err != nil {
-		return nil, fmt.Errorf("expression %q: %w", text, err)
+		return nil, err
 	}
 	if t := program.Node().Type(); t == nil || !isNumber(t.Kind()) {
 		return nil, fmt.Errorf("expression %q: is a %v, expected a number (1:1)", text, t)

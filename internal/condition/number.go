@@ -16,10 +16,9 @@ type Number[E any] struct {
 
 // ParseNumber compiles an expression. The error shows the place.
 func ParseNumber[E any](text string) (*Number[E], error) {
-	var facts E
-	program, err := expr.Compile(text, expr.Env(facts), expr.AsFloat64())
+	program, err := compile[E]("expression", text, expr.AsFloat64())
 	if err != nil {
-		return nil, fmt.Errorf("expression %q: %w", text, err)
+		return nil, err
 	}
 	return &Number[E]{text, program}, nil
 }

@@ -16,10 +16,9 @@ type Text[E any] struct {
 
 // ParseText compiles an expression. The error shows the place.
 func ParseText[E any](text string) (*Text[E], error) {
-	var facts E
-	program, err := expr.Compile(text, expr.Env(facts), expr.AsKind(reflect.String))
+	program, err := compile[E]("expression", text, expr.AsKind(reflect.String))
 	if err != nil {
-		return nil, fmt.Errorf("expression %q: %w", text, err)
+		return nil, err
 	}
 	return &Text[E]{text, program}, nil
 }

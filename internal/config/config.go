@@ -16,6 +16,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -399,6 +400,23 @@ func set(v reflect.Value, text string) error {
 	return nil
 }
 
+// badFile tells why the file for the context block is none of a workspace, "" where it is one.
+func (c Context) badFile() string {
+	p := path.Clean(strings.ReplaceAll(c.File, `\`, "/"))
+	first, _, _ := strings.Cut(p, "/")
+	switch {
+	case c.File == "":
+		return ""
+	case path.IsAbs(p) || filepath.IsAbs(c.File) || first == "..":
+		return "it leads out of the workspace; name a file in it, such as AGENTS.md"
+	case strings.EqualFold(first, ".git"):
+		return "that is git's own; name a file of the workspace, such as AGENTS.md"
+	case p == "." || strings.HasSuffix(c.File, "/"):
+		return "that is a folder; name a file of the workspace, such as AGENTS.md"
+	}
+	return ""
+}
+
 // flatten returns the scalar settings by dotted key.
 func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
 	out := map[string]reflect.Value{}
@@ -446,6 +464,9 @@ func (l *Loaded) validate() error {
 	between("routing.max_workers", float64(l.Routing.MaxWorkers), 1, 256)
 	between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
 	between("context.similarity", l.Context.Similarity, 0, 1)
+	if why := l.Context.badFile(); why != "" {
+		errs = append(errs, fmt.Errorf("%s: context.file is %q; %s", l.Source("context.file"), l.Context.File, why))
+	}
 	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
 	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
 	between("sampling.learn_after", float64(l.Sampling.LearnAfter), 0, 1e6)

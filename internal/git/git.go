@@ -177,14 +177,19 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
 
 // Branches returns the local branches under prefix with their commits.
 func (r *Repo) Branches(ctx context.Context, prefix string) (map[string]string, error) {
-	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)", "refs/heads/"+prefix)
+	return r.under(ctx, "refs/heads/", prefix)
+}
+
+// under lists the refs whose names begin with kind and prefix; kind is left out of the names.
+func (r *Repo) under(ctx context.Context, kind, prefix string) (map[string]string, error) {
+	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)", kind+prefix)
 	if err != nil {
 		return nil, err
 	}
 	refs := map[string]string{}
 	for line := range strings.Lines(out) {
 		if name, hash, ok := strings.Cut(strings.TrimSpace(line), "\x00"); ok {
-			refs[strings.TrimPrefix(name, "refs/heads/")] = hash
+			refs[strings.TrimPrefix(name, kind)] = hash
 		}
 	}
 	return refs, nil

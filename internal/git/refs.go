@@ -14,11 +14,20 @@ import (
 
 // Refs returns all local branches with their commits, read from the files where git keeps them in files.
 func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
+	return r.refs(ctx, "refs/heads/")
+}
+
+// Tags returns all tags with what they name, which is a tag of its own where somebody wrote one.
+func (r *Repo) Tags(ctx context.Context) (map[string]string, error) {
+	return r.refs(ctx, "refs/tags/")
+}
+
+func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error) {
 	if r.reftable() {
-		return r.Branches(ctx, "")
+		return r.under(ctx, under, "")
 	}
 	refs := map[string]string{}
-	heads := filepath.Join(r.Common, "refs", "heads")
+	heads := filepath.Join(r.Common, filepath.FromSlash(under))
 	err := filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
 			return nil // a ref that goes away while we look is not there
@@ -34,7 +43,7 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	// Only now: a ref that git packs while we look is in one of the two places at any time, in this order.
-	packed, err := r.packed()
+	packed, err := r.packed(under)
 	for name, hash := range packed {
 		if _, loose := refs[name]; !loose {
 			refs[name] = hash
@@ -46,8 +55,8 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 // reftable tells whether the refs are in git's binary form, which only git reads.
 func (r *Repo) reftable() bool { return exists(filepath.Join(r.Common, "reftable")) }
 
-// packed returns the branches in packed-refs. A loose file of the same name wins over them.
-func (r *Repo) packed() (map[string]string, error) {
+// packed returns the refs under a prefix in packed-refs. A loose file of the same name wins over them.
+func (r *Repo) packed(under string) (map[string]string, error) {
 	refs := map[string]string{}
 	f, err := os.Open(filepath.Join(r.Common, "packed-refs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +69,7 @@ func (r *Repo) packed() (map[string]string, error) {
 	s := bufio.NewScanner(f)
 	for s.Scan() {
 		hash, ref, ok := strings.Cut(s.Text(), " ")
-		if name, branch := strings.CutPrefix(ref, "refs/heads/"); ok && branch {
+		if name, in := strings.CutPrefix(ref, under); ok && in {
 			refs[name] = hash
 		}
 	}
@@ -73,7 +82,7 @@ func (r *Repo) branch(name string) (string, error) {
 	if err == nil {
 		return strings.TrimSpace(string(data)), nil
 	}
-	refs, err := r.packed()
+	refs, err := r.packed("refs/heads/")
 	return refs[name], err
 }
 

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -270,4 +271,30 @@ func TestReadCommit(t *testing.T) {
 		t.Fatal("git did not pack the commit")
 	}
 	check("packed")
+}
+
+func TestTags(t *testing.T) {
+	dir := made(t, map[string]string{"a": "a\n"})
+	r := opened(t, dir)
+	for _, packed := range []bool{false, true} {
+		run(t, dir, "tag", "-f", "v1")
+		run(t, dir, "tag", "-f", "-a", "-m", "two", "v2")
+		if packed {
+			run(t, dir, "pack-refs", "--all")
+			run(t, dir, "tag", "-f", "v3")
+		}
+		got, err := r.Tags(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{}
+		for _, name := range []string{"v1", "v2", "v3"} {
+			if hash, err := r.Run(t.Context(), "rev-parse", "--verify", "--quiet", "refs/tags/"+name); err == nil {
+				want[name] = hash
+			}
+		}
+		if !maps.Equal(got, want) || len(want) != map[bool]int{false: 2, true: 3}[packed] {
+			t.Errorf("packed %v: %v, want %v", packed, got, want)
+		}
+	}
 }

@@ -242,6 +242,33 @@ func (w *Workspace) SetHead(ctx context.Context, ref string) error {
 	return err
 }
 
+// Detach takes the workspace off its branch, to commit at, without touching files or index.
+func (w *Workspace) Detach(ctx context.Context, at string) error {
+	if _, err := w.Run(ctx, "update-ref", "--no-deref", "-m", "runplan", "HEAD", at); err != nil {
+		return fmt.Errorf("take %s off its branch: %w", w.Dir, err)
+	}
+	return nil
+}
+
+// Astray tells whether the index is not tree any more, and lists the files that are not as in the index: changed, gone or
+// unknown to git, but for those that it ignores and those in except. Submodules are not looked into.
+func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
+	is, err := w.Run(ctx, "write-tree")
+	if err != nil {
+		return true, nil, nil // entries without a blob: no tree of ours
+	}
+	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
+	if err != nil {
+		return false, nil, fmt.Errorf("look at %s: %w", w.Dir, err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if len(entry) > 3 && entry[1] != ' ' && !slices.Contains(except, entry[3:]) {
+			files = append(files, entry[3:])
+		}
+	}
+	return is != tree, files, nil
+}
+
 // Head returns the commit that the workspace is at.
 func (w *Workspace) Head(ctx context.Context) (string, error) {
 	if ref, err := w.HeadRef(); err == nil && strings.HasPrefix(ref, "refs/") && !w.repo.reftable() {

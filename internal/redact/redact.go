@@ -170,11 +170,12 @@ func shapes() []shape {
 		named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`, "PRIVATE KEY"),
 		named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
 		named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`, "glpat-"),
-		named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[0-9A-Za-z_-]{35})`, "sk-", "k_live_", "k_test_", "AIza"),
+		named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`, "sk-", "k_live_", "k_test_", "whsec_", "AIza", "GOCSPX-"),
 		named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
 		named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
 		named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`, "hooks.slack.com"),
 		named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`, "npm_"),
+		named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`, "pypi-"),
 		named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`, "eyJ"),
 		{
 			hints: []string{"uthorization", "UTHORIZATION"},

@@ -89,6 +89,7 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touche
 	if err := t.tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) FROM commits").Scan(&id); err != nil {
 		return fmt.Errorf("read commits: %w", explain(err))
 	}
+	last := id
 	newPath, err := t.tx.PrepareContext(ctx, "INSERT INTO history_paths (path) VALUES (?)")
 	if err != nil {
 		return fmt.Errorf("write the history: %w", explain(err))
@@ -117,16 +118,20 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touche
 			}
 			if f, ok := files[p]; ok && !slices.Contains(touched, f) {
 				touched = append(touched, f)
-				if err := t.fileCommits.add(ctx, f, id); err != nil {
-					return err
-				}
 			}
 		}
 		if c.Files <= CoChangeLimit {
 			pairs.add(touched, c.Time, c.Hash, nil)
 		}
 	}
-	return nil
+	for _, b := range []*bulk{t.commits, t.historyRows} {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return t.exec(ctx, "write the history", `INSERT INTO file_commits (file_id, commit_id)
+		SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.repo_id = ? AND f.path = p.path
+		WHERE h.commit_id > ? ORDER BY 1, 2 ON CONFLICT DO NOTHING`, repo, last)
 }
 
 // adoptHistory gives files that are new to the index the commits that their paths already have.

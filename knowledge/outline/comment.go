@@ -1,9 +1,10 @@
 package outline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // CommentKind is what a comment is about.
@@ -22,12 +23,12 @@ const (
 
 // A mark counts in capitals, or at the beginning, or with a colon: prose has notes and bugs as well.
 var (
-	markFixme = regexp.MustCompile(`\b(?:FIXME|XXX|BUG)\b|(?i:^\W*fixme\b)`)
-	markTodo  = regexp.MustCompile(`\bTODO\b|(?i:^\W*todo\b)`)
-	markHack  = regexp.MustCompile(`\b(?:HACK|KLUDGE|WORKAROUND)\b|(?i:^\W*(?:hack|kludge|work-?around)\b|\bugly hack\b)`)
-	markBug   = regexp.MustCompile(`(?i)\b(?:issues?|bugs?|bpo|gh|pr|ticket|fixes|closes|see)[ :#-]*#?\d{2,}\b|(?:^|[\s(\[])#\d{2,}\b|\bCVE-\d{4}-\d+|/(?:issues?|pull|bugs?)/\d+|\b[A-Z][A-Z]+-\d{2,}\b.*\bbug\b`)
-	markNote  = regexp.MustCompile(`\b(?:NOTE|NB|N\.B\.|IMPORTANT|WARNING|CAUTION)\b|(?i:^\W*(?:note|warning|important|caution|n\.b\.)\s*[:!-])|(?i:^\W*note that\b)`)
-	markWhy   = regexp.MustCompile(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
+	markFixme = lazyre.New(`\b(?:FIXME|XXX|BUG)\b|(?i:^\W*fixme\b)`)
+	markTodo  = lazyre.New(`\bTODO\b|(?i:^\W*todo\b)`)
+	markHack  = lazyre.New(`\b(?:HACK|KLUDGE|WORKAROUND)\b|(?i:^\W*(?:hack|kludge|work-?around)\b|\bugly hack\b)`)
+	markBug   = lazyre.New(`(?i)\b(?:issues?|bugs?|bpo|gh|pr|ticket|fixes|closes|see)[ :#-]*#?\d{2,}\b|(?:^|[\s(\[])#\d{2,}\b|\bCVE-\d{4}-\d+|/(?:issues?|pull|bugs?)/\d+|\b[A-Z][A-Z]+-\d{2,}\b.*\bbug\b`)
+	markNote  = lazyre.New(`\b(?:NOTE|NB|N\.B\.|IMPORTANT|WARNING|CAUTION)\b|(?i:^\W*(?:note|warning|important|caution|n\.b\.)\s*[:!-])|(?i:^\W*note that\b)`)
+	markWhy   = lazyre.New(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
 )
 
 // ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
@@ -35,7 +36,7 @@ var (
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 	low := strings.ToLower(text)
 	// Most comments have none of the words: the expressions are asked only where one could match.
-	match := func(mark *regexp.Regexp, words ...string) bool {
+	match := func(mark *lazyre.Regexp, words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) }) && mark.MatchString(text)
 	}
 	rationale = match(markWhy, "because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent", "deliberately",

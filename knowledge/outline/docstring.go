@@ -1,8 +1,9 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Format is how a docstring is written.
@@ -37,12 +38,12 @@ type Field struct {
 }
 
 var (
-	sphinxField   = regexp.MustCompile(`^\s*:(param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|except|exception|yields?|ytype|ivar|cvar|var|vartype)\b([^:]*):\s*(.*)$`)
-	googleSection = regexp.MustCompile(`^(\s*)(Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters|Returns?|Yields?|Raises|Attributes|Examples?|Deprecated)\s*:\s*$`)
-	numpySection  = regexp.MustCompile(`^\s*(Parameters|Other Parameters|Returns|Yields|Raises|Attributes|Examples|Deprecated)\s*$`)
-	underline     = regexp.MustCompile(`^\s*-{3,}\s*$`)
-	googleItem    = regexp.MustCompile(`^(\*{0,2}[\w.]+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$`)
-	jsTag         = regexp.MustCompile(`^\s*@(\w+)\s*(.*)$`)
+	sphinxField   = lazyre.New(`^\s*:(param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|except|exception|yields?|ytype|ivar|cvar|var|vartype)\b([^:]*):\s*(.*)$`)
+	googleSection = lazyre.New(`^(\s*)(Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters|Returns?|Yields?|Raises|Attributes|Examples?|Deprecated)\s*:\s*$`)
+	numpySection  = lazyre.New(`^\s*(Parameters|Other Parameters|Returns|Yields|Raises|Attributes|Examples|Deprecated)\s*$`)
+	underline     = lazyre.New(`^\s*-{3,}\s*$`)
+	googleItem    = lazyre.New(`^(\*{0,2}[\w.]+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$`)
+	jsTag         = lazyre.New(`^\s*@(\w+)\s*(.*)$`)
 )
 
 // ParseDocstring tells the format of a docstring, cleaned of quotes and indentation, and what its fields say. It takes

@@ -2,9 +2,10 @@ package outline
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 func (r *reader) python() {
@@ -165,9 +166,9 @@ func (r *reader) colon(from int) int {
 }
 
 var (
-	plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*$`)
-	lastName  = regexp.MustCompile(`\.([\pL_][\pL\pN_]*)$`)
-	typeName  = regexp.MustCompile(`[\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*`)
+	plainName = lazyre.New(`^[\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*$`)
+	lastName  = lazyre.New(`\.([\pL_][\pL\pN_]*)$`)
+	typeName  = lazyre.New(`[\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*`)
 )
 
 // Computed stands for what is not a plain name in front of a method: Computed + ".close" for open(f).close.
@@ -297,7 +298,7 @@ func cleanDoc(s string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-var pythonComment = regexp.MustCompile(`#[^\n]*`)
+var pythonComment = lazyre.New(`#[^\n]*`)
 
 // parsePythonImport reads one import statement; "import a, b" is two imports.
 func parsePythonImport(source string) []Import {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -92,7 +93,7 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 	return text, copied, ""
 }
 
-var codingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+var codingLine = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
 
 // decodePython brings a file that declares a single-byte encoding into UTF-8.
 func decodePython(raw []byte) (text []byte, copied bool, skip string) {

@@ -2,10 +2,10 @@ package outline
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -88,10 +88,10 @@ func (r *reader) head(from int, parameters bool) int {
 }
 
 var (
-	quotedAtEnd  = regexp.MustCompile(`(?s)['"]([^'"\n]+)['"]\s*\)?\s*(?:(?:with|assert)\s*\{[^}]*\})?\s*;?\s*$`)
-	tripleSlash  = regexp.MustCompile(`^///\s*<reference\s+(?:path|types)\s*=\s*['"]([^'"]+)['"]`)
-	lineComment  = regexp.MustCompile(`//[^\n]*`)
-	blockComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	quotedAtEnd  = lazyre.New(`(?s)['"]([^'"\n]+)['"]\s*\)?\s*(?:(?:with|assert)\s*\{[^}]*\})?\s*;?\s*$`)
+	tripleSlash  = lazyre.New(`^///\s*<reference\s+(?:path|types)\s*=\s*['"]([^'"]+)['"]`)
+	lineComment  = lazyre.New(`//[^\n]*`)
+	blockComment = lazyre.New(`(?s)/\*.*?\*/`)
 )
 
 func (r *reader) scriptImports() {
@@ -173,7 +173,7 @@ func parseScriptImport(source string) Import {
 }
 
 // Words that may stand between a documentation comment and the name that it is about.
-var lead = regexp.MustCompile(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*$`)
+var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*$`)
 
 func (r *reader) scriptComments() {
 	names := make([]int, len(r.all)) // symbols by the place of their name

@@ -6,7 +6,8 @@
 // the gates will ask. It has a budget; see [Compose] for what gives way when it is too large.
 //
 // Whatever comes from elsewhere (files, commits, progress, failures, the plan itself) stands in fences that it cannot
-// close, without control codes, and is called data. [Gather] collects it, always from commits and never from the
+// close, without control codes, and is called data. What looks like a secret in it is left out; only what the plan says
+// stays as the user wrote it. [Gather] collects it, always from commits and never from the
 // user's checkout.
 package briefing
 
@@ -151,10 +152,10 @@ func Compose(in Input) Composed {
 		fence(&t, in.Digest)
 	}
 	t.WriteString("\n## The batch, as the plan has it\n\n")
-	fence(&t, strings.TrimRight(in.Batch.Text, "\n"))
+	fencePlan(&t, strings.TrimRight(in.Batch.Text, "\n"))
 	if p := strings.TrimSpace(in.Preamble); p != "" {
 		t.WriteString("\n## What the plan says of all batches\n\n")
-		fence(&t, p)
+		fencePlan(&t, p)
 	}
 	b.Text = t.String()
 	return b

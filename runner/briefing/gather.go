@@ -159,7 +159,7 @@ func tail(path string, n int) ([]string, error) {
 		_, text, _ = strings.Cut(text, "\n") // the first line is cut off in its middle
 	}
 	var lines []string
-	for line := range strings.SplitSeq(clean(text), "\n") {
+	for line := range strings.SplitSeq(hide(clean(text)), "\n") {
 		if strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}

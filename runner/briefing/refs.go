@@ -253,7 +253,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", count(len(data), "byte"))
 			return nil
 		}
-		r.head(clean(string(data)), lines)
+		r.head(hide(clean(string(data))), lines)
 	}
 	return nil
 }

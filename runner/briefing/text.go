@@ -3,13 +3,20 @@ package briefing
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/redact"
 )
 
 // oneLine keeps what stands outside of a fence to its line.
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(hide(clean(text))), " ") }
+
+// hide takes out what looks like a secret, before anything is cut: half a key would not look like one. A brief is
+// stored and shown, and may be sent away; an agent that needs what stands in a file can read the file.
+func hide(text string) string { return shapes().String(text) }
+
+var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
 
 // clean takes from foreign text what a reader does not see and a model does: control codes, marks that turn the
 // direction of text, and the characters that only ever hide words. Line ends become line feeds.
@@ -31,8 +38,12 @@ func invisible(r rune) bool {
 }
 
 // fence puts foreign text into a fence that it cannot close, so that nothing in it passes for a directive.
-func fence(b *strings.Builder, text string) {
-	text = clean(text)
+func fence(b *strings.Builder, text string) { enclose(b, hide(clean(text))) }
+
+// fencePlan does so with what the user wrote for the agent, as it is.
+func fencePlan(b *strings.Builder, text string) { enclose(b, clean(text)) }
+
+func enclose(b *strings.Builder, text string) {
 	longest, run := 3, 0
 	for i := range len(text) {
 		if text[i] != '~' {

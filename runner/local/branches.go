@@ -71,9 +71,18 @@ func (w *work) putBack(ctx context.Context) error {
 		}
 		last = nil
 		for _, branch := range slices.Sorted(maps.Keys(astray)) {
-			err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: astray[branch], Old: now[branch]})
-			if err != nil {
+			updates := []git.RefUpdate{{Ref: "refs/heads/" + branch, New: astray[branch], Old: now[branch]}}
+			found, isNew := w.found(ctx, branch, now[branch], astray[branch])
+			if isNew {
+				updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + found, New: now[branch]})
+			}
+			if err := w.Repo.UpdateRefs(ctx, updates...); err != nil {
 				last = err
+				continue
+			}
+			if found != "" {
+				w.Note(fmt.Sprintf("somebody moved %s from %s to %s while an agent worked. It was put back; what was found there is kept, to look at or to merge: git log %s..%s",
+					branch, short(astray[branch]), now[branch], short(astray[branch]), found))
 			}
 		}
 	}
@@ -81,6 +90,26 @@ func (w *work) putBack(ctx context.Context) error {
 		return fmt.Errorf("put the branches of the run back: %w", last)
 	}
 	return nil
+}
+
+// found names the branch that keeps what the run branch was moved to, and tells whether it has to be made. It is "" where
+// nothing would be lost. Nobody can tell the user's commits there from an agent's. The branches of batches are not
+// kept: they are the agents' to commit on, and their files are taken over.
+func (w *work) found(ctx context.Context, branch, is, was string) (name string, isNew bool) {
+	if branch != w.info.Branch || is == "" {
+		return "", false
+	}
+	if in, err := w.Repo.IsAncestor(ctx, is, was); err == nil && in {
+		return "", false
+	}
+	name = FoundBranch(w.info.Slug, is)
+	at, err := w.Repo.Resolve(ctx, "refs/heads/"+name)
+	return name, err != nil || at != is
+}
+
+// FoundBranch is the branch that keeps a commit which the run branch was moved to by somebody else.
+func FoundBranch(slug, commit string) string {
+	return ofRuns + slug + "/found-" + short(commit)
 }
 
 // ofRun tells whether a branch belongs to this run.

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates/suite"
@@ -73,7 +74,16 @@ func (w *work) brief(ctx context.Context, c runner.Command, b *planparse.Batch, 
 	if c.Slot != nil {
 		in.Progress = withoutBatch(in.Progress, b)
 	}
-	return briefing.Compose(in), err
+	return w.hidden(briefing.Compose(in)), err
+}
+
+// hidden takes the secrets of this machine out of the context block. What the shape of others gives away is out of it
+// already; the plan's own text stays as it is.
+func (w *work) hidden(c briefing.Composed) briefing.Composed {
+	block := w.redact.String(c.Block)
+	c.Text = strings.Replace(c.Text, c.Block, block, 1)
+	c.Block = block
+	return c
 }
 
 // style is found once, at the beginning, and told to all batches.

@@ -59,7 +59,7 @@ func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, 
 	}
 	out, err := w.Repo.Run(ctx, "diff", "--binary", "--no-renames", "--no-ext-diff", "--no-color", c.Base, tree)
 	if err == nil && out != "" {
-		err = writeFile(filepath.Join(w.candidateDir(c, number), patchName), []byte(out+"\n"))
+		err = writeFile(filepath.Join(w.candidateDir(c, number), patchName), []byte(w.redact.String(out)+"\n"))
 	}
 	if err != nil {
 		return fmt.Errorf("keep the changes of candidate %d of batch %s: %w", number, c.Batch, err)

@@ -30,12 +30,15 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Commit, e.Outcome = done, runner.OutcomeOK
 		return e, nil
 	}
-	space, err := w.pool.Restore(ctx, c.Batch, c.Base, c.Tree)
+	space, err := w.restore(ctx, c, true)
 	if err != nil {
 		return e, err
 	}
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
+	hooks := w.shift(c, space, "the commit")
+	w.begin(hooks, false) // no hook runs that came while agents or gates were at work
+	defer w.adopt(hooks)
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
@@ -130,7 +133,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	err = w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: main, New: c.Commit, Old: c.Base}, git.RefUpdate{Ref: batch, Old: c.Commit})
 	if err == nil {
 		tip = c.Commit
-		w.pool.Release(c.Batch)
+		w.leave(ctx, c)
 		return e, nil
 	}
 	// Somebody was here: an earlier try of ours, or another hand.
@@ -149,7 +152,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 				return e, err
 			}
 		}
-		w.pool.Release(c.Batch)
+		w.leave(ctx, c)
 		return e, nil
 	case tip == c.Base:
 		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
@@ -157,6 +160,14 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	e.Outcome, e.Base = runner.OutcomeMoved, tip
 	e.Reason = fmt.Sprintf("the run branch was moved from %s to %s by somebody else", short(c.Base), short(tip))
 	return e, nil
+}
+
+// leave gives back the workspace of a batch that is merged. It was on the batch's branch, which is gone.
+func (w *work) leave(ctx context.Context, c runner.Command) {
+	if err := w.pool.Detach(ctx, c.Batch, c.Commit); err != nil {
+		w.Note(err.Error())
+	}
+	w.pool.Release(c.Batch)
 }
 
 func short(hash string) string {

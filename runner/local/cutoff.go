@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,7 @@ type glance struct {
 	Base    string            `json:"base"`
 	Refs    map[string]string `json:"refs"`
 	Stashes []git.Stash       `json:"stashes"`
+	Shared  map[string]string `json:"shared"` // digests of what git heeds in all worktrees
 }
 
 func (w *work) glancePath(batch string) string {
@@ -36,7 +38,17 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 	if g.Stashes, err = w.Repo.Stashes(); err != nil {
 		return g, err
 	}
+	g.Shared = w.digests(s.GitDir)
 	return g, writeJSON(w.glancePath(c.Place()), g)
+}
+
+// digests names the content of what git heeds in all worktrees.
+func (w *work) digests(gitDir string) map[string]string {
+	out := map[string]string{}
+	for name, f := range w.readShared(w.ownSettings(gitDir)) {
+		out[name] = fmt.Sprintf("%v %x", f.mode, sha256.Sum256([]byte(f.data)))
+	}
+	return out
 }
 
 // lookAfter puts right what an agent did to git, and returns why its attempt cannot count, or "".
@@ -80,6 +92,10 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		}
 		if err != nil {
 			return err
+		}
+		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
+			// Days may have gone by, and people work on these files: so it is only told.
+			w.Note(fmt.Sprintf(".git/%s changed since the agent of batch %s began, which was cut off; git heeds it in all worktrees, so look at it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)

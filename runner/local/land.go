@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -68,9 +69,26 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {
-		return "git merge --ff-only: " + lastLines(exit.Stderr, 1), nil
+		return "git merge --ff-only: " + w.redact.String(said(exit.Stderr)), nil
 	}
 	return "", err
+}
+
+// mostSaid bounds how many lines of a program get into a reason.
+const mostSaid = 5
+
+// said is what a program wrote, in one line, from its first line on: the last one often only says that it gives up.
+func said(text string) string {
+	var lines []string
+	for line := range strings.Lines(redact.Clean(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if more := len(lines) - mostSaid; more > 0 {
+		lines = append(lines[:mostSaid], fmt.Sprintf("… %d more lines", more))
+	}
+	return strings.Join(lines, " / ")
 }
 
 func (w *work) pullRequest(ctx context.Context) (url, refused string, err error) {

@@ -3,11 +3,11 @@ package local
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,38 +15,74 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// outside is what lies around a workspace and is no agent's business: the user's checkout, and what git runs or
-// believes in all worktrees. Nothing here keeps an agent from writing there; but what it wrote can be seen.
+// outside is what lies around a workspace and is no agent's business: the user's checkout, branches and tags. Nothing
+// here keeps an agent from writing there; but what it wrote can be seen.
 type outside struct {
-	checkout map[string]string // what is not as committed, with size and time
-	shared   map[string]string // files of the git folder, with their content
+	checkout map[string]string // what is not as committed, with size and time, and runplan's settings
+	refs     map[string]string // the user's branches and tags, without "refs/"
+	commit   string            // that is checked out
+	branch   string            // that is checked out, "" for none
 }
 
 // lookOutside takes stock before an agent begins.
 func (w *work) lookOutside(ctx context.Context) (outside, error) {
-	o := outside{checkout: map[string]string{}, shared: map[string]string{}}
+	o := outside{checkout: map[string]string{}, refs: map[string]string{}}
 	changed, untracked, err := w.Repo.Dirty(ctx)
 	if err != nil {
 		return o, err
 	}
 	for _, p := range slices.Concat(changed, untracked) {
-		o.checkout[p] = stampOf(filepath.Join(w.Repo.Root, filepath.FromSlash(p)))
+		// Runplan itself writes into its folder all the time.
+		if p != DirName && !strings.HasPrefix(p, DirName+"/") {
+			o.checkout[p] = stampOf(filepath.Join(w.Repo.Root, filepath.FromSlash(p)))
+		}
 	}
-	names := []string{"config", "info/exclude", "info/attributes"}
-	if entries, err := os.ReadDir(filepath.Join(w.Repo.Common, "hooks")); err == nil {
-		for _, e := range entries {
-			if !strings.HasSuffix(e.Name(), ".sample") {
-				names = append(names, "hooks/"+e.Name())
+	if err := w.lookSettings(o.checkout); err != nil {
+		return o, err
+	}
+	if o.commit, o.branch, err = w.Repo.Head(ctx); err != nil {
+		return o, err
+	}
+	heads, err := w.Repo.Refs(ctx)
+	if err != nil {
+		return o, err
+	}
+	for name, hash := range heads {
+		if !strings.HasPrefix(name, ofRuns) { // other runs move theirs
+			o.refs["heads/"+name] = hash
+		}
+	}
+	tags, err := w.Repo.Tags(ctx)
+	for name, hash := range tags {
+		o.refs["tags/"+name] = hash
+	}
+	return o, err
+}
+
+// lookSettings adds what people write into runplan's folder, by content.
+func (w *work) lookSettings(into map[string]string) error {
+	for _, name := range []string{"config.toml", "lessons", "patterns", "prompts"} {
+		err := filepath.WalkDir(filepath.Join(w.Layout.Root, name), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
 			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			at := DirName + "/" + w.Layout.Rel(path)
+			if !d.Type().IsRegular() {
+				into[at] = stampOf(path)
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			into[at] = fmt.Sprintf("%x", sha256.Sum256(data))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("look at the settings of runplan: %w", err)
 		}
 	}
-	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(w.Repo.Common, filepath.FromSlash(name)))
-		if err == nil {
-			o.shared[name] = string(data)
-		}
-	}
-	return o, nil
+	return nil
 }
 
 func stampOf(path string) string {
@@ -61,39 +97,77 @@ func stampOf(path string) string {
 	return fmt.Sprintf("%s %d %d", fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// powerful are settings that make git run programs, or fetch from elsewhere.
-var powerful = regexp.MustCompile(`(?i)hookspath|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|program|alias|insteadof|external|driver|worktree|include`)
-
 // touched tells what changed around the workspace since before, and whether that alone fails the attempt. A change of
 // the checkout does so only if the configuration says so: the user may work there, and nothing tells the two apart.
-func (w *work) touched(ctx context.Context, before outside) (findings []gates.Finding, fails bool) {
+func (w *work) touched(ctx context.Context, before outside, shared []change) (findings []gates.Finding, fails bool) {
+	findings = sharedFindings(shared)
 	now, err := w.lookOutside(ctx)
 	if err != nil {
 		w.Note("whether the agent wrote into your checkout could not be found out: " + err.Error())
-		return nil, false
+		now = before
 	}
-	find := func(rule, path, message string, sev gates.Severity) {
-		findings = append(findings, gates.Finding{Rule: rule, Path: path, Severity: sev, Message: message})
-		fails = fails || sev == gates.Error
+	find := func(path, what, where, how string) {
+		f := gates.Finding{Rule: "outside/checkout", Path: strings.TrimSuffix(path, "/"), Severity: gates.Warning}
+		f.Message = fmt.Sprintf("%s in your checkout %s while the agent worked; if it was not you, it was the agent", what, how)
+		if where != "" {
+			f.Rule, f.Message = "outside/refs", fmt.Sprintf("%s %s while the agent worked; if it was not you, it was the agent: %s", what, how, where)
+		}
+		if w.StrictCheckout {
+			f.Severity = gates.Error
+			f.Message = fmt.Sprintf("%s in the checkout %s while the agent worked, outside of its workspace", what, how)
+			if where != "" {
+				f.Message = fmt.Sprintf("%s %s while the agent worked, outside of its workspace: %s", what, how, where)
+			}
+		}
+		findings = append(findings, f)
 	}
 	for _, p := range differing(before.checkout, now.checkout) {
-		sev, text := gates.Warning, p+" in your checkout changed while the agent worked; if it was not you, it was the agent"
-		if w.StrictCheckout {
-			sev, text = gates.Error, p+" in the checkout changed while the agent worked, outside of its workspace"
-		}
-		find("outside/checkout", strings.TrimSuffix(p, "/"), text, sev)
+		find(p, p, "", "changed")
 	}
-	for _, p := range differing(before.shared, now.shared) {
-		sev := gates.Error
-		if p == "config" && !slices.ContainsFunc(linesMissing(now.shared[p], before.shared[p]), powerful.MatchString) {
-			sev = gates.Warning // a name, an address, a branch
-		}
-		find("outside/git", "", ".git/"+p+" changed while the agent worked: git heeds it in all worktrees, yours too", sev)
+	if before.branch != now.branch {
+		find("", "your checkout", "git switch "+switchTo(before), fmt.Sprintf("went from %s to %s", place(before), place(now)))
+	} else if before.branch == "" && before.commit != now.commit {
+		find("", "your checkout", "git switch "+switchTo(before), fmt.Sprintf("went from %s to %s", before.commit, now.commit))
 	}
+	for _, ref := range differing(before.refs, now.refs) {
+		was, is := before.refs[ref], now.refs[ref]
+		name, branch := strings.CutPrefix(ref, "heads/")
+		back, what := fmt.Sprintf("git branch -f %s %s", name, was), "your branch "+name
+		switch {
+		case was == "":
+			continue // one more takes nothing from anybody
+		case !branch:
+			name = strings.TrimPrefix(ref, "tags/")
+			back, what = fmt.Sprintf("git tag -f %s %s", name, was), "your tag "+name
+		case name == now.branch:
+			back = "git reset --keep " + was
+		}
+		how := fmt.Sprintf("was moved from %s to %s", was, is)
+		if is == "" {
+			how = "was deleted, which was at " + was
+		}
+		find("", what, back, how)
+	}
+	fails = slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	return findings, fails
 }
 
-func differing(a, b map[string]string) []string {
+// place names what is checked out; switchTo is how to get there.
+func place(o outside) string {
+	if o.branch != "" {
+		return "branch " + o.branch
+	}
+	return o.commit
+}
+
+func switchTo(o outside) string {
+	if o.branch != "" {
+		return o.branch
+	}
+	return "--detach " + o.commit
+}
+
+func differing[V comparable](a, b map[string]V) []string {
 	var out []string
 	for p, v := range b {
 		if old, ok := a[p]; !ok || old != v {
@@ -109,18 +183,6 @@ func differing(a, b map[string]string) []string {
 	return out
 }
 
-// linesMissing are the lines of text that other does not have.
-func linesMissing(text, other string) []string {
-	have := strings.Split(other, "\n")
-	var out []string
-	for l := range strings.Lines(text) {
-		if l = strings.TrimRight(l, "\r\n"); !slices.Contains(have, l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // around is [work.lookOutside], but for what the user's own plan does.
 func (w *work) around(ctx context.Context) (outside, error) {
 	if literal(w.Agent) {
@@ -130,7 +192,7 @@ func (w *work) around(ctx context.Context) (outside, error) {
 }
 
 // watched looks around when the agent is done. It reports whether that ends the attempt, and then fills in e.
-func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s *Space, before outside) (bool, error) {
+func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s *Space, before outside, shared []change) (bool, error) {
 	w.sights.Delete(c.Place())
 	if literal(w.Agent) {
 		return false, nil
@@ -138,7 +200,7 @@ func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s
 	if err := w.reveal(ctx, s); err != nil {
 		return false, err
 	}
-	findings, fails := w.touched(ctx, before)
+	findings, fails := w.touched(ctx, before, shared)
 	if len(findings) == 0 {
 		return false, nil
 	}

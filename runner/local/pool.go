@@ -58,6 +58,7 @@ type Space struct {
 	Paths  []string // in which Tree differs from Base, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
 	rest   int      // since when nobody works in it; 0 while somebody does
+	left   []string // what is beside Tree in it, and may be
 	keep   bool     // somebody may want to look at it, so others take it last
 }
 
@@ -208,7 +209,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
 	if err := s.Reset(ctx, s.Branch, base); err != nil {
 		return err
 	}
-	s.Base, s.Tree = base, ""
+	s.Base, s.Tree, s.left = base, "", nil
 	if err := p.submodules(ctx, s); err != nil {
 		return err
 	}
@@ -261,6 +262,48 @@ func (p *Pool) Retire(ctx context.Context, batch, base string) error {
 		}
 	}
 	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.Branch})
+}
+
+// Detach takes the workspace of batch off its branch, which is gone or goes; its files stay as they are.
+func (p *Pool) Detach(ctx context.Context, batch, at string) error {
+	p.mu.Lock()
+	s := p.used[batch]
+	p.mu.Unlock()
+	if s == nil || s.Workspace == nil || s.Check() != nil {
+		return nil
+	}
+	if head, err := s.HeadRef(); err != nil || head != "refs/heads/"+s.Branch {
+		return err
+	}
+	s.Tree = ""
+	return s.Workspace.Detach(ctx, at)
+}
+
+// DetachLost takes workspaces off branches that are gone: git calls such a worktree broken.
+func (p *Pool) DetachLost(ctx context.Context, at string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dirs, err := p.made()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		ws, err := p.repo.OpenWorkspace(dir)
+		if err != nil {
+			continue // it is made anew
+		}
+		head, err := ws.HeadRef()
+		if err != nil || !strings.HasPrefix(head, "refs/heads/") {
+			continue
+		}
+		if hash, err := p.repo.Resolve(ctx, head); err != nil || hash != "" {
+			continue
+		}
+		if err := ws.Detach(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Held lists the batches that have a workspace, sorted.

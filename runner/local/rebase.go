@@ -27,9 +27,30 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, fingerprint(e.Reason)
 		return e, nil
 	}
+	if e.Reason, err = w.swallowed(ctx, c, tree); err != nil {
+		return e, err
+	}
 	e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree)
 	e.Outcome = runner.OutcomeOK
 	return e, err
+}
+
+// swallowed says that nothing is left of what a batch changed, as the commit that it was put on has all of it; "" where
+// something is. It is the agent's fault no more than anybody's, and a commit without changes is to be no surprise.
+func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (string, error) {
+	below, err := w.Repo.TreeOf(ctx, c.Base)
+	if err != nil || below != tree {
+		return "", err
+	}
+	from, err := w.Repo.TreeOf(ctx, c.From)
+	if err != nil {
+		return "", err
+	}
+	made, err := w.Repo.TreeOf(ctx, c.Tree)
+	if err != nil || from == made {
+		return "", err
+	}
+	return "nothing is left of it: what it did is there already, so its commit is empty", nil
 }
 
 // candidate makes a commit of a tree, for others to build on. Where one batch is worked on at a time, nobody does.

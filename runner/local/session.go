@@ -172,6 +172,8 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 		if err := s.tidy(ctx); err != nil {
 			s.note("tidying up: " + err.Error())
 		}
+	} else if err := s.work.pool.DetachLost(ctx, s.machine.Tip()); err != nil {
+		s.note("tidying up: " + err.Error())
 	}
 	if err := os.RemoveAll(s.Layout.Temp(s.run)); err != nil {
 		s.note("tidying up: " + err.Error())

@@ -87,7 +87,7 @@ func (w *work) attemptOf(ctx context.Context, c runner.Command, cand sampling.Ca
 			}
 		}
 	}
-	a.Digest = gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
+	a.Digest = w.redact.String(gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes))
 	if tree := r.executed[cand.Number].Tree; tree != "" {
 		if out, err := w.Repo.Run(ctx, "diff", "--name-only", "-z", "--no-renames", c.Base, tree); err == nil {
 			a.Files = strings.FieldsFunc(out, func(r rune) bool { return r == 0 })

@@ -1,8 +1,10 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -204,6 +206,9 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, nil
 	default:
 		e.Outcome = runner.OutcomeFailed
+		if why := r.unlooked(); why != "" {
+			e.Reason = why
+		}
 		if err := w.lastWord(c, &e, r); err != nil {
 			return e, err
 		}
@@ -212,6 +217,22 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		w.Note("the outcome of the tournament could not be kept, so nothing will be learned from it: " + err.Error())
 	}
 	return e, nil
+}
+
+// unlooked says what became of candidates none of which came to the gates, "" where one did: then it was the gates that
+// said no, and not the agents that did not come that far.
+func (r *round) unlooked() string {
+	if len(r.gated) > 0 {
+		return ""
+	}
+	var said []string
+	for _, n := range slices.Sorted(maps.Keys(r.executed)) {
+		said = append(said, fmt.Sprintf("c%d %s", n, cmp.Or(r.executed[n].Reason, string(r.executed[n].Outcome))))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "no candidate came to the gates: " + strings.Join(said, "; ")
 }
 
 // tier is the tier that the candidates were made on.

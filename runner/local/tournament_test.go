@@ -290,3 +290,54 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 		}
 	}
 }
+
+// Where the gates looked at nothing, it is the agents of which there is something to say.
+func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.happened(
+		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
+		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeUnchanged, Reason: "the agent changed nothing, but the batch asks for changes"},
+	)
+	if e := c.judged(); e.Outcome != runner.OutcomeUndecided {
+		t.Fatalf("%s: %s", e.Outcome, e.Reason)
+	}
+	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided},
+		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 4"})
+	e := c.judged()
+	want := "no candidate came to the gates: c1 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes; c3 the agent exited with status 4"
+	if e.Outcome != runner.OutcomeFailed || e.Reason != want {
+		t.Errorf("%s: %s", e.Outcome, e.Reason)
+	}
+}
+
+// A candidate that the gates refused was looked at.
+func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c.made(1, "wrong\n", runner.OutcomeFailed)
+	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
+		runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
+	c.made(3, "wrong again\n", runner.OutcomeFailed)
+	if e := c.judged(); e.Outcome != runner.OutcomeFailed || strings.Contains(e.Reason, "came to the gates") {
+		t.Errorf("%s: %s", e.Outcome, e.Reason)
+	}
+}
+
+// What a candidate changed is kept, and read by others; its secrets are not.
+func TestTheChangesOfACandidateAreKeptWithoutSecrets(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	key := "ghp_" + strings.Repeat("Ab1", 12)
+	c.made(1, key+"\n", runner.OutcomeFailed)
+	c.made(2, "wrong\n", runner.OutcomeFailed)
+	c.judged()
+	patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, 1), patchName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(patch), key) || !strings.Contains(string(patch), "+[redacted GITHUB_TOKEN]") {
+		t.Errorf("the patch is\n%s", patch)
+	}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	if text, _, err := c.variantOf(t.Context(), at, "the brief"); err != nil || strings.Contains(text, key) {
+		t.Errorf("%v: the synthesis reads\n%s", err, text)
+	}
+}

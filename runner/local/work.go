@@ -49,6 +49,7 @@ type work struct {
 	holding sync.Mutex // one candidate is put into the log at a time
 
 	sights sync.Map // batch → gates.Report of what its agent touched outside
+	keeper keeper   // of what git heeds in all worktrees
 }
 
 // Execute lets the agent work in a fresh workspace and stages what it left.
@@ -58,6 +59,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
+	w.crowd() // the setup of a workspace may change what others would be blamed for
 	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
 	if err != nil {
 		return e, err
@@ -85,10 +87,13 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
+	at := w.shift(c, space, "the agent")
+	w.begin(at, true)
 	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
 	if err != nil {
 		err = &agentError{err}
 	}
+	shared := w.end(at) // first of all: git heeds it from now on
 	if uerr := undo(); err == nil {
 		err = uerr
 	}
@@ -103,10 +108,13 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res, b)}
+		if found := sharedFindings(shared); len(found) > 0 {
+			e.Reports = w.trim(append(e.Reports, outsideReport(found, true)))
+		}
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
 	}
-	if done, err := w.watched(ctx, &e, c, space, around); err != nil || done {
+	if done, err := w.watched(ctx, &e, c, space, around, shared); err != nil || done {
 		return e, err
 	}
 	return w.staged(ctx, e, c, b, space, res)
@@ -304,7 +312,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	space, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
+	space, err := w.restore(ctx, c, false)
 	if err != nil {
 		return e, err
 	}
@@ -327,9 +335,17 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		}()
 		list = base.Around(list)
 	}
+	at := w.shift(c, space, "the gates")
+	w.begin(at, false)
 	verdict, err := gates.Run(ctx, list, subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
 	})
+	if _, files, err := space.Astray(ctx, c.Tree, space.Copied); err == nil {
+		space.left = files
+	}
+	for _, f := range sharedFindings(w.end(at)) {
+		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
+	}
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
@@ -343,6 +359,37 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		w.keepPatch(ctx, space, c)
 	}
 	return e, nil
+}
+
+// restore brings the workspace to the candidate of c. Nobody works there between two pieces of work, but agents in other
+// workspaces could write there: what is new is no work of this batch. With bare, what gates left goes as well, so that no
+// hook can take it into the commit.
+func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space, error) {
+	s, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
+	if err != nil {
+		return nil, err
+	}
+	index, files, err := s.Astray(ctx, c.Tree, s.Copied)
+	if err != nil || !index && slices.Equal(files, s.left) && (!bare || len(files) == 0) {
+		return s, err
+	}
+	known := s.left
+	s.Tree = ""
+	if s, err = w.pool.Restore(ctx, c.Place(), c.Base, c.Tree); err != nil {
+		return nil, err
+	}
+	if _, s.left, err = s.Astray(ctx, c.Tree, s.Copied); err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(known, f) || slices.Contains(s.left, f) })
+	what := strings.Join(files[:min(len(files), 3)], ", ")
+	if index {
+		what = strings.TrimSuffix("its index, "+what, ", ")
+	}
+	if what != "" {
+		w.Note(fmt.Sprintf("somebody wrote into the workspace of batch %s while nobody worked there (%s); it was brought back to what its agent left", c.Place(), what))
+	}
+	return s, nil
 }
 
 // baseline looks at the commit that a batch starts from, should a gate fail. What it says of a tree is kept: another

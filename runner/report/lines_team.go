@@ -75,6 +75,9 @@ func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 func (p *Printer) rebased(e runner.Event, say say) {
 	switch e.Outcome {
 	case runner.OutcomeOK:
+		if e.Reason != "" && p.once("rebased "+e.Batch+e.Base) {
+			say(ui.Warn, "%s", e.Reason)
+		}
 	case runner.OutcomeConflict:
 		p.again[e.Batch] = "done again on top of what it conflicts with"
 		say(ui.Warn, "%s", orWord(e.Reason, "conflicts with what is ahead of it"))

@@ -1,0 +1,93 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Names lists what an expression over E may be written with, in the order of its fields. What is below a name has it in
+// front: "batch.number".
+func Names[E any]() []string { return names("", reflect.TypeFor[E]()) }
+
+func names(lead string, t reflect.Type) []string {
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, ok := f.Tag.Lookup("expr")
+		switch {
+		case !ok || name == "-":
+		case f.Type.Kind() == reflect.Struct:
+			out = append(out, names(lead+name+".", f.Type)...)
+		case f.Type.Kind() == reflect.Map:
+			out = append(out, lead+name+".NAME")
+		default:
+			out = append(out, lead+name)
+		}
+	}
+	return out
+}
+
+// compile compiles an expression over E, which is called what in errors.
+func compile[E any](what, text string, options ...expr.Option) (*vm.Program, error) {
+	var facts E
+	program, err := expr.Compile(text, append([]expr.Option{expr.Env(facts)}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", what, text, explained(err, Names[E]()))
+	}
+	return program, nil
+}
+
+var (
+	unknown   = regexp.MustCompile(`^unknown name |^type \S+ has no field `)
+	wrongType = regexp.MustCompile(`^expected (\w+), but got (.+)$`)
+)
+
+// explained says what may be written instead, and which kind of value is needed.
+func explained(err error, names []string) error {
+	var e *file.Error
+	if !errors.As(err, &e) {
+		if m := wrongType.FindStringSubmatch(err.Error()); m != nil {
+			return fmt.Errorf("gives %s, %s is needed", kindOf(m[2]), kindOf(m[1]))
+		}
+		return err
+	}
+	text := e.Error()
+	if m := wrongType.FindStringSubmatch(e.Message); m != nil {
+		return errors.New(strings.Replace(text, e.Message, fmt.Sprintf("gives %s, %s is needed", kindOf(m[2]), kindOf(m[1])), 1))
+	}
+	if !unknown.MatchString(e.Message) {
+		return err
+	}
+	first, place, shown := strings.Cut(text, "\n")
+	first += "; names are " + strings.Join(names, ", ")
+	if shown {
+		first += "\n" + place
+	}
+	return errors.New(first)
+}
+
+// kindOf says what a value of a type of Go is to people.
+func kindOf(name string) string {
+	switch {
+	case name == "string":
+		return "text"
+	case name == "unknown", name == "nil":
+		return "no value"
+	case name == "bool":
+		return "yes or no"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
+		return "a number"
+	case strings.HasPrefix(name, "[]"):
+		return "a list"
+	case strings.HasPrefix(name, "map"), strings.Contains(name, "."):
+		return "several values"
+	}
+	return name
+}

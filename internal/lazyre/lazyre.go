@@ -1,0 +1,56 @@
+// Package lazyre has regular expressions that are compiled when they are first used. A program with hundreds of them
+// that uses a few would otherwise compile all of them at each start.
+package lazyre
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is a [regexp.Regexp] to be. Several goroutines may use it.
+type Regexp struct {
+	text string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// New returns the regular expression of text. One that does not compile panics at its first use, so each needs a test
+// that uses it.
+func New(text string) *Regexp { return &Regexp{text: text} }
+
+// Re returns the compiled regular expression.
+func (r *Regexp) Re() *regexp.Regexp {
+	r.once.Do(func() { r.re = regexp.MustCompile(r.text) })
+	return r.re
+}
+
+// String is the text of the regular expression.
+func (r *Regexp) String() string { return r.text }
+
+// The methods below are those of [regexp.Regexp].
+
+func (r *Regexp) MatchString(s string) bool                  { return r.Re().MatchString(s) }
+func (r *Regexp) Match(b []byte) bool                        { return r.Re().Match(b) }
+func (r *Regexp) FindString(s string) string                 { return r.Re().FindString(s) }
+func (r *Regexp) FindStringIndex(s string) []int             { return r.Re().FindStringIndex(s) }
+func (r *Regexp) FindStringSubmatch(s string) []string       { return r.Re().FindStringSubmatch(s) }
+func (r *Regexp) FindStringSubmatchIndex(s string) []int     { return r.Re().FindStringSubmatchIndex(s) }
+func (r *Regexp) FindAllString(s string, n int) []string     { return r.Re().FindAllString(s, n) }
+func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.Re().FindAllStringIndex(s, n) }
+func (r *Regexp) FindIndex(b []byte) []int                   { return r.Re().FindIndex(b) }
+func (r *Regexp) FindSubmatch(b []byte) [][]byte             { return r.Re().FindSubmatch(b) }
+func (r *Regexp) ReplaceAllString(s, with string) string     { return r.Re().ReplaceAllString(s, with) }
+func (r *Regexp) Split(s string, n int) []string             { return r.Re().Split(s, n) }
+func (r *Regexp) SubexpIndex(name string) int                { return r.Re().SubexpIndex(name) }
+
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.Re().FindAllStringSubmatch(s, n)
+}
+
+func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return r.Re().FindAllStringSubmatchIndex(s, n)
+}
+
+func (r *Regexp) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return r.Re().ReplaceAllStringFunc(s, with)
+}

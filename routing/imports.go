@@ -1,0 +1,243 @@
+package routing
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// sources are the files of code that batches create, as statements of import find them.
+type sources struct {
+	files   map[string]int // by path, to the first batch that creates it
+	folders map[string]int // folder and extension of its files, "store .go", to the first batch
+	modules []goModule     // those of Go whose names the plan tells
+}
+
+// goModule is a module of Go: the name that its imports begin with, and the folder that it lies in.
+type goModule struct{ name, dir string }
+
+func (g *graph) sources() *sources {
+	s := &sources{files: map[string]int{}, folders: map[string]int{}}
+	for _, i := range g.order {
+		for _, p := range g.does[i].makes {
+			ext := path.Ext(p)
+			if !isCode(ext) || isPattern(p) {
+				continue
+			}
+			if _, taken := s.files[p]; !taken {
+				s.files[p] = i
+			}
+			if _, taken := s.folders[path.Dir(p)+" "+ext]; !taken && !strings.HasSuffix(p, "_test.go") {
+				s.folders[path.Dir(p)+" "+ext] = i
+			}
+		}
+		s.modules = append(s.modules, modulesOf(&g.plan.Batches[i])...)
+	}
+	return s
+}
+
+var (
+	moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+	modInit    = regexp.MustCompile(`\bgo mod init ([\w./~-]+)`)
+)
+
+// modulesOf finds the names of modules in the go.mod files that a batch writes and in the commands that make them.
+func modulesOf(b *planparse.Batch) []goModule {
+	var out []goModule
+	for _, x := range b.Blocks {
+		if m := moduleLine.FindStringSubmatch(x.Text); m != nil && path.Base(x.Path) == "go.mod" {
+			out = append(out, goModule{m[1], path.Dir(clean(x.Path))})
+		}
+	}
+	eachLine(b, func(l textLine) {
+		if m := modInit.FindStringSubmatch(l.text); m != nil {
+			out = append(out, goModule{m[1], ""}) // where it was called, nobody knows
+		} else if m := moduleLine.FindStringSubmatch(l.text); m != nil && l.fenced && strings.ContainsAny(m[1], "./") && !strings.HasSuffix(m[1], ";") {
+			out = append(out, goModule{m[1], ""})
+		}
+	})
+	return out
+}
+
+// imported makes a batch wait for those that create what its code imports.
+func (g *graph) imported() {
+	s := g.sources()
+	for _, to := range g.order {
+		r := importReader{graph: g, sources: s, to: to, bases: basesOf(g.does[to].all)}
+		eachLine(&g.plan.Batches[to], r.line)
+	}
+}
+
+// importReader reads the statements of import in the code of one batch.
+type importReader struct {
+	*graph
+	*sources
+	to    int
+	bases []string // folders that names may be relative to
+	group bool     // between import ( and )
+}
+
+// basesOf are the folders that the code of a batch may lie in, and those around them.
+func basesOf(files []string) []string {
+	out := []string{".", "src", "lib"}
+	for _, p := range files {
+		for dir := path.Dir(p); !slices.Contains(out, dir) && dir != "/"; dir = path.Dir(dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+var (
+	goImport     = regexp.MustCompile(`^import\s+(?:[\w.]+\s+)?"([^"]+)"`)
+	goSpec       = regexp.MustCompile(`^(?:[\w.]+\s+)?"([^"]+)"\s*(?://.*)?$`)
+	pythonFrom   = regexp.MustCompile(`^from\s+(\.*)([\w.]*)\s+import\s+\(?(.*)$`)
+	pythonImport = regexp.MustCompile(`^import\s+(\w[\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*\w[\w.]*(?:\s+as\s+\w+)?)*)\s*(?:#.*)?$`)
+	scriptImport = regexp.MustCompile(`(?:^|[;}\s])(?:import|export)\b[^'"]*?['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\bfrom\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\b(?:require|import)\(\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]`)
+)
+
+// line reads one line of the batch. Only what stands in a fence is code here.
+func (r *importReader) line(l textLine) {
+	text := strings.TrimSpace(l.text)
+	if l.lang == "diff" || l.lang == "patch" {
+		if strings.HasPrefix(text, "-") {
+			return
+		}
+		text = strings.TrimSpace(strings.TrimPrefix(text, "+"))
+	}
+	switch {
+	case !l.fenced:
+		r.group = false
+		return
+	case strings.HasPrefix(text, "import ("), strings.HasPrefix(text, "import("):
+		if r.group = !strings.ContainsAny(text, `"'`); r.group {
+			return
+		}
+	case r.group && strings.HasPrefix(text, ")"):
+		r.group = false
+		return
+	}
+	if m := goSpec.FindStringSubmatch(text); r.group && m != nil {
+		r.goPackage(m[1], l.number)
+		return
+	}
+	if m := goImport.FindStringSubmatch(text); m != nil {
+		r.goPackage(m[1], l.number)
+	}
+	if m := pythonFrom.FindStringSubmatch(text); m != nil && m[1]+m[2] != "" {
+		r.python(m[2], strings.Split(m[3], ","), m[1] != "", l.number)
+	} else if m := pythonImport.FindStringSubmatch(text); m != nil {
+		for name := range strings.SplitSeq(m[1], ",") {
+			r.python(strings.Fields(name)[0], nil, false, l.number)
+		}
+	}
+	for _, m := range scriptImport.FindAllStringSubmatch(text, -1) {
+		r.script(m[1]+m[2]+m[3], l.number)
+	}
+}
+
+// needs notes that the code imports what an earlier batch creates.
+func (r *importReader) needs(from int, name, what string, line int) {
+	if from == r.to || r.at[from] >= r.at[r.to] || r.found[[2]int{from, r.to}] != nil {
+		return
+	}
+	if name != what {
+		name += " (" + what + ")"
+	}
+	r.add(from, r.to, EdgeText, line, "imports "+name+", which "+r.graph.name(from)+" creates")
+}
+
+// goPackage looks up a path of Go. Where the plan does not tell the module's name, the path's end decides.
+func (r *importReader) goPackage(name string, line int) {
+	first, _, below := strings.Cut(name, "/")
+	if !below || isStandard(first) {
+		return
+	}
+	for _, m := range r.modules {
+		rest, ok := strings.CutPrefix(name, m.name+"/")
+		if !ok {
+			continue
+		}
+		if from, ok := r.folders[path.Join(m.dir, rest)+" .go"]; ok {
+			r.needs(from, name, path.Join(m.dir, rest), line)
+		}
+		return
+	}
+	if len(r.modules) > 0 {
+		return // it is of somebody else's module
+	}
+	for _, end := range endings(name)[1:] {
+		if from, ok := r.folders[end+" .go"]; ok {
+			r.needs(from, name, end, line)
+			return
+		}
+	}
+}
+
+// isStandard reports whether a path of Go that begins so is of the standard library.
+func isStandard(first string) bool {
+	switch first {
+	case "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
+		"html", "image", "index", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings",
+		"structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "weak":
+		return true
+	}
+	return false
+}
+
+// python looks up a module, and the names taken from it, which may be modules as well.
+func (r *importReader) python(module string, names []string, relative bool, line int) {
+	at := strings.ReplaceAll(module, ".", "/")
+	for _, base := range r.bases {
+		if relative && (base == "src" || base == "lib") && !slices.Contains(r.bases[3:], base) {
+			continue
+		}
+		hit := false
+		for _, p := range []string{path.Join(base, at) + ".py", path.Join(base, at, "__init__.py")} {
+			if from, ok := r.files[p]; ok && at != "" {
+				r.needs(from, module, p, line)
+				hit = true
+			}
+		}
+		for _, name := range names {
+			name = strings.Trim(strings.SplitN(strings.TrimSpace(name), " ", 2)[0], "() ")
+			p := path.Join(base, at, name) + ".py"
+			if from, ok := r.files[p]; ok && name != "" {
+				r.needs(from, strings.Trim(module+"."+name, "."), p, line)
+				hit = true
+			}
+		}
+		if from, ok := r.folders[path.Join(base, at)+" .py"]; ok && !hit && at != "" {
+			r.needs(from, module, path.Join(base, at), line)
+			hit = true
+		}
+		if hit {
+			return
+		}
+	}
+}
+
+// script looks up a relative path of JavaScript or TypeScript, from where the batch's own files lie.
+func (r *importReader) script(name string, line int) {
+	for _, base := range r.bases {
+		p := path.Join(base, name)
+		stem := p
+		switch path.Ext(p) {
+		case ".js", ".mjs", ".cjs", ".jsx": // TypeScript names what it will be compiled to
+			stem = strings.TrimSuffix(p, path.Ext(p))
+		}
+		tries := []string{p}
+		for _, ext := range []string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"} {
+			tries = append(tries, stem+ext, path.Join(stem, "index"+ext))
+		}
+		for _, try := range tries {
+			if from, ok := r.files[try]; ok {
+				r.needs(from, name, try, line)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package routing
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// named makes a batch wait for the earlier ones that its text calls by their number: "the loader from batch 4". That is
+// weaker than to depend on one outright, so that it never points backwards.
+func (g *graph) named() {
+	u := unitsOf(g.plan)
+	for _, to := range g.order {
+		b := &g.plan.Batches[to]
+		for _, p := range paragraphsOf(b) {
+			for _, n := range u.namesIn(p.text) {
+				from, ok := u.batch(n.id, to)
+				if !ok || g.at[from] >= g.at[to] || g.found[[2]int{from, to}] != nil {
+					continue
+				}
+				g.add(from, to, EdgeText, p.line(n.at), fmt.Sprintf("the text says %q", n.quote))
+			}
+		}
+	}
+}
+
+// units are the words by which a plan calls its batches and their tasks, and what they mean.
+type units struct {
+	ids map[string][]int // "batch 4" and "T012", to the batches that have it
+	at  *regexp.Regexp   // where a name stands in a text
+}
+
+// unitsOf reads off the words that the headings of a plan use. "Phase 2" says nothing of a plan of batches.
+func unitsOf(p *planparse.Plan) *units {
+	u := &units{ids: map[string][]int{}}
+	add := func(id string, i int) {
+		if !slices.Contains(u.ids[id], i) {
+			u.ids[id] = append(u.ids[id], i)
+		}
+	}
+	words := []string{"tasks?"}
+	for i := range p.Batches {
+		b := &p.Batches[i]
+		number := strings.ToLower(b.Number)
+		switch p.Format {
+		case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
+			add("phase "+number, i)
+		case planparse.FormatRunPlan:
+			add("batch "+number, i)
+			add("B"+strings.ToUpper(number), i)
+		default:
+			add("task "+number, i)
+		}
+		for _, t := range b.Tasks {
+			n := strings.ToLower(t.Number)
+			add("task "+n, i)
+			if len(n) > 1 && n[0] == 't' {
+				add(strings.ToUpper(n), i)
+			}
+		}
+	}
+	short := `T[0-9]{2,5}`
+	switch p.Format {
+	case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
+		words = append(words, "phases?")
+	case planparse.FormatRunPlan:
+		words = append(words, "batch(?:es)?")
+		short += `|B[0-9]+`
+	}
+	const id = `[0-9]+(?:\.[0-9]+)*[a-z]?`
+	u.at = regexp.MustCompile(`\b(?:(?i:(` + strings.Join(words, "|") + `)[ -]#?(` + id + `(?:(?: ?(?:,|-|–|&|and|or|nor|to|through|, and|, or) ?)` + id + `)*))|(` + short + `))\b`)
+	return u
+}
+
+// batch returns the one batch that an id means where it is written in batch at. A number that several batches give to
+// their tasks means a task of one's own, or nobody knows which.
+func (u *units) batch(id string, at int) (int, bool) {
+	list := u.ids[id]
+	if len(list) != 1 || list[0] == at {
+		return 0, false
+	}
+	return list[0], true
+}
+
+// called is a batch or task that a text names.
+type called struct {
+	id    string
+	at    int // where in the text
+	quote string
+}
+
+// namesIn finds the batches and tasks that a text names, but for those of which it says that they don't matter.
+func (u *units) namesIn(text string) []called {
+	var out []called
+	for _, m := range u.at.FindAllStringSubmatchIndex(text, -1) {
+		clause, before, behind := clauseAt(text, m[0], m[1])
+		if denied(before, behind) {
+			continue
+		}
+		for _, id := range idsOf(text, m) {
+			out = append(out, called{id, m[0], quoteOf(clause, text[m[0]:m[1]])})
+		}
+	}
+	return out
+}
+
+// mostOfRange keeps "tasks 1-4000" from naming all the world.
+const mostOfRange = 100
+
+// idsOf spells out one match: "batches 1, 3-5".
+func idsOf(text string, m []int) []string {
+	if m[2] < 0 {
+		return []string{text[m[6]:m[7]]}
+	}
+	kind := strings.ToLower(text[m[2]:m[3]])
+	for _, word := range []string{"batch", "task", "phase"} {
+		if strings.HasPrefix(kind, word) {
+			kind = word
+		}
+	}
+	var out []string
+	var ranged bool
+	for _, w := range partOfList.FindAllString(strings.ToLower(text[m[4]:m[5]]), -1) {
+		if w[0] < '0' || w[0] > '9' {
+			ranged = true
+			continue
+		}
+		if ranged && len(out) > 0 {
+			first, err1 := strconv.Atoi(strings.TrimPrefix(out[len(out)-1], kind+" "))
+			last, err2 := strconv.Atoi(w)
+			for n := first + 1; err1 == nil && err2 == nil && n < last && n < first+mostOfRange; n++ {
+				out = append(out, kind+" "+strconv.Itoa(n))
+			}
+		}
+		ranged = false
+		out = append(out, kind+" "+w)
+	}
+	return out
+}
+
+var (
+	clauseEnd = regexp.MustCompile(`[.!?;:](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
+	unitAhead = regexp.MustCompile(`^(?:(?i:and|or|nor)\s)?(?i:batch|batches|task|tasks|phase|phases|[TB][0-9])`)
+
+	// What is said before a name to take it back. To break or to change what another batch made takes that there is such a
+	// thing, and so does waiting "until": those are no denials.
+	denial = regexp.MustCompile(`(?i)(?:\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|concurrently|simultaneously|side by side|` +
+		`same time as|instead of|rather than|apart from|except|unrelated|no (?:longer |need |dependency|dependencies|relation|batch|task|phase))|` +
+		`(?:\b(?:not|never|cannot)|n't|n’t)\b.{0,30}\b(?:needs?|needed|requires?|required|depends?|depended|dependent|depending|uses?|used|waits?|waiting|relies|rely|relied|relying|involves?|` +
+		`calls?|imports?|reads?|touch|touches|blocked|concern|concerns|part of|from|in|of|by))\b`)
+	negation   = regexp.MustCompile(`(?i)(?:\b(?:not|never|cannot)|n't|n’t)\b`)
+	still      = regexp.MustCompile(`(?i)\b(?:until|till|unless|before|without|only)\b`)
+	takenBack  = regexp.MustCompile(`(?i)^(?:'s|’s)?(?: (?:and|or|nor) [\w ]{1,20})? (?:is|are|was|were|does|do|has|have|need|needs|may|can|could|should)?(?:n't| ?not)? ?(?:also )?(?:be )?(?:run |done |made |worked on )?(?:independent|in parallel|side by side|unrelated|irrelevant|at the same time|concurrently)\b`)
+	notNeeded  = regexp.MustCompile(`(?i)^(?:'s|’s)? (?:is|are|was|were|need|needs|does|do)(?:n't|n’t| not)(?: (?:be|a|an|have to be|need to be))? (?:needed|required|necessary|used|relevant|prerequisite|dependency|done|finished|there|matter)\b`)
+	partOfList = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)*[a-z]?|-|–|to|through`)
+	whitespace = regexp.MustCompile(`\s+`)
+)
+
+// clauseAt returns the clause of a text in which start and end lie, and what of it stands before and behind them.
+func clauseAt(text string, start, end int) (clause, before, behind string) {
+	from, to := 0, len(text)
+	for _, m := range clauseEnd.FindAllStringIndex(text, -1) {
+		switch {
+		case text[m[0]:m[1]] == ", " && unitAhead.MatchString(text[m[1]:]): // goes on with the next of a list
+		case m[1] <= start:
+			from = m[1]
+		case m[0] >= end && to == len(text):
+			to = m[0]
+		}
+	}
+	return text[from:to], text[from:start], text[end:to]
+}
+
+// denied reports whether a clause says that what it names does not matter.
+func denied(before, behind string) bool {
+	if takenBack.MatchString(behind) || notNeeded.MatchString(behind) {
+		return true
+	}
+	m := denial.FindAllStringIndex(before, -1)
+	if len(m) == 0 {
+		return false
+	}
+	last := m[len(m)-1]
+	// "do not start before batch 3", and "not without batch 3".
+	said := strings.ToLower(before[last[0]:])
+	if strings.HasPrefix(said, "without") {
+		return !negation.MatchString(before[:last[0]])
+	}
+	return !still.MatchString(said)
+}
+
+// quoteOf cuts a clause to what is good to read around a name.
+func quoteOf(clause, name string) string {
+	tidy := func(s string) string {
+		return strings.Trim(whitespace.ReplaceAllString(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s), " "), " -*+•>#_,\"")
+	}
+	clause, name = tidy(clause), tidy(name)
+	head, tail, ok := strings.Cut(clause, name)
+	if !ok {
+		return name
+	}
+	const wordsBefore, wordsBehind = 7, 4
+	if w := strings.Fields(head); len(w) > wordsBefore {
+		head = "… " + strings.Join(w[len(w)-wordsBefore:], " ") + " "
+	}
+	if w := strings.Fields(tail); len(w) > wordsBehind {
+		gap := ""
+		if strings.HasPrefix(tail, " ") {
+			gap = " "
+		}
+		tail = gap + strings.Join(w[:wordsBehind], " ") + " …"
+	}
+	return head + name + tail
+}
+
+// paragraph is text that belongs together, on one line or several.
+type paragraph struct {
+	text   string
+	starts []int // where in the text its lines begin
+	lines  []int // their numbers in the plan
+}
+
+func (p *paragraph) line(at int) int {
+	k, found := slices.BinarySearch(p.starts, at)
+	if !found {
+		k--
+	}
+	return p.lines[k]
+}
+
+var newItem = regexp.MustCompile(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:)`)
+
+// paragraphsOf returns what a batch says, without what stands in fences and code spans.
+func paragraphsOf(b *planparse.Batch) []paragraph {
+	out := []paragraph{{text: b.Title, starts: []int{0}, lines: []int{b.StartLine}}}
+	open := false
+	eachLine(b, func(l textLine) {
+		text := strings.TrimSpace(withoutSpans(l.text))
+		if l.fenced || text == "" {
+			open = false
+			return
+		}
+		if !open || newItem.MatchString(l.text) {
+			out, open = append(out, paragraph{}), !strings.HasPrefix(text, "#")
+		}
+		p := &out[len(out)-1]
+		if p.text != "" {
+			p.text += " "
+		}
+		p.starts, p.lines = append(p.starts, len(p.text)), append(p.lines, l.number)
+		p.text += text
+	})
+	return out
+}
+
+// withoutSpans leaves out what stands in code spans: that is code, and no talk of batches.
+func withoutSpans(text string) string {
+	for _, span := range spansOf(text) {
+		text = strings.Replace(text, span, "", 1)
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package routing
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/internal/condition"
+)
+
+// Whoever writes a rule finds in the documentation each name that it may read, and none else; the examples work.
+func TestNamesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/team-mode.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, doc, ok := strings.Cut(string(text), "### Rules of your own\n")
+	if !ok {
+		t.Fatal("the section is gone")
+	}
+	doc, _, _ = strings.Cut(doc, "\n## ")
+	for rule, want := range map[string][]string{
+		"score": condition.Names[ScoreFact](), "team": condition.Names[TeamFact](), "class": condition.Names[ClassFact](),
+	} {
+		_, table, ok := strings.Cut(doc, "| `"+rule+"` | what it is |\n|---|---|\n")
+		if !ok {
+			t.Fatalf("%s has no table", rule)
+		}
+		table, _, _ = strings.Cut(table, "\n\n")
+		var got []string
+		for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| \\S.* \\|$").FindAllStringSubmatch(table, -1) {
+			got = append(got, m[1])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", rule, diff)
+		}
+	}
+	examples := regexp.MustCompile("`(score|team|class) = [\"'](.*)[\"']`").FindAllStringSubmatch(doc, -1)
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	r := DefaultRules()
+	for _, m := range examples {
+		*map[string]*string{"score": &r.Score, "team": &r.Team, "class": &r.Class}[m[1]] = m[2]
+	}
+	d := decided(t, wide(4), Options{Rules: r, TeamsEnabled: true, Memory: machine(64)})
+	if d.Mode != Team || d.Score.Value != 100 || d.Steps[0].Class != Implementation {
+		t.Errorf("%s, score %d, %s", d.Mode, d.Score.Value, d.Steps[0].Class)
+	}
+}
+
+// A rule that is wrong is wrong in the settings: its key stands in front, and what may be written behind.
+func TestErrorsOfRulesNameTheirKey(t *testing.T) {
+	for want, change := range map[string]func(*Rules){
+		`routing.score: expression "\"a\"": gives text, a number is needed`:                                  func(r *Rules) { r.Score = `"a"` },
+		`routing.score: expression "zz": unknown name zz (1:1); names are z, g, o, h, p`:                     func(r *Rules) { r.Score = "zz" },
+		`routing.team: condition "g > 1": unknown name g (1:1); names are score, threshold, teams, `:         func(r *Rules) { r.Team = "g > 1" },
+		`routing.class: expression "z": unknown name z (1:1); names are creates, modifies, tests, `:          func(r *Rules) { r.Class = "z" },
+		`routing.class: expression "title" gives "Part 1" for batch 1; classes are implementation, verifica`: func(r *Rules) { r.Class = "title" },
+	} {
+		r := DefaultRules()
+		change(&r)
+		if _, err := Decide(parsed(t, wide(2)), Options{Rules: r}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}

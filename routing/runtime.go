@@ -1,0 +1,222 @@
+package routing
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// sameRuntime puts batches that touch the same state of the machine into the plan's order.
+func (g *graph) sameRuntime() {
+	last := map[string]int{}
+	for _, i := range g.order {
+		for _, h := range g.hints[i] {
+			if from, ok := last[h]; ok {
+				e := g.found[[2]int{from, i}]
+				// What is known exactly comes first, and says more than its kind.
+				if e == nil || !slices.Contains(e.kinds, EdgeRuntime) || !general(h) {
+					g.add(from, i, EdgeRuntime, 0, "each of the two "+h)
+				}
+			}
+			last[h] = i
+		}
+	}
+}
+
+// general reports whether a hint only names a kind of state.
+func general(hint string) bool {
+	switch hint {
+	case "starts a server", "uses a fixed port", "changes a database", "controls services":
+		return true
+	}
+	return false
+}
+
+// targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what the
+// batch does with it, as in [planparse.RuntimeHints], which only knows of which kind it is.
+func targetsOf(b *planparse.Batch) []string {
+	var out []string
+	add := func(target string) {
+		if target != "" && !slices.Contains(out, target) {
+			out = append(out, target)
+		}
+	}
+	text := func(s string) {
+		for _, port := range portsIn(s) {
+			add("uses port " + port)
+		}
+	}
+	command := func(s string) {
+		for _, words := range commandsIn(s) {
+			add(targetOf(words))
+		}
+	}
+	text(b.Title)
+	eachLine(b, func(l textLine) {
+		text(l.text)
+		if l.fenced {
+			command(l.text)
+			return
+		}
+		for _, span := range spansOf(l.text) {
+			command(span)
+		}
+	})
+	return out
+}
+
+// A number is a port where something says so: the word, an address of this machine, or a flag. "Port 12 tests" is work.
+var portAt = regexp.MustCompile(`(?:(?i:\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0)|\[::1?\]):|(?i:\b(?:on|at|uses?|using|via|the|to) (?:fixed )?port:? )|(?i:\bport )|(?i:--port[ =])|(?i:\bport ?[=:] ?["']?)|` +
+	"(?:^|\\s)-p[ =]?|(?:^|[\\s\"'(`=]):)([0-9]{2,5})\\b")
+
+func portsIn(text string) []string {
+	var out []string
+	for _, m := range portAt.FindAllStringSubmatchIndex(text, -1) {
+		lead, number := strings.ToLower(text[m[0]:m[2]]), text[m[2]:m[3]]
+		n, err := strconv.Atoi(number)
+		if err != nil || n > 65535 {
+			continue
+		}
+		bare := strings.TrimSpace(lead) == "port" || strings.HasSuffix(lead, ":") && len(strings.TrimSpace(lead)) <= 2 || strings.Contains(lead, "-p") && !strings.Contains(lead, "-port")
+		if n < 80 && n != 22 || bare && n < 1024 {
+			continue
+		}
+		out = append(out, number)
+	}
+	return out
+}
+
+var (
+	cutCommands = regexp.MustCompile(`&&|\|\||[;|<>]`)
+	assignment  = regexp.MustCompile(`^[A-Za-z_]\w*=`)
+)
+
+// commandsIn splits a line of a shell into commands, each without what is put in front of it.
+func commandsIn(line string) [][]string {
+	var out [][]string
+	for _, part := range cutCommands.Split(strings.TrimLeft(line, " \t$"), -1) {
+		words := strings.Fields(part)
+		for len(words) > 0 && (words[0] == "sudo" || words[0] == "env" || words[0] == "time" || assignment.MatchString(words[0])) {
+			words = words[1:]
+		}
+		for i := range words {
+			words[i] = strings.Trim(words[i], `"'`)
+		}
+		if len(words) > 0 {
+			words[0] = path.Base(words[0])
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
+// targetOf tells what a command does to the machine; "" is nothing that is known.
+func targetOf(words []string) string {
+	name, args := words[0], words[1:]
+	switch name {
+	case "psql", "pg_dump", "pg_restore", "createdb", "dropdb":
+		return database("PostgreSQL", args, []string{"-d", "--dbname"}, "-h", "-p", "-U", "-f", "-c", "-v", "-o", "-F", "-L", "-P", "-R", "-T", "-O", "-E", "-l", "--host", "--port", "--username", "--file", "--command")
+	case "mysql", "mariadb", "mysqldump":
+		return database("MySQL", args, []string{"-D", "--database"}, "-h", "-u", "-P", "-S", "-e", "--host", "--user", "--port", "--execute")
+	case "sqlite3":
+		return database("SQLite", args, nil, "-cmd", "-init", "-separator")
+	case "redis-cli":
+		return "uses the Redis database " + valueOf(args, "0", "-n")
+	case "mongosh", "mongo":
+		return database("MongoDB", args, nil, "--host", "--port", "--eval", "-u", "-p")
+	case "systemctl", "service":
+		return service(name, args)
+	case "kubectl", "helm":
+		return "controls the cluster"
+	case "docker-compose":
+		return compose(args)
+	case "docker", "podman":
+		if len(args) > 0 && args[0] == "compose" {
+			return compose(args[1:])
+		}
+	}
+	return ""
+}
+
+// valueOf returns the value of a flag, in one word with it or in the next.
+func valueOf(args []string, none string, flags ...string) string {
+	for i, a := range args {
+		for _, flag := range flags {
+			switch {
+			case a == flag && i+1 < len(args):
+				return args[i+1]
+			case strings.HasPrefix(a, flag+"="):
+				return a[len(flag)+1:]
+			case len(flag) == 2 && strings.HasPrefix(a, flag) && len(a) > 2:
+				return a[2:]
+			}
+		}
+	}
+	return none
+}
+
+// database finds the database that a client is called with: by a flag, or as its first argument. valued are the flags
+// that take the word behind them.
+func database(kind string, args, flags []string, valued ...string) string {
+	name := valueOf(args, "", flags...)
+	for i := 0; i < len(args) && name == ""; i++ {
+		switch a := args[i]; {
+		case slices.Contains(valued, a):
+			i++
+		case !strings.HasPrefix(a, "-"):
+			name = a
+		}
+	}
+	if strings.Contains(name, "://") { // the last part of an address
+		name, _, _ = strings.Cut(path.Base(name), "?")
+	}
+	if name == "" || strings.ContainsAny(name, "()[]{}=") {
+		return ""
+	}
+	if kind == "SQLite" {
+		name = clean(name)
+		if name == ":memory:" {
+			return ""
+		}
+	}
+	return "uses the " + kind + " database " + name
+}
+
+// service names the unit that is started or stopped. To ask for its status changes nothing.
+func service(name string, args []string) string {
+	var words []string
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") {
+			words = append(words, a)
+		}
+	}
+	if len(words) < 2 {
+		return ""
+	}
+	verb, unit := words[0], words[1]
+	if name == "service" {
+		verb, unit = unit, verb
+	}
+	switch verb {
+	case "start", "stop", "restart", "reload", "enable", "disable", "try-restart", "reload-or-restart", "kill", "mask", "unmask":
+		return "controls the service " + strings.TrimSuffix(unit, ".service")
+	}
+	return ""
+}
+
+// compose tells which set of containers is meant.
+func compose(args []string) string {
+	if !slices.ContainsFunc(args, func(a string) bool {
+		return slices.Contains([]string{"up", "down", "start", "stop", "restart", "run", "exec", "rm", "kill", "create", "pause", "unpause"}, a)
+	}) {
+		return ""
+	}
+	if file := valueOf(args, "", "-f", "--file", "-p", "--project-name"); file != "" {
+		return "controls the containers of " + file
+	}
+	return "controls the containers of docker compose"
+}

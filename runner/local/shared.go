@@ -1,0 +1,321 @@
+package local
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/runner"
+)
+
+// keeper keeps what git heeds in all worktrees (hooks, settings, what is ignored) as it was when agents began. What
+// changes while they work is put back, or else the next attempt would find it there and runplan itself would run it.
+type keeper struct {
+	mu   sync.Mutex
+	ref  map[string]sharedFile // how it is to be, by path in the git folder; nil until somebody worked
+	busy []*shift
+}
+
+// shift is one program of a batch at work: an agent, gates, or a commit with its hooks.
+type shift struct {
+	of     string   // whose it is, for people
+	dir    string   // for what is put aside
+	own    string   // settings of its own workspace, as a path in the git folder
+	beside bool     // others were at work as well, so that nothing can be tied to it
+	found  []change // what it changed before others joined
+}
+
+// sharedFile is a file of the git folder. The data of a link is where it leads.
+type sharedFile struct {
+	mode fs.FileMode
+	data string
+}
+
+// change is one file of the git folder that is not as it was.
+type change struct {
+	name string
+	left bool // it does no harm, and may be the user's
+	mild bool // it makes git run nothing
+}
+
+// shift is what works for c in its workspace from now on.
+func (w *work) shift(c runner.Command, s *Space, who string) *shift {
+	return &shift{of: fmt.Sprintf("%s of batch %s", who, c.Place()), dir: w.attemptDir(c), own: w.ownSettings(s.GitDir)}
+}
+
+// ownSettings is the file of a workspace's own settings, as a path in the git folder.
+func (w *work) ownSettings(gitDir string) string {
+	rel, err := filepath.Rel(w.Repo.Common, filepath.Join(gitDir, "config.worktree"))
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// crowd says that something is about to work that is no shift: nobody at work now is alone any more.
+func (w *work) crowd() {
+	w.keeper.mu.Lock()
+	defer w.keeper.mu.Unlock()
+	w.join()
+}
+
+// join settles what changed up to now and may be tied to the only one at work.
+func (w *work) join() {
+	k := &w.keeper
+	if len(k.busy) == 0 {
+		return
+	}
+	first := k.busy[0]
+	changes := w.settle(first)
+	if len(k.busy) == 1 && !first.beside {
+		first.found = append(first.found, changes...)
+	} else {
+		w.tell(first, changes)
+	}
+	for _, s := range k.busy {
+		s.beside = true
+	}
+}
+
+// begin starts a shift. The user may change what git heeds while nothing is at work: fresh takes it as it is now, which is
+// for agents; for all others nothing may have changed since.
+func (w *work) begin(s *shift, fresh bool) {
+	if literal(w.Agent) {
+		return // the user's own plan may do what it likes
+	}
+	k := &w.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.beside = len(k.busy) > 0
+	switch {
+	case s.beside:
+		w.join()
+	case fresh || k.ref == nil:
+		k.ref = w.readShared(s.own)
+	default:
+		w.tell(s, w.settle(s))
+	}
+	if f, ok := readShared(filepath.Join(w.Repo.Common, s.own)); ok && s.own != "" {
+		k.ref[s.own] = f
+	}
+	k.busy = append(k.busy, s)
+}
+
+// end ends a shift and puts back what is not as it was. It returns what can be tied to this shift, and tells of the rest.
+func (w *work) end(s *shift) []change {
+	k := &w.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	i := slices.Index(k.busy, s)
+	if i < 0 {
+		return nil
+	}
+	changes := w.settle(s)
+	k.busy = slices.Delete(k.busy, i, i+1)
+	if s.beside {
+		w.tell(s, changes)
+		changes = nil
+	}
+	return append(s.found, changes...)
+}
+
+// adopt ends a shift of the repository's own hooks: where nobody else worked, what they did is meant.
+func (w *work) adopt(s *shift) {
+	k := &w.keeper
+	k.mu.Lock()
+	if !s.beside && len(k.busy) == 1 && k.busy[0] == s {
+		k.ref = w.readShared(s.own)
+	}
+	k.mu.Unlock()
+	w.end(s)
+}
+
+// tell is for changes that nobody can be blamed for.
+func (w *work) tell(s *shift, changes []change) {
+	for _, c := range changes {
+		who := "several programs were at work, so nobody is blamed"
+		if !s.beside {
+			who = "it was found before " + s.of
+		}
+		w.Note(fmt.Sprintf(".git/%s changed, which git heeds in all worktrees; %s", c.name, who))
+	}
+}
+
+// settle compares the git folder with what it is to be and puts it back. It is called with the lock held.
+func (w *work) settle(s *shift) []change {
+	k := &w.keeper
+	now := w.readShared(s.own)
+	var changes []change
+	if now["hooks"] != k.ref["hooks"] {
+		// The folder itself was replaced. What lies behind a link is not the repository's, and stays as it is.
+		if err := w.rehang(s, k.ref["hooks"]); err != nil {
+			w.Note(".git/hooks was replaced and cannot be put back: " + err.Error())
+		}
+		changes = append(changes, change{name: "hooks"})
+		if now = w.readShared(s.own); now["hooks"] != k.ref["hooks"] {
+			return changes // what lies there is not ours to touch
+		}
+	}
+	for _, name := range differing(k.ref, now) {
+		was, had := k.ref[name]
+		is, there := now[name]
+		c := change{name: name}
+		if name == "config" && had && there && is.mode.IsRegular() {
+			c.left, c.mild = weigh(was.data, is.data)
+		}
+		changes = append(changes, c)
+		if c.left {
+			k.ref[name] = is
+			continue
+		}
+		w.putAside(s, name, is, there, was, had)
+	}
+	return changes
+}
+
+// putAside keeps what a file of the git folder became, and makes it what it was.
+func (w *work) putAside(s *shift, name string, is sharedFile, there bool, was sharedFile, had bool) {
+	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
+	verb := "was put back"
+	if !had {
+		verb = "was removed"
+	}
+	note := fmt.Sprintf("%s: .git/%s %s", s.of, name, verb)
+	if there {
+		kept, err := w.keep(s.dir, name, is)
+		if err != nil {
+			w.Note(fmt.Sprintf("%s: what .git/%s became cannot be kept, so it stays as it is: %v", s.of, name, err))
+			return
+		}
+		note += "; what it was changed to is kept in " + DirName + "/" + w.Layout.Rel(kept)
+	}
+	if err := putFile(path, was, had); err != nil {
+		note = fmt.Sprintf("%s: .git/%s changed and cannot be put back: %v", s.of, name, err)
+	}
+	w.Note(note)
+}
+
+// keep writes what was found to a file that is not there yet.
+func (w *work) keep(dir, name string, f sharedFile) (string, error) {
+	text := f.data
+	if f.mode&fs.ModeSymlink != 0 {
+		text = "link to " + f.data + "\n"
+	}
+	path := filepath.Join(dir, "found-git-"+strings.ReplaceAll(name, "/", "-"))
+	for n, first := 2, path; ; n++ {
+		if _, err := os.Lstat(path); err != nil {
+			break
+		}
+		path = fmt.Sprintf("%s-%d", first, n)
+	}
+	return path, writeFile(path, []byte(w.redact.String(text)))
+}
+
+// putFile makes path what it was, in one step where it was a file.
+func putFile(path string, was sharedFile, had bool) error {
+	if fi, err := os.Lstat(path); err == nil && (!had || fi.IsDir() || was.mode&fs.ModeSymlink != 0) {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !had:
+		return nil
+	case was.mode&fs.ModeSymlink != 0:
+		return os.Symlink(was.data, path)
+	}
+	if err := writeFile(path+".runplan", []byte(was.data)); err != nil {
+		return err
+	}
+	if err := os.Chmod(path+".runplan", was.mode.Perm()); err != nil {
+		return err
+	}
+	return os.Rename(path+".runplan", path)
+}
+
+// rehang makes the folder of hooks the folder, or the link, that it was.
+func (w *work) rehang(s *shift, was sharedFile) error {
+	path := filepath.Join(w.Repo.Common, "hooks")
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	} else if err == nil {
+		aside := filepath.Join(s.dir, "found-git-hooks")
+		if err := os.MkdirAll(s.dir, 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(path, aside); err != nil {
+			return err
+		}
+		w.Note(s.of + ": the folder that .git/hooks became is kept in " + DirName + "/" + w.Layout.Rel(aside))
+	}
+	if was.mode&fs.ModeSymlink != 0 {
+		return os.Symlink(was.data, path)
+	}
+	return os.MkdirAll(path, 0o755)
+}
+
+// readShared reads what git heeds in all worktrees, and the settings of the workspaces at work.
+func (w *work) readShared(own string) map[string]sharedFile {
+	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", own}
+	for _, s := range w.keeper.busy {
+		names = append(names, s.own)
+	}
+	out := map[string]sharedFile{}
+	hooks := filepath.Join(w.Repo.Common, "hooks")
+	if f, ok := readShared(hooks); ok {
+		out["hooks"] = f // a link
+	}
+	if real, err := filepath.EvalSymlinks(hooks); err == nil {
+		filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
+			if rel, rerr := filepath.Rel(real, path); err == nil && rerr == nil && !d.IsDir() && !strings.HasSuffix(path, ".sample") {
+				names = append(names, "hooks/"+filepath.ToSlash(rel))
+			}
+			return nil // what cannot be read cannot be run
+		})
+	}
+	for _, name := range names {
+		if f, ok := readShared(filepath.Join(w.Repo.Common, filepath.FromSlash(name))); ok && name != "" {
+			out[name] = f
+		}
+	}
+	return out
+}
+
+// readShared reads one file, or where a link leads. Anything else is as good as not there.
+func readShared(path string) (sharedFile, bool) {
+	fi, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return sharedFile{}, false
+	case fi.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(path)
+		return sharedFile{fs.ModeSymlink, to}, err == nil
+	case !fi.Mode().IsRegular():
+		return sharedFile{}, false
+	}
+	data, err := os.ReadFile(path)
+	return sharedFile{fi.Mode().Perm(), string(data)}, err == nil
+}
+
+// sharedFindings tells what an agent changed in the git folder.
+func sharedFindings(changes []change) []gates.Finding {
+	var out []gates.Finding
+	for _, c := range changes {
+		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: ".git/" + c.name + " changed while the agent worked: git heeds it in all worktrees, yours too"}
+		if c.left || c.mild {
+			f.Severity = gates.Warning
+		}
+		if !c.left {
+			f.Message += "; it was put back"
+		}
+		out = append(out, f)
+	}
+	return out
+}

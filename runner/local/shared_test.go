@@ -1,0 +1,191 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/runner"
+)
+
+func TestWeighConfiguration(t *testing.T) {
+	const before = "[core]\n\tbare = false\n[alias]\n\tst = status\n[remote \"origin\"]\n\turl = a\n[branch \"main\"]\n\tremote = origin\n"
+	for name, c := range map[string]struct {
+		after      string
+		left, mild bool
+	}{
+		"the same":                            {before, true, true},
+		"a branch":                            {before + "[branch \"x\"]\n\tremote = origin\n\tmerge = refs/heads/x\n", true, true},
+		"a branch less":                       {strings.Split(before, "[branch")[0], true, true},
+		"a new remote":                        {before + "[remote \"mine\"]\n\turl = b\n\tfetch = +c\n", true, true},
+		"a submodule that is checked out":     {before + "[submodule \"s\"]\n\tactive = true\n\turl = b\n", true, true},
+		"a submodule that runs a program":     {before + "[submodule \"s\"]\n\tupdate = !evil\n", false, false},
+		"another name":                        {before + "[user]\n\tname = Evil\n", false, true},
+		"another address of a remote":         {strings.Replace(before, "url = a", "url = b", 1), false, true},
+		"a second address of a remote":        {before + "[remote \"origin\"]\n\turl = b\n", false, true},
+		"a program of a remote":               {before + "[remote \"mine\"]\n\tuploadpack = evil\n", false, false},
+		"hooks from elsewhere":                {before + "[core]\n\thooksPath = evil\n", false, false},
+		"hooks from elsewhere, on one line":   {before + "[core] hooksPath = evil\n", false, false},
+		"an alias in a section that is there": {strings.Replace(before, "st = status", "st = !evil", 1), false, false},
+		"an alias less":                       {strings.Replace(before, "\tst = status\n", "", 1), false, false},
+		"another file":                        {before + "[include]\n\tpath = evil\n", false, false},
+		"a filter":                            {before + "[filter \"x\"]\n\trequired = true\n", false, false},
+		"what cannot be read":                 {before + "[core\n", false, false},
+		"a line that goes on":                 {before + "[user]\n\tname = a\\\nb\n", false, false},
+	} {
+		if left, mild := weigh(before, c.after); left != c.left || mild != c.mild {
+			t.Errorf("%s: left %v, mild %v; want %v, %v", name, left, mild, c.left, c.mild)
+		}
+	}
+}
+
+// hook writes a hook into the repository of b.
+func (b *bench) hook(name string) string {
+	b.t.Helper()
+	path := filepath.Join(b.Repo.Common, "hooks", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+func (b *bench) shiftOf(batch string) *shift {
+	b.t.Helper()
+	return b.shift(runner.Command{Batch: batch, Attempt: 1}, b.acquire(batch, b.base), "the agent")
+}
+
+func TestWhatGitHeedsIsPutBack(t *testing.T) {
+	gone := func(t *testing.T, path string) {
+		t.Helper()
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	t.Run("one alone is blamed", func(t *testing.T) {
+		b := newBench(t)
+		s := b.shiftOf("1")
+		b.begin(s, true)
+		path := b.hook("pre-commit.d/evil")
+		if got := b.end(s); len(got) != 1 || got[0].name != "hooks/pre-commit.d/evil" {
+			t.Errorf("blamed for %v", got)
+		}
+		gone(t, path)
+	})
+	t.Run("one is blamed for what it did before others joined", func(t *testing.T) {
+		b := newBench(t)
+		one, two := b.shiftOf("1"), b.shiftOf("2")
+		b.begin(one, true)
+		path := b.hook("pre-commit")
+		b.begin(two, true)
+		gone(t, path)
+		if got := b.end(two); len(got) != 0 {
+			t.Errorf("the other is blamed for %v", got)
+		}
+		if got := b.end(one); len(got) != 1 {
+			t.Errorf("blamed for %v", got)
+		}
+	})
+	t.Run("nobody is blamed among several", func(t *testing.T) {
+		b := newBench(t)
+		one, two := b.shiftOf("1"), b.shiftOf("2")
+		b.begin(one, true)
+		b.begin(two, true)
+		path := b.hook("pre-commit")
+		for _, s := range []*shift{one, two} {
+			if got := b.end(s); len(got) != 0 {
+				t.Errorf("%s is blamed for %v", s.of, got)
+			}
+			gone(t, path)
+		}
+		if all := strings.Join(b.said, "\n"); !strings.Contains(all, "nobody is blamed") || !strings.Contains(all, "found-git-hooks-pre-commit") {
+			t.Errorf("said %q", all)
+		}
+	})
+	t.Run("the user may change it between attempts, not before a commit", func(t *testing.T) {
+		b := newBench(t)
+		s := b.shiftOf("1")
+		b.begin(s, true)
+		b.end(s)
+		mine := b.hook("pre-push")
+		b.begin(s, true)
+		b.end(s)
+		if _, err := os.Stat(mine); err != nil {
+			t.Errorf("the user's hook went: %v", err)
+		}
+		late := b.hook("pre-commit")
+		b.begin(s, false)
+		gone(t, late)
+		b.end(s)
+	})
+	t.Run("a hook of the repository may change hooks", func(t *testing.T) {
+		b := newBench(t)
+		s := b.shiftOf("1")
+		b.begin(s, false)
+		path := b.hook("pre-push")
+		b.adopt(s)
+		b.begin(s, false)
+		b.end(s)
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("settings of the workspace alone", func(t *testing.T) {
+		b := newBench(t)
+		b.git("git config extensions.worktreeConfig true")
+		s := b.shiftOf("1")
+		b.begin(s, true)
+		b.in(b.pool.using("1"), "git config --worktree core.hooksPath evil")
+		if got := b.end(s); len(got) != 1 || !strings.HasSuffix(got[0].name, "/config.worktree") {
+			t.Errorf("blamed for %v", got)
+		}
+		gone(t, filepath.Join(b.pool.using("1").GitDir, "config.worktree"))
+	})
+	t.Run("a file becomes a link, and a link another", func(t *testing.T) {
+		b := newBench(t)
+		b.git("ln -s ../../mine .git/hooks/pre-push 2>/dev/null || { mkdir -p .git/hooks; ln -s ../../mine .git/hooks/pre-push; }")
+		was := b.git("cat .git/config; ls -l .git/hooks/pre-push | cut -d'>' -f2; stat -c %a .git/config")
+		s := b.shiftOf("1")
+		b.begin(s, true)
+		b.git("ln -sf evil .git/hooks/pre-push; mv .git/config .git/other; ln -s other .git/config; git config core.pager evil")
+		if got := b.end(s); len(got) != 2 {
+			t.Errorf("blamed for %v", got)
+		}
+		if now := b.git("cat .git/config; ls -l .git/hooks/pre-push | cut -d'>' -f2; stat -c %a .git/config"); now != was {
+			t.Errorf("put back to\n%s\nand it was\n%s", now, was)
+		}
+	})
+}
+
+func TestACommitOnTheRunBranchIsKept(t *testing.T) {
+	b := newBench(t)
+	run := RunBranch("p")
+	b.git("git branch " + run + " && git commit --quiet --allow-empty -m mine")
+	mine := b.git("git rev-parse HEAD")
+	b.refs.move(run)(b.base)
+	for _, c := range []string{mine, mine, ""} {
+		if c == "" {
+			b.git("git update-ref -d refs/heads/" + run)
+		} else {
+			b.git("git branch -f " + run + " " + c)
+		}
+		if err := b.putBack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.git("git rev-parse " + run); got != b.base {
+			t.Errorf("the run branch is at %s", got)
+		}
+		if got := b.git("git rev-parse " + FoundBranch("p", mine)); got != mine {
+			t.Errorf("found %s", got)
+		}
+	}
+	if n := len(b.said); n != 2 {
+		t.Errorf("said %q", b.said)
+	}
+	if got := b.git("git for-each-ref refs/heads/runplan | wc -l"); got != "2" {
+		t.Errorf("%s branches", got)
+	}
+}
