@@ -35,6 +35,7 @@ func TestImports(t *testing.T) {
 		"JS, two files have the name":   {a("web/db.js") + "\n- Create: `cli/db.js`", b("web/main.js", "js", "import { x } from './db'"), "1 -> 2 text: imports ./db (web/db.js), which B1 creates"},
 		"JS, require from further up":   {a("web/db.ts") + "\n- Create: `cli/db.ts`", b("web/x/main.js", "js", "const d = require(\"../db.js\")"), "1 -> 2 text: imports ../db.js (web/db.ts), which B1 creates"},
 		"JS, a package of another name": {a("web/db.js"), b("web/main.js", "js", "import d from \"db\""), ""},
+		"Python, a file of JS":          {a("web/store.js"), b("cli/main.py", "python", "from store import x"), ""},
 		"prose: read from store":        {a("src/store.py"), "B\n**Files:**\n- Create: `x.py`\n\nRead from store and import store.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -170,11 +170,20 @@ func (r *reader) path(word string, imported bool, line int) {
 		}
 	}
 	for _, stem := range modules(short) {
-		if m := r.stems[stem]; m != nil && (strings.Contains(stem, "/") || relative || imported && len(stem) >= 4 || distinctive(stem) && strings.ContainsAny(stem, "-_")) {
+		if m := r.stems[stem]; m != nil && (strings.Contains(stem, "/") || relative || imported && len(stem) >= 4 && !quoted(m.what) || distinctive(stem) && strings.ContainsAny(stem, "-_")) {
 			r.hit(m, short, line)
 			return
 		}
 	}
+}
+
+// quoted reports whether the language of a file only imports what is in quotes, and files only by a relative path.
+func quoted(file string) bool {
+	switch path.Ext(file) {
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".go":
+		return true
+	}
+	return false
 }
 
 // modules returns what a word may mean as a module: "app/models" for app.models.User and for app/models.js.

@@ -17,13 +17,13 @@ func (g *graph) named() {
 	for _, to := range g.order {
 		b := &g.plan.Batches[to]
 		for _, p := range paragraphsOf(b) {
-			for _, n := range u.namesIn(p.text) {
-				from, ok := u.batch(n.id, to)
-				if !ok || g.at[from] >= g.at[to] || g.found[[2]int{from, to}] != nil {
-					continue
-				}
-				g.add(from, to, EdgeText, p.line(n.at), fmt.Sprintf("the text says %q", n.quote))
-			}
+			u.namesIn(p.text, func(id string) bool {
+				from, ok := u.batch(id, to)
+				return ok && g.at[from] < g.at[to] && g.found[[2]int{from, to}] == nil
+			}, func(id string, at int, quote string) {
+				from, _ := u.batch(id, to)
+				g.add(from, to, EdgeText, p.line(at), fmt.Sprintf("the text says %q", quote))
+			})
 		}
 	}
 }
@@ -86,26 +86,24 @@ func (u *units) batch(id string, at int) (int, bool) {
 	return list[0], true
 }
 
-// called is a batch or task that a text names.
-type called struct {
-	id    string
-	at    int // where in the text
-	quote string
-}
-
-// namesIn finds the batches and tasks that a text names, but for those of which it says that they don't matter.
-func (u *units) namesIn(text string) []called {
-	var out []called
+// namesIn calls found with the wanted batches and tasks that a text names, but for those of which it says that they don't
+// matter.
+func (u *units) namesIn(text string, wanted func(id string) bool, found func(id string, at int, quote string)) {
+	ends := clauseEnd.FindAllStringIndex(text, -1)
 	for _, m := range u.at.FindAllStringSubmatchIndex(text, -1) {
-		clause, before, behind := clauseAt(text, m[0], m[1])
+		ids := slices.DeleteFunc(idsOf(text, m), func(id string) bool { return !wanted(id) })
+		if len(ids) == 0 {
+			continue
+		}
+		clause, before, behind := clauseAt(text, ends, m[0], m[1])
 		if denied(before, behind) {
 			continue
 		}
-		for _, id := range idsOf(text, m) {
-			out = append(out, called{id, m[0], quoteOf(clause, text[m[0]:m[1]])})
+		quote := quoteOf(clause, text[m[0]:m[1]])
+		for _, id := range ids {
+			found(id, m[0], quote)
 		}
 	}
-	return out
 }
 
 // mostOfRange keeps "tasks 1-4000" from naming all the world.
@@ -143,36 +141,46 @@ func idsOf(text string, m []int) []string {
 }
 
 var (
-	clauseEnd = regexp.MustCompile(`[.!?;:](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
+	clauseEnd = regexp.MustCompile(`[.!?;](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
 	unitAhead = regexp.MustCompile(`^(?:(?i:and|or|nor)\s)?(?i:batch|batches|task|tasks|phase|phases|[TB][0-9])`)
 
 	// What is said before a name to take it back. To break or to change what another batch made takes that there is such a
 	// thing, and so does waiting "until": those are no denials.
-	denial = regexp.MustCompile(`(?i)(?:\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|concurrently|simultaneously|side by side|` +
-		`same time as|instead of|rather than|apart from|except|unrelated|no (?:longer |need |dependency|dependencies|relation|batch|task|phase))|` +
-		`(?:\b(?:not|never|cannot)|n't|n’t)\b.{0,30}\b(?:needs?|needed|requires?|required|depends?|depended|dependent|depending|uses?|used|waits?|waiting|relies|rely|relied|relying|involves?|` +
-		`calls?|imports?|reads?|touch|touches|blocked|concern|concerns|part of|from|in|of|by))\b`)
+	denial = regexp.MustCompile(`(?i)\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|` +
+		`concurrently|simultaneously|side by side|same time as|instead of|rather than|apart from|except|unrelated|` +
+		`no (?:longer|need|dependency|dependencies|relation)|(?:can|may|could) (?:\w+ ){0,4}before)\b|\bno $|` +
+		`(?:\b(?:not|never|cannot)|n't|n’t)\b(?: (?:from|in|of|by|part of) $|.{0,30}\b(?:needs?|needed|requires?|required|depends?|depended|dependent|depending|uses?|used|` +
+		`waits?|waiting|relies|rely|relied|relying|involves?|calls?|imports?|reads?|touch|touches|blocked|concern|concerns|related|relevant)\b)`)
 	negation   = regexp.MustCompile(`(?i)(?:\b(?:not|never|cannot)|n't|n’t)\b`)
 	still      = regexp.MustCompile(`(?i)\b(?:until|till|unless|before|without|only)\b`)
 	takenBack  = regexp.MustCompile(`(?i)^(?:'s|’s)?(?: (?:and|or|nor) [\w ]{1,20})? (?:is|are|was|were|does|do|has|have|need|needs|may|can|could|should)?(?:n't| ?not)? ?(?:also )?(?:be )?(?:run |done |made |worked on )?(?:independent|in parallel|side by side|unrelated|irrelevant|at the same time|concurrently)\b`)
 	notNeeded  = regexp.MustCompile(`(?i)^(?:'s|’s)? (?:is|are|was|were|need|needs|does|do)(?:n't|n’t| not)(?: (?:be|a|an|have to be|need to be))? (?:needed|required|necessary|used|relevant|prerequisite|dependency|done|finished|there|matter)\b`)
 	partOfList = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)*[a-z]?|-|–|to|through`)
+	checkbox   = regexp.MustCompile(`^\s*(?:[-*+] )?\[[ xX]\] `)
 	whitespace = regexp.MustCompile(`\s+`)
 )
 
-// clauseAt returns the clause of a text in which start and end lie, and what of it stands before and behind them.
-func clauseAt(text string, start, end int) (clause, before, behind string) {
-	from, to := 0, len(text)
-	for _, m := range clauseEnd.FindAllStringIndex(text, -1) {
+// farthest is how far from a name what belongs to it may stand, in bytes.
+const farthest = 200
+
+// clauseAt returns the clause of a text in which start and end lie, and what of it stands before and behind them. ends
+// are the places where clauses end.
+func clauseAt(text string, ends [][]int, start, end int) (clause, before, behind string) {
+	from, to := max(0, start-farthest), min(len(text), end+farthest)
+	k, _ := slices.BinarySearchFunc(ends, from, func(m []int, at int) int { return m[0] - at })
+	for _, m := range ends[k:] {
+		if m[0] >= to {
+			break
+		}
 		switch {
 		case text[m[0]:m[1]] == ", " && unitAhead.MatchString(text[m[1]:]): // goes on with the next of a list
 		case m[1] <= start:
 			from = m[1]
-		case m[0] >= end && to == len(text):
+		case m[0] >= end:
 			to = m[0]
 		}
 	}
-	return text[from:to], text[from:start], text[end:to]
+	return strings.ToValidUTF8(text[from:to], ""), text[from:start], text[end:to]
 }
 
 // denied reports whether a clause says that what it names does not matter.
@@ -187,6 +195,9 @@ func denied(before, behind string) bool {
 	last := m[len(m)-1]
 	// "do not start before batch 3", and "not without batch 3".
 	said := strings.ToLower(before[last[0]:])
+	if strings.HasSuffix(said, "before ") && !negation.MatchString(said) { // "may be done before batch 3"
+		return true
+	}
 	if strings.HasPrefix(said, "without") {
 		return !negation.MatchString(before[:last[0]])
 	}
@@ -198,7 +209,7 @@ func quoteOf(clause, name string) string {
 	tidy := func(s string) string {
 		return strings.Trim(whitespace.ReplaceAllString(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s), " "), " -*+•>#_,\"")
 	}
-	clause, name = tidy(clause), tidy(name)
+	clause, name = tidy(strings.TrimLeft(checkbox.ReplaceAllString(clause, ""), " ")), tidy(name)
 	head, tail, ok := strings.Cut(clause, name)
 	if !ok {
 		return name
@@ -232,7 +243,7 @@ func (p *paragraph) line(at int) int {
 	return p.lines[k]
 }
 
-var newItem = regexp.MustCompile(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:)`)
+var newItem = regexp.MustCompile(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-z ]{0,20}: )`)
 
 // paragraphsOf returns what a batch says, without what stands in fences and code spans.
 func paragraphsOf(b *planparse.Batch) []paragraph {

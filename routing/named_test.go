@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,6 +43,16 @@ func TestBatchesCalledByNumber(t *testing.T) {
 		"Unlike batch 1, it has no tests.":                           "",
 		"It works without batch 2.":                                  "",
 		"It may run in parallel with batch 2.":                       "",
+		"Do not break the API of batch 2.":                           "2",
+		"It is not part of batch 2.":                                 "",
+		"No batch 2 code is used.":                                   "",
+		"It isn't related to batch 2.":                               "",
+		"There's no need for batch 2.":                               "",
+		"It may be done before batch 2.":                             "",
+		"It cannot be done before batch 2.":                          "2",
+		"Parallel with: batch 2":                                     "",
+		"**Independent of:** batches 1 and 2":                        "",
+		"Requires: batch 1\nBlocked by: B2, B3":                      "1 2 3",
 		"It runs alongside batches 2 and 3.":                         "",
 		"Batch 2 is not needed here.":                                "",
 		"Batch 2 and this one are independent.":                      "",
@@ -88,11 +99,26 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse the store from Task 1.\n":                                    `1 -> 2 text: the text says "Use the store from Task 1"`,
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse batch 1.\n":                                                  "",
-		"# T\n\n## Phase 1: Setup\n\n- [ ] T001 Make a\n\n## Phase 2: Core\n\n- [ ] T002 Make b with T001\n":                                                                           `1 -> 2 text: the text says "[ ] T002 Make b with T001"; phase 2 comes after phase 1`,
+		"# T\n\n## Phase 1: Setup\n\n- [ ] T001 Make a\n\n## Phase 2: Core\n\n- [ ] T002 Make b with T001\n":                                                                           `1 -> 2 text: the text says "T002 Make b with T001"; phase 2 comes after phase 1`,
 		"# P\n\n## Batch 1: A\n\n### Task 1.1: x\n\n**Files:**\n- Create: `a/a.go`\n\n## Batch 2: B\n\n### Task 2.1: y\n\n**Files:**\n- Create: `b/b.go`\n\nUse what task 1.1 made.\n": `1 -> 2 text: the text says "Use what task 1.1 made"`,
 	} {
 		if diff := cmp.Diff(want, arrows(decided(t, text, Options{}))); diff != "" {
 			t.Errorf("%s%s", diff, text)
+		}
+	}
+}
+
+// A long text is read in a time that grows with its length.
+func TestManyNames(t *testing.T) {
+	text := "A\n**Files:**\n- Create: `a/a.py`"
+	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 "} {
+		began := time.Now()
+		d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, 1<<18/len(word))), Options{})
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%q takes %v", word, took)
+		}
+		if len(d.Edges) != 1 {
+			t.Errorf("%q: %d edges", word, len(d.Edges))
 		}
 	}
 }

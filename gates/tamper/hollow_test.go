@@ -37,10 +37,14 @@ func TestNewTestsThatCannotFail(t *testing.T) {
 		"go: subtests without anything":          {"a_test.go", goWith("\tt.Run(\"a\", func(t *testing.T) {})"), empty("a_test.go:5")},
 		"go: a fuzz test":                        {"a_test.go", "package a\n\nfunc FuzzNew(f *testing.F) {\n\tf.Add(1)\n\tf.Fuzz(func(t *testing.T, n int) {})\n}\n", empty("a_test.go:3")},
 		"go: of a suite":                         {"a_test.go", "package a\n\nfunc (s *AddSuite) TestNew() {}\n", empty("a_test.go:3")},
+		"go: true is true":                       {"a_test.go", goWith("\tassert.True(t, true)"), []string{"error tamper/new-test-empty a_test.go:5", "warning tamper/new-always-true a_test.go:5"}},
+		"python: true is true":                   {"test_a.py", py("    assert True"), []string{"error tamper/new-test-empty test_a.py:1", "warning tamper/new-always-true test_a.py:1"}},
+		"js: true is true":                       {"a.test.js", js("() => { expect(true).toBe(true); }"), []string{"error tamper/new-test-empty a.test.js:1", "warning tamper/new-always-true a.test.js:1"}},
 		"go: an assertion":                       {"a_test.go", goWith("\tif One() != 1 {\n\t\tt.Fatal(1)\n\t}"), nil},
 		"go: a helper that is given the test":    {"a_test.go", goWith("\tcheck(t)"), nil},
 		"go: a helper that is not":               {"a_test.go", goWith("\tOne()"), mute("a_test.go:5")},
 		"go: the compiler checks":                {"a_test.go", goWith("\tvar _ Reader = file{}"), mute("a_test.go:5")},
+		"go: the compiler checks an error":       {"a_test.go", goWith("\tvar _ error = failure{}"), mute("a_test.go:5")},
 		"go: it waits":                           {"a_test.go", goWith("\t<-done"), mute("a_test.go:5")},
 		"go: an example shows":                   {"a_test.go", "package a\n\nfunc ExampleNew() {}\n", nil},
 		"go: a benchmark measures":               {"a_test.go", "package a\n\nfunc BenchmarkNew(b *testing.B) {}\n", nil},
@@ -69,6 +73,7 @@ func TestNewTestsThatCannotFail(t *testing.T) {
 			t.Parallel()
 			s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text})
 			rep, got := gatetest.Look(t, tamper.New(), s)
+			slices.Sort(got)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("-want +got:\n%s\n%+v", d, rep.Findings)
 			}

@@ -41,7 +41,7 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 		return o, err
 	}
 	if o.commit, o.branch, err = w.Repo.Head(ctx); err != nil {
-		return o, err
+		o.branch = "(one without commits)" // which is no reason not to look at the rest
 	}
 	heads, err := w.Repo.Refs(ctx)
 	if err != nil {
@@ -66,17 +66,17 @@ func (w *work) lookSettings(into map[string]string) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || d.IsDir() {
-				return err
-			}
-			at := DirName + "/" + w.Layout.Rel(path)
-			if !d.Type().IsRegular() {
-				into[at] = stampOf(path)
+			if err == nil && d.IsDir() {
 				return nil
 			}
-			data, err := os.ReadFile(path)
-			into[at] = fmt.Sprintf("%x", sha256.Sum256(data))
-			return err
+			at := DirName + "/" + w.Layout.Rel(path)
+			into[at] = stampOf(path)
+			if err == nil && d.Type().IsRegular() {
+				if data, err := os.ReadFile(path); err == nil {
+					into[at] = fmt.Sprintf("%x", sha256.Sum256(data))
+				}
+			}
+			return nil // what cannot be read has its stamp
 		})
 		if err != nil {
 			return fmt.Errorf("look at the settings of runplan: %w", err)
@@ -106,28 +106,17 @@ func (w *work) touched(ctx context.Context, before outside, shared []change) (fi
 		w.Note("whether the agent wrote into your checkout could not be found out: " + err.Error())
 		now = before
 	}
-	find := func(path, what, where, how string) {
-		f := gates.Finding{Rule: "outside/checkout", Path: strings.TrimSuffix(path, "/"), Severity: gates.Warning}
-		f.Message = fmt.Sprintf("%s in your checkout %s while the agent worked; if it was not you, it was the agent", what, how)
-		if where != "" {
-			f.Rule, f.Message = "outside/refs", fmt.Sprintf("%s %s while the agent worked; if it was not you, it was the agent: %s", what, how, where)
-		}
+	find := func(rule, path, what, back string) {
+		f := gates.Finding{Rule: rule, Path: strings.TrimSuffix(path, "/"), Severity: gates.Warning}
+		f.Message = what + " while the agent worked; if it was not you, it was the agent" + back
 		if w.StrictCheckout {
 			f.Severity = gates.Error
-			f.Message = fmt.Sprintf("%s in the checkout %s while the agent worked, outside of its workspace", what, how)
-			if where != "" {
-				f.Message = fmt.Sprintf("%s %s while the agent worked, outside of its workspace: %s", what, how, where)
-			}
+			f.Message = strings.Replace(what, "in your checkout", "in the checkout", 1) + " while the agent worked, outside of its workspace" + back
 		}
 		findings = append(findings, f)
 	}
-	for _, p := range differing(before.checkout, now.checkout) {
-		find(p, p, "", "changed")
-	}
-	if before.branch != now.branch {
-		find("", "your checkout", "git switch "+switchTo(before), fmt.Sprintf("went from %s to %s", place(before), place(now)))
-	} else if before.branch == "" && before.commit != now.commit {
-		find("", "your checkout", "git switch "+switchTo(before), fmt.Sprintf("went from %s to %s", before.commit, now.commit))
+	if before.branch != now.branch || now.branch == "" && before.commit != now.commit {
+		find("outside/refs", "", fmt.Sprintf("your checkout went from %s to %s", place(before), place(now)), ": git switch "+switchTo(before))
 	}
 	for _, ref := range differing(before.refs, now.refs) {
 		was, is := before.refs[ref], now.refs[ref]
@@ -146,7 +135,10 @@ func (w *work) touched(ctx context.Context, before outside, shared []change) (fi
 		if is == "" {
 			how = "was deleted, which was at " + was
 		}
-		find("", what, back, how)
+		find("outside/refs", "", what+" "+how, ": "+back)
+	}
+	for _, p := range differing(before.checkout, now.checkout) {
+		find("outside/checkout", p, p+" in your checkout changed", "")
 	}
 	fails = slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	return findings, fails

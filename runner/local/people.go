@@ -57,6 +57,9 @@ func (s *session) progressLine(ev runner.Event) string {
 			return name + " goes on: the limit of its agent is over"
 		}
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed:
+		if ev.Kind == runner.Rebased && ev.Outcome == runner.OutcomeOK && ev.Reason != "" {
+			return name + ": " + ev.Reason
+		}
 		if ev.Outcome != runner.OutcomeOK {
 			return fmt.Sprintf("%s attempt %d: %s", name, ev.Attempt, ev.Reason)
 		}
