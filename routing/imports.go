@@ -2,10 +2,10 @@ package routing
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -40,8 +40,8 @@ func (g *graph) sources() *sources {
 }
 
 var (
-	moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
-	modInit    = regexp.MustCompile(`\bgo mod init ([\w./~-]+)`)
+	moduleLine = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
+	modInit    = lazyre.New(`\bgo mod init ([\w./~-]+)`)
 )
 
 // modulesOf finds the names of modules in the go.mod files that a batch writes and in the commands that make them.
@@ -92,11 +92,11 @@ func basesOf(files []string) []string {
 }
 
 var (
-	goImport     = regexp.MustCompile(`^import\s+(?:[\w.]+\s+)?"([^"]+)"`)
-	goSpec       = regexp.MustCompile(`^(?:[\w.]+\s+)?"([^"]+)"\s*(?://.*)?$`)
-	pythonFrom   = regexp.MustCompile(`^from\s+(\.*)([\w.]*)\s+import\s+\(?(.*)$`)
-	pythonImport = regexp.MustCompile(`^import\s+(\w[\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*\w[\w.]*(?:\s+as\s+\w+)?)*)\s*(?:#.*)?$`)
-	scriptImport = regexp.MustCompile(`(?:^|[;}\s])(?:import|export)\b[^'"]*?['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\bfrom\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\b(?:require|import)\(\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]`)
+	goImport     = lazyre.New(`^import\s+(?:[\w.]+\s+)?"([^"]+)"`)
+	goSpec       = lazyre.New(`^(?:[\w.]+\s+)?"([^"]+)"\s*(?://.*)?$`)
+	pythonFrom   = lazyre.New(`^from\s+(\.*)([\w.]*)\s+import\s+\(?(.*)$`)
+	pythonImport = lazyre.New(`^import\s+(\w[\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*\w[\w.]*(?:\s+as\s+\w+)?)*)\s*(?:#.*)?$`)
+	scriptImport = lazyre.New(`(?:^|[;}\s])(?:import|export)\b[^'"]*?['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\bfrom\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\b(?:require|import)\(\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]`)
 )
 
 // line reads one line of the batch. Only what stands in a fence is code here.

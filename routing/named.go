@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -141,23 +142,23 @@ func idsOf(text string, m []int) []string {
 }
 
 var (
-	clauseEnd = regexp.MustCompile(`[.!?;](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
-	unitAhead = regexp.MustCompile(`^(?:(?i:and|or|nor)\s)?(?i:batch|batches|task|tasks|phase|phases|[TB][0-9])`)
+	clauseEnd = lazyre.New(`[.!?;](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
+	unitAhead = lazyre.New(`^(?:(?i:and|or|nor)\s)?(?i:batch|batches|task|tasks|phase|phases|[TB][0-9])`)
 
 	// What is said before a name to take it back. To break or to change what another batch made takes that there is such a
 	// thing, and so does waiting "until": those are no denials.
-	denial = regexp.MustCompile(`(?i)\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|` +
+	denial = lazyre.New(`(?i)\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|` +
 		`concurrently|simultaneously|side by side|same time as|instead of|rather than|apart from|except|unrelated|` +
 		`no (?:longer|need|dependency|dependencies|relation)|(?:can|may|could) (?:\w+ ){0,4}before)\b|\bno $|` +
 		`(?:\b(?:not|never|cannot)|n't|n’t)\b(?: (?:from|in|of|by|part of) $|.{0,30}\b(?:needs?|needed|requires?|required|depends?|depended|dependent|depending|uses?|used|` +
 		`waits?|waiting|relies|rely|relied|relying|involves?|calls?|imports?|reads?|touch|touches|blocked|concern|concerns|related|relevant)\b)`)
-	negation   = regexp.MustCompile(`(?i)(?:\b(?:not|never|cannot)|n't|n’t)\b`)
-	still      = regexp.MustCompile(`(?i)\b(?:until|till|unless|before|without|only)\b`)
-	takenBack  = regexp.MustCompile(`(?i)^(?:'s|’s)?(?: (?:and|or|nor) [\w ]{1,20})? (?:is|are|was|were|does|do|has|have|need|needs|may|can|could|should)?(?:n't| ?not)? ?(?:also )?(?:be )?(?:run |done |made |worked on )?(?:independent|in parallel|side by side|unrelated|irrelevant|at the same time|concurrently)\b`)
-	notNeeded  = regexp.MustCompile(`(?i)^(?:'s|’s)? (?:is|are|was|were|need|needs|does|do)(?:n't|n’t| not)(?: (?:be|a|an|have to be|need to be))? (?:needed|required|necessary|used|relevant|prerequisite|dependency|done|finished|there|matter)\b`)
-	partOfList = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)*[a-z]?|-|–|to|through`)
-	checkbox   = regexp.MustCompile(`^\s*(?:[-*+] )?\[[ xX]\] `)
-	whitespace = regexp.MustCompile(`\s+`)
+	negation   = lazyre.New(`(?i)(?:\b(?:not|never|cannot)|n't|n’t)\b`)
+	still      = lazyre.New(`(?i)\b(?:until|till|unless|before|without|only)\b`)
+	takenBack  = lazyre.New(`(?i)^(?:'s|’s)?(?: (?:and|or|nor) [\w ]{1,20})? (?:is|are|was|were|does|do|has|have|need|needs|may|can|could|should)?(?:n't| ?not)? ?(?:also )?(?:be )?(?:run |done |made |worked on )?(?:independent|in parallel|side by side|unrelated|irrelevant|at the same time|concurrently)\b`)
+	notNeeded  = lazyre.New(`(?i)^(?:'s|’s)? (?:is|are|was|were|need|needs|does|do)(?:n't|n’t| not)(?: (?:be|a|an|have to be|need to be))? (?:needed|required|necessary|used|relevant|prerequisite|dependency|done|finished|there|matter)\b`)
+	partOfList = lazyre.New(`[0-9]+(?:\.[0-9]+)*[a-z]?|-|–|to|through`)
+	checkbox   = lazyre.New(`^\s*(?:[-*+] )?\[[ xX]\] `)
+	whitespace = lazyre.New(`\s+`)
 )
 
 // farthest is how far from a name what belongs to it may stand, in bytes.
@@ -243,7 +244,7 @@ func (p *paragraph) line(at int) int {
 	return p.lines[k]
 }
 
-var newItem = regexp.MustCompile(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-z ]{0,20}: )`)
+var newItem = lazyre.New(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-z ]{0,20}: )`)
 
 // paragraphsOf returns what a batch says, without what stands in fences and code spans.
 func paragraphsOf(b *planparse.Batch) []paragraph {

@@ -2,11 +2,11 @@ package routing
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -70,7 +70,7 @@ func targetsOf(b *planparse.Batch) []string {
 }
 
 // A number is a port where something says so: the word, an address of this machine, or a flag. "Port 12 tests" is work.
-var portAt = regexp.MustCompile(`(?:(?i:\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0)|\[::1?\]):|(?i:\b(?:on|at|uses?|using|via|the|to) (?:fixed )?port:? )|(?i:\bport )|(?i:--port[ =])|(?i:\bport ?[=:] ?["']?)|` +
+var portAt = lazyre.New(`(?:(?i:\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0)|\[::1?\]):|(?i:\b(?:on|at|uses?|using|via|the|to) (?:fixed )?port:? )|(?i:\bport )|(?i:--port[ =])|(?i:\bport ?[=:] ?["']?)|` +
 	"(?:^|\\s)-p[ =]?|(?:^|[\\s\"'(`=]):)([0-9]{2,5})\\b")
 
 func portsIn(text string) []string {
@@ -91,8 +91,8 @@ func portsIn(text string) []string {
 }
 
 var (
-	cutCommands = regexp.MustCompile(`&&|\|\||[;|<>]`)
-	assignment  = regexp.MustCompile(`^[A-Za-z_]\w*=`)
+	cutCommands = lazyre.New(`&&|\|\||[;|<>]`)
+	assignment  = lazyre.New(`^[A-Za-z_]\w*=`)
 )
 
 // commandsIn splits a line of a shell into commands, each without what is put in front of it.

@@ -256,6 +256,8 @@ func (x *execution) events() ([]runner.Event, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case ev.Kind == runner.Dispatched && len(ev.On) == 0:
+			continue // but for what began on unmerged work, the end tells it as well
 		case ev.Outcome == runner.OutcomeOK:
 			ev.Reports = nil
 		}

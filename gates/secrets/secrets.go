@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -89,13 +90,13 @@ func New() gates.Gate {
 type kind struct {
 	rule  string
 	hints []string // one of them is in each match
-	re    *lazyre.Regexp
+	re    *regexp.Regexp
 	group int  // of the secret itself
 	guess bool // it may be something else
 }
 
 func kinds() []kind {
-	re := lazyre.New
+	re := regexp.MustCompile
 	return []kind{
 		{"aws-key", []string{"AKIA", "ASIA"}, re(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
 		{"github-token", []string{"gh", "github_pat_"}, re(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},

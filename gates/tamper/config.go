@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	strictOption = regexp.MustCompile(`^(?:strict\w*|no(?:Implicit|Unused|Unchecked|Property|Fallthrough|Emit)\w*|exact\w*|alwaysStrict|useUnknown\w*|checkJs|forceConsistent\w*|isolatedDeclarations)$`)
-	looseOption  = regexp.MustCompile(`^(?:skip(?:Default)?LibCheck|allowUn\w+|suppress\w+|noCheck|allowJs)$`)
-	iniChecks    = regexp.MustCompile(`^(?:flake8|pycodestyle|pylint|pydocstyle|mypy|pytest|tool:pytest|coverage|isort|testenv|tox|aliases|bandit)`)
-	firstWord    = regexp.MustCompile(`^[A-Za-z]+`)
+	strictOption = lazyre.New(`^(?:strict\w*|no(?:Implicit|Unused|Unchecked|Property|Fallthrough|Emit)\w*|exact\w*|alwaysStrict|useUnknown\w*|checkJs|forceConsistent\w*|isolatedDeclarations)$`)
+	looseOption  = lazyre.New(`^(?:skip(?:Default)?LibCheck|allowUn\w+|suppress\w+|noCheck|allowJs)$`)
+	iniChecks    = lazyre.New(`^(?:flake8|pycodestyle|pylint|pydocstyle|mypy|pytest|tool:pytest|coverage|isort|testenv|tox|aliases|bandit)`)
+	firstWord    = lazyre.New(`^[A-Za-z]+`)
 )
 
 // section is a part of a shared file that decides what is checked.
@@ -204,7 +204,7 @@ func encode(v any) string {
 	return string(data)
 }
 
-var iniHead = regexp.MustCompile(`^\[([^\]]+)\]\s*$`)
+var iniHead = lazyre.New(`^\[([^\]]+)\]\s*$`)
 
 func iniSections(text string) []section {
 	var out []section
@@ -329,7 +329,7 @@ func keyLine(text, key string) int {
 	return 1
 }
 
-var makeHead = regexp.MustCompile(`^([\w./-]+(?:[ \t]+[\w./-]+)*)[ \t]*::?(?:[ \t]|$)(.*)$`)
+var makeHead = lazyre.New(`^([\w./-]+(?:[ \t]+[\w./-]+)*)[ \t]*::?(?:[ \t]|$)(.*)$`)
 
 // makeSections reads the rules of those targets that are checks.
 func makeSections(text string) []section {

@@ -3,11 +3,11 @@ package tamper
 import (
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -149,12 +149,12 @@ func goTells(c *ast.CallExpr, handle string) bool {
 }
 
 var (
-	pyCall    = regexp.MustCompile(`([\w.]+)\s*\(`)
-	pyQuiet   = regexp.MustCompile(`^(?:print|range|len|str|int|bool|list|dict|set|tuple|(?:logging|logger|log|self\.log|warnings)\.\w+|time\.sleep|(?:unittest\.)?SkipTest|pytest\.(?:skip|xfail)|self\.skipTest|if|elif|while|for|in|not|and|or|return|raise|is)$`)
-	pyTells   = regexp.MustCompile(`\b(?:assert|import|with|await|yield|del)\b`)
-	pyRaise   = regexp.MustCompile(`\braise\b`)
-	pyLiteral = regexp.MustCompile(`^(?:\w+\s*=\s*)*[\w\s"'+-]*$`)
-	pyHeader  = regexp.MustCompile(`^(?:if|elif|else|for|while|try|except|finally)\b[^.\[]*:`)
+	pyCall    = lazyre.New(`([\w.]+)\s*\(`)
+	pyQuiet   = lazyre.New(`^(?:print|range|len|str|int|bool|list|dict|set|tuple|(?:logging|logger|log|self\.log|warnings)\.\w+|time\.sleep|(?:unittest\.)?SkipTest|pytest\.(?:skip|xfail)|self\.skipTest|if|elif|while|for|in|not|and|or|return|raise|is)$`)
+	pyTells   = lazyre.New(`\b(?:assert|import|with|await|yield|del)\b`)
+	pyRaise   = lazyre.New(`\braise\b`)
+	pyLiteral = lazyre.New(`^(?:\w+\s*=\s*)*[\w\s"'+-]*$`)
+	pyHeader  = lazyre.New(`^(?:if|elif|else|for|while|try|except|finally)\b[^.\[]*:`)
 )
 
 // pyHollow reports whether masked lines of a body call nothing that could fail.
@@ -205,10 +205,10 @@ func joined(lines []string) []string {
 }
 
 var (
-	jsBody  = regexp.MustCompile(`=>|\bfunction\b[^(]*\([^)]*\)`)
-	jsCalls = regexp.MustCompile(`([\w$.]+)\s*\(`)
-	jsQuiet = regexp.MustCompile(`^(?:console\.\w+|(?:log|logger)\.\w+|done|resolve|(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme|log|diagnostic)|if|for|while|switch|catch|function|return|void)$`)
-	jsTells = regexp.MustCompile(`\b(?:await|throw|new|should|import|yield)\b|[\w$]\x60|\?\.\(`)
+	jsBody  = lazyre.New(`=>|\bfunction\b[^(]*\([^)]*\)`)
+	jsCalls = lazyre.New(`([\w$.]+)\s*\(`)
+	jsQuiet = lazyre.New(`^(?:console\.\w+|(?:log|logger)\.\w+|done|resolve|(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme|log|diagnostic)|if|for|while|switch|catch|function|return|void)$`)
+	jsTells = lazyre.New(`\b(?:await|throw|new|should|import|yield)\b|[\w$]\x60|\?\.\(`)
 )
 
 // jsHollow reports whether the function among the arguments of a test calls nothing that could fail.

@@ -1,18 +1,19 @@
 package tamper
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	rustTest   = regexp.MustCompile(`#\[(?:\w+::)?test\b[^\]]*\]((?:\s*#\[[^\]]*\])*)\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)[^{;]*\{`)
-	rustAssert = regexp.MustCompile(`\b(?:assert\w*|panic|unreachable|prop_assert\w*)!\s*\(|\.(?:unwrap|expect|unwrap_err)\(|\?;`)
-	rustTrue   = regexp.MustCompile(`\bassert!\s*\(\s*true\s*[,)]|\bassert_eq!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]`)
-	javaTest   = regexp.MustCompile(`((?:@\w+(?:\([^)]*\))?\s+)*)@(?:Test|ParameterizedTest|RepeatedTest)\b(?:\([^)]*\))?\s*((?:@\w+(?:\([^)]*\))?\s+)*)(?:(?:public|private|protected|static|final|suspend)\s+)*(?:fun|[\w<>\[\]]+)\s+([\w\x60 ]+?)\s*\([^)]*\)[^{;]*\{`)
-	javaAssert = regexp.MustCompile(`\b(?:assert|verify|expect|fail|check)\w*\s*\(|\.should\w*\b`)
-	javaTrue   = regexp.MustCompile(`\bassertTrue\s*\(\s*true\s*[,)]|\bassertFalse\s*\(\s*false\s*[,)]|\bassertEquals\s*\(\s*1\s*,\s*1\s*\)|\bassertThat\s*\(\s*true\s*\)`)
-	braceLoop  = regexp.MustCompile(`\bfor\b|\.forEach\b`)
+	rustTest   = lazyre.New(`#\[(?:\w+::)?test\b[^\]]*\]((?:\s*#\[[^\]]*\])*)\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)[^{;]*\{`)
+	rustAssert = lazyre.New(`\b(?:assert\w*|panic|unreachable|prop_assert\w*)!\s*\(|\.(?:unwrap|expect|unwrap_err)\(|\?;`)
+	rustTrue   = lazyre.New(`\bassert!\s*\(\s*true\s*[,)]|\bassert_eq!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]`)
+	javaTest   = lazyre.New(`((?:@\w+(?:\([^)]*\))?\s+)*)@(?:Test|ParameterizedTest|RepeatedTest)\b(?:\([^)]*\))?\s*((?:@\w+(?:\([^)]*\))?\s+)*)(?:(?:public|private|protected|static|final|suspend)\s+)*(?:fun|[\w<>\[\]]+)\s+([\w\x60 ]+?)\s*\([^)]*\)[^{;]*\{`)
+	javaAssert = lazyre.New(`\b(?:assert|verify|expect|fail|check)\w*\s*\(|\.should\w*\b`)
+	javaTrue   = lazyre.New(`\bassertTrue\s*\(\s*true\s*[,)]|\bassertFalse\s*\(\s*false\s*[,)]|\bassertEquals\s*\(\s*1\s*,\s*1\s*\)|\bassertThat\s*\(\s*true\s*\)`)
+	braceLoop  = lazyre.New(`\bfor\b|\.forEach\b`)
 )
 
 func readRust(text string) sheet {
@@ -45,7 +46,7 @@ func readJava(text string) sheet {
 	return s
 }
 
-func braceUnit(body string, assert, trivial *regexp.Regexp) unit {
+func braceUnit(body string, assert, trivial *lazyre.Regexp) unit {
 	u := unit{lines: squeeze(body), loops: len(braceLoop.FindAllString(body, -1))}
 	u.empty = len(u.lines) == 0
 	u.hollow = u.empty

@@ -5,15 +5,16 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	goTestName = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)([A-Z_0-9]|$)`)
-	goTestLine = regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
-	goBuild    = regexp.MustCompile(`(?m)^//go:build (.*)$`)
+	goTestName = lazyre.New(`^(Test|Fuzz|Example|Benchmark)([A-Z_0-9]|$)`)
+	goTestLine = lazyre.New(`(?m)^func (?:\([^)]*\) )?((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
+	goBuild    = lazyre.New(`(?m)^//go:build (.*)$`)
 )
 
 func readGo(text string) sheet {

@@ -1,20 +1,21 @@
 package tamper
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	jsCall     = regexp.MustCompile(`(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify)((?:\.\w+)*)\s*[(\x60]`)
-	jsSkip     = regexp.MustCompile(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
-	jsSkipOpt  = regexp.MustCompile(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
-	jsSkipCall = regexp.MustCompile(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
-	jsAssert   = regexp.MustCompile(`\bexpect(?:\.\w+)*\s*\(|\bassert(?:\.\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
-	jsTrivial  = regexp.MustCompile(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
-	jsLoop     = regexp.MustCompile(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
-	jsDead     = regexp.MustCompile(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
-	jsArrow    = regexp.MustCompile(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
+	jsCall     = lazyre.New(`(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify)((?:\.\w+)*)\s*[(\x60]`)
+	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
+	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
+	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
+	jsAssert   = lazyre.New(`\bexpect(?:\.\w+)*\s*\(|\bassert(?:\.\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
+	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
+	jsLoop     = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
+	jsDead     = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
+	jsArrow    = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
 
 // jsGroup is a describe block and what it spans.

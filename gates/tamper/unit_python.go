@@ -1,23 +1,24 @@
 package tamper
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	pyDef       = regexp.MustCompile(`^(\s*)(?:async\s+)?def\s+(\w+)\s*\(`)
-	pyClass     = regexp.MustCompile(`^(\s*)class\s+(\w+)`)
-	pyAssert    = regexp.MustCompile(`(?:^|[\s;:])assert\b|\.assert\w*\(|\bself\.fail\(|\bpytest\.(?:raises|warns|fail|approx)\b|\b(?:assert|check|verify|expect|ensure)\w*\(`)
-	pyTrivial   = regexp.MustCompile(`(?:^|[\s;:])assert\s*\(?\s*(?:True|1|not\s+False|1\s*==\s*1|True\s+is\s+True|.*\bor\s+True)\s*\)?\s*(?:,.*)?$|\.assertTrue\(\s*True\b|\.assertFalse\(\s*False\b|\.assertEqual\(\s*(\d+)\s*,\s*(\d+)\s*\)`)
-	pySkipMark  = regexp.MustCompile(`@\s*(?:pytest\.mark\.|mark\.|unittest\.)?(?:skip\w*|xfail|expectedFailure)\b`)
-	pySkipCall  = regexp.MustCompile(`\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\braise\s+(?:unittest\.)?SkipTest\b`)
-	pyLoop      = regexp.MustCompile(`^\s*(?:async\s+)?for\s|\bsubTest\(|parametrize`)
-	pyNothing   = regexp.MustCompile(`^\s*(?:pass|\.\.\.|return(?:\s+(?:None|True))?|[rRbBuU]?["'][\s"']*)\s*;?\s*$`)
-	pyModule    = regexp.MustCompile(`^pytestmark\s*=.*(?:skip|xfail)|^pytest\.skip\(|^__test__\s*=\s*False|^\s+__test__\s*=\s*False|^collect_ignore(?:_glob)?\b|^raise\s+(?:unittest\.)?SkipTest`)
-	pyHook      = regexp.MustCompile(`^\s*def\s+(pytest_(?:collection_modifyitems|ignore_collect|runtest_\w+|pyfunc_call|report_\w+|sessionfinish|collection_finish|exception_interact|cmdline_main|unconfigure|collect_file|pycollect_\w+|terminal_summary|make_collect_report|assertrepr_compare))\b`)
-	pyExit      = regexp.MustCompile(`\bos\._exit\(|\batexit\.register\(|\bsys\.exit\(\s*0?\s*\)`)
-	pyDeadBlock = regexp.MustCompile(`^(\s*)(?:if\s+(?:False|0|not\s+True)\s*:|while\s+False\s*:)`)
+	pyDef       = lazyre.New(`^(\s*)(?:async\s+)?def\s+(\w+)\s*\(`)
+	pyClass     = lazyre.New(`^(\s*)class\s+(\w+)`)
+	pyAssert    = lazyre.New(`(?:^|[\s;:])assert\b|\.assert\w*\(|\bself\.fail\(|\bpytest\.(?:raises|warns|fail|approx)\b|\b(?:assert|check|verify|expect|ensure)\w*\(`)
+	pyTrivial   = lazyre.New(`(?:^|[\s;:])assert\s*\(?\s*(?:True|1|not\s+False|1\s*==\s*1|True\s+is\s+True|.*\bor\s+True)\s*\)?\s*(?:,.*)?$|\.assertTrue\(\s*True\b|\.assertFalse\(\s*False\b|\.assertEqual\(\s*(\d+)\s*,\s*(\d+)\s*\)`)
+	pySkipMark  = lazyre.New(`@\s*(?:pytest\.mark\.|mark\.|unittest\.)?(?:skip\w*|xfail|expectedFailure)\b`)
+	pySkipCall  = lazyre.New(`\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\braise\s+(?:unittest\.)?SkipTest\b`)
+	pyLoop      = lazyre.New(`^\s*(?:async\s+)?for\s|\bsubTest\(|parametrize`)
+	pyNothing   = lazyre.New(`^\s*(?:pass|\.\.\.|return(?:\s+(?:None|True))?|[rRbBuU]?["'][\s"']*)\s*;?\s*$`)
+	pyModule    = lazyre.New(`^pytestmark\s*=.*(?:skip|xfail)|^pytest\.skip\(|^__test__\s*=\s*False|^\s+__test__\s*=\s*False|^collect_ignore(?:_glob)?\b|^raise\s+(?:unittest\.)?SkipTest`)
+	pyHook      = lazyre.New(`^\s*def\s+(pytest_(?:collection_modifyitems|ignore_collect|runtest_\w+|pyfunc_call|report_\w+|sessionfinish|collection_finish|exception_interact|cmdline_main|unconfigure|collect_file|pycollect_\w+|terminal_summary|make_collect_report|assertrepr_compare))\b`)
+	pyExit      = lazyre.New(`\bos\._exit\(|\batexit\.register\(|\bsys\.exit\(\s*0?\s*\)`)
+	pyDeadBlock = lazyre.New(`^(\s*)(?:if\s+(?:False|0|not\s+True)\s*:|while\s+False\s*:)`)
 )
 
 // readPython reads pytest's functions and unittest's classes by their indentation.

@@ -2,22 +2,23 @@ package tamper
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	batsTest  = regexp.MustCompile(`^\s*@test\s+(.+?)\s*\{\s*(.*)$`)
-	shTest    = regexp.MustCompile(`^(?:function\s+)?(test_?\w*)\s*\(\)\s*\{?`)
-	shAssert  = regexp.MustCompile(`\b(?:assert|refute|expect|check|verify)\w*\b|\bfail(?:ed|ure)?\b|\bdie\b|(?:^|[\s;!(])\[\[?\s|(?:^|[\s;!(])test\s|\b(?:diff|cmp|grep)\b|\b(?:exit|return)\s+(?:[1-9]|"?\$)`)
-	shTrivial = regexp.MustCompile(`\|\|\s*(?:true|:)\s*(?:$|[;#)])|^\s*(?:true|:|\[\[?\s+(?:1|true)\s+\]\]?|\[\s+1\s+(?:=|-eq)\s+1\s+\])\s*$|\bassert_?\w*\s+true\s*$|\bset\s+\+e\b`)
-	shSkip    = regexp.MustCompile(`^\s*(?:skip|startSkipping)\b|;\s*skip\b|&&\s*skip\b`)
-	shOver    = regexp.MustCompile(`^(?:exit|return)(?:\s+0)?\s*(?:#.*)?$`)
-	shLoop    = regexp.MustCompile(`^\s*(?:for|while)\s`)
-	shNothing = regexp.MustCompile(`^\s*(?:#.*|:|true|return(?:\s+0)?|\}|\{|echo\b[^|&;>]*)?\s*$`)
-	txCheck   = regexp.MustCompile(`^(?:\[[^\]]*\]\s*)*!?\s*(?:stdout|stderr|cmp\w*|grep|exists|exits|unchanged|notrace|noprocs|clean|jsonlines|waitfor|issorted|golden)\b|^(?:\[[^\]]*\]\s*)*!\s`)
-	txSkip    = regexp.MustCompile(`^(?:\[[^\]]*\]\s*)*(?:skip|stop)\b`)
-	txFile    = regexp.MustCompile(`^-- .+ --$`)
+	batsTest  = lazyre.New(`^\s*@test\s+(.+?)\s*\{\s*(.*)$`)
+	shTest    = lazyre.New(`^(?:function\s+)?(test_?\w*)\s*\(\)\s*\{?`)
+	shAssert  = lazyre.New(`\b(?:assert|refute|expect|check|verify)\w*\b|\bfail(?:ed|ure)?\b|\bdie\b|(?:^|[\s;!(])\[\[?\s|(?:^|[\s;!(])test\s|\b(?:diff|cmp|grep)\b|\b(?:exit|return)\s+(?:[1-9]|"?\$)`)
+	shTrivial = lazyre.New(`\|\|\s*(?:true|:)\s*(?:$|[;#)])|^\s*(?:true|:|\[\[?\s+(?:1|true)\s+\]\]?|\[\s+1\s+(?:=|-eq)\s+1\s+\])\s*$|\bassert_?\w*\s+true\s*$|\bset\s+\+e\b`)
+	shSkip    = lazyre.New(`^\s*(?:skip|startSkipping)\b|;\s*skip\b|&&\s*skip\b`)
+	shOver    = lazyre.New(`^(?:exit|return)(?:\s+0)?\s*(?:#.*)?$`)
+	shLoop    = lazyre.New(`^\s*(?:for|while)\s`)
+	shNothing = lazyre.New(`^\s*(?:#.*|:|true|return(?:\s+0)?|\}|\{|echo\b[^|&;>]*)?\s*$`)
+	txCheck   = lazyre.New(`^(?:\[[^\]]*\]\s*)*!?\s*(?:stdout|stderr|cmp\w*|grep|exists|exits|unchanged|notrace|noprocs|clean|jsonlines|waitfor|issorted|golden)\b|^(?:\[[^\]]*\]\s*)*!\s`)
+	txSkip    = lazyre.New(`^(?:\[[^\]]*\]\s*)*(?:skip|stop)\b`)
+	txFile    = lazyre.New(`^-- .+ --$`)
 )
 
 func readBats(text string) sheet {

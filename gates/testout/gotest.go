@@ -3,9 +3,10 @@ package testout
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Go reads the lines of `go test -json` as they come, so that a suite of any length costs little memory.
@@ -239,11 +240,11 @@ func keepEnd(s string, n int) string {
 }
 
 var (
-	goPlace = regexp.MustCompile(`(?m)^\s+([\w.-]+\.go):(\d+): `)
-	goFrame = regexp.MustCompile(`(?m)^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
-	goBuild = regexp.MustCompile(`^((?:[A-Za-z]:)?[^:\s][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
-	goNoise = regexp.MustCompile(`(?m)^\s*(--- (FAIL|PASS|SKIP): .*|FAIL(\t.*)?|PASS|exit status \d+)\n?`)
-	goVerb  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
+	goPlace = lazyre.New(`(?m)^\s+([\w.-]+\.go):(\d+): `)
+	goFrame = lazyre.New(`(?m)^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
+	goBuild = lazyre.New(`^((?:[A-Za-z]:)?[^:\s][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
+	goNoise = lazyre.New(`(?m)^\s*(--- (FAIL|PASS|SKIP): .*|FAIL(\t.*)?|PASS|exit status \d+)\n?`)
+	goVerb  = lazyre.New(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 )
 
 // GoText reads `go test` without -json. Only -v tells of the tests that passed, so without it the count is unknown.

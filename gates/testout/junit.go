@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 type junitCase struct {
@@ -123,9 +124,9 @@ func nodeID(c junitCase) string {
 }
 
 var (
-	pyPlace   = regexp.MustCompile(`(?m)^(\S+\.py):(\d+): `)
-	pySyntax  = regexp.MustCompile(`(?m)^E\s+File "(.+)", line (\d+)$`)
-	pyLibrary = regexp.MustCompile(`/lib/python[\d.]+/`)
+	pyPlace   = lazyre.New(`(?m)^(\S+\.py):(\d+): `)
+	pySyntax  = lazyre.New(`(?m)^E\s+File "(.+)", line (\d+)$`)
+	pyLibrary = lazyre.New(`/lib/python[\d.]+/`)
 )
 
 // lastText returns the last line that is not blank: Python's errors end in what went wrong.

@@ -1,18 +1,19 @@
 package testout
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	cargoSum   = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
-	cargoPanic = regexp.MustCompile(`^thread '(.+?)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
-	cargoErr   = regexp.MustCompile(`^error(?:\[\w+\])?: (.+)$`)
-	cargoAt    = regexp.MustCompile(`^\s*--> (.+):(\d+):(\d+)$`)
-	mvnSum     = regexp.MustCompile(`^(?:\[\w+\]\s+)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$`)
-	mvnBad     = regexp.MustCompile(`^\[ERROR\]\s+(\w+)\.(\w+):(\d+)(?:->\S+)? (.+)$`)
-	mvnBuild   = regexp.MustCompile(`^\[ERROR\] (/?[^\s:]+\.(?:java|kt)):\[(\d+),(\d+)\] (.+)$`)
+	cargoSum   = lazyre.New(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	cargoPanic = lazyre.New(`^thread '(.+?)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
+	cargoErr   = lazyre.New(`^error(?:\[\w+\])?: (.+)$`)
+	cargoAt    = lazyre.New(`^\s*--> (.+):(\d+):(\d+)$`)
+	mvnSum     = lazyre.New(`^(?:\[\w+\]\s+)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$`)
+	mvnBad     = lazyre.New(`^\[ERROR\]\s+(\w+)\.(\w+):(\d+)(?:->\S+)? (.+)$`)
+	mvnBuild   = lazyre.New(`^\[ERROR\] (/?[^\s:]+\.(?:java|kt)):\[(\d+),(\d+)\] (.+)$`)
 )
 
 // Cargo reads `cargo test`, whose targets each print their own totals.

@@ -1,25 +1,26 @@
 package testout
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	nodeSum   = regexp.MustCompile(`^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
-	nodeAt    = regexp.MustCompile(`^\s*test at (.+)$`)
-	nodeBad   = regexp.MustCompile(`^\s*✖ (.+?) \([\d.]+ms\)(.*)$`)
-	jestSum   = regexp.MustCompile(`^Tests:\s+(.*\btotal)\s*$`)
-	jestBad   = regexp.MustCompile(`^ {0,2}● (.+)$`) // deeper in, it is what a test printed
-	jestFile  = regexp.MustCompile(`^FAIL\s+(?:\S+\s+)??(\S+\.[cm]?[jt]sx?)\b`)
-	jsFrame   = regexp.MustCompile(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
-	vitestSum = regexp.MustCompile(`^\s*Tests\s{2,}(no tests|\d.*)$`)
-	vitestBad = regexp.MustCompile(`^\s*FAIL\s+(?:\|?[\w-]+\|?\s+)??(\S+\.[cm]?[jt]sx?)(?:\s+>\s+(.+)|\s+\[.*)?$`)
-	mochaSum  = regexp.MustCompile(`^\s+(\d+) (passing|failing|pending)\b`)
-	mochaBad  = regexp.MustCompile(`^\s+\d+\) (.+)$`)
-	mochaFile = regexp.MustCompile(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
-	jsSyntax  = regexp.MustCompile(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
-	vitestAt  = regexp.MustCompile(`^\s*File: (.+?):(\d+):(\d+)$`)
+	nodeSum   = lazyre.New(`^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
+	nodeAt    = lazyre.New(`^\s*test at (.+)$`)
+	nodeBad   = lazyre.New(`^\s*✖ (.+?) \([\d.]+ms\)(.*)$`)
+	jestSum   = lazyre.New(`^Tests:\s+(.*\btotal)\s*$`)
+	jestBad   = lazyre.New(`^ {0,2}● (.+)$`) // deeper in, it is what a test printed
+	jestFile  = lazyre.New(`^FAIL\s+(?:\S+\s+)??(\S+\.[cm]?[jt]sx?)\b`)
+	jsFrame   = lazyre.New(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
+	vitestSum = lazyre.New(`^\s*Tests\s{2,}(no tests|\d.*)$`)
+	vitestBad = lazyre.New(`^\s*FAIL\s+(?:\|?[\w-]+\|?\s+)??(\S+\.[cm]?[jt]sx?)(?:\s+>\s+(.+)|\s+\[.*)?$`)
+	mochaSum  = lazyre.New(`^\s+(\d+) (passing|failing|pending)\b`)
+	mochaBad  = lazyre.New(`^\s+\d+\) (.+)$`)
+	mochaFile = lazyre.New(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
+	jsSyntax  = lazyre.New(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
+	vitestAt  = lazyre.New(`^\s*File: (.+?):(\d+):(\d+)$`)
 )
 
 // Node reads `node --test`, in its TAP and in its spec form. Todo tests count as skipped.
@@ -199,7 +200,7 @@ func mochaSuite(lines []string) string {
 // jsPlace finds the first frame that is the project's own, or where a file could not be parsed.
 func jsPlace(lines []string) (string, int, int) {
 	for _, l := range lines {
-		for _, broken := range []*regexp.Regexp{jsSyntax, vitestAt} {
+		for _, broken := range []*lazyre.Regexp{jsSyntax, vitestAt} {
 			if m := broken.FindStringSubmatch(l); m != nil {
 				return m[1], number(m[2]), number(m[3])
 			}
@@ -213,7 +214,7 @@ func jsPlace(lines []string) (string, int, int) {
 }
 
 // untilNext returns the lines before the next head, at most 60.
-func untilNext(lines []string, heads ...*regexp.Regexp) []string {
+func untilNext(lines []string, heads ...*lazyre.Regexp) []string {
 	lines = lines[:min(len(lines), 60)]
 	for i, l := range lines {
 		for _, h := range heads {

@@ -1,18 +1,19 @@
 package testout
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	pytestSum  = regexp.MustCompile(`^(?:=+ )?((?:no tests ran|\d+ [a-z ]+)(?:, \d+ [a-z ]+)*) in [\d.]+s`)
-	pytestBad  = regexp.MustCompile(`^(FAILED|ERROR) (\S+?\.py)(?:::(\S.*?))?(?: - (.*))?$`)
-	unitRan    = regexp.MustCompile(`^Ran (\d+) tests? in `)
-	unitEnd    = regexp.MustCompile(`^(OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
-	unitHead   = regexp.MustCompile(`^(FAIL|ERROR): (\S+)(?: \(([\w.<>]+)\))?(.*)$`)
-	unitFrame  = regexp.MustCompile(`^\s+File "(.+)", line (\d+)`)
-	unitFigure = regexp.MustCompile(`(failures|errors|skipped|expected failures|unexpected successes)=(\d+)`)
+	pytestSum  = lazyre.New(`^(?:=+ )?((?:no tests ran|\d+ [a-z ]+)(?:, \d+ [a-z ]+)*) in [\d.]+s`)
+	pytestBad  = lazyre.New(`^(FAILED|ERROR) (\S+?\.py)(?:::(\S.*?))?(?: - (.*))?$`)
+	unitRan    = lazyre.New(`^Ran (\d+) tests? in `)
+	unitEnd    = lazyre.New(`^(OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
+	unitHead   = lazyre.New(`^(FAIL|ERROR): (\S+)(?: \(([\w.<>]+)\))?(.*)$`)
+	unitFrame  = lazyre.New(`^\s+File "(.+)", line (\d+)`)
+	unitFigure = lazyre.New(`(failures|errors|skipped|expected failures|unexpected successes)=(\d+)`)
 )
 
 // Pytest reads pytest's closing lines. An expected failure counts as skipped, an error as failed.

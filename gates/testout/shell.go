@@ -1,17 +1,18 @@
 package testout
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	shellWords = regexp.MustCompile(`(?i)(\d+) (?:tests? |checks? |assertions? )?(passed|failed|failures?|skipped)\b`)
-	shellLabel = regexp.MustCompile(`(?i)\b(passed|pass|failed|fail|failures|skipped|skip)\s*[:=]\s*(\d+)\b`)
-	shellRatio = regexp.MustCompile(`(?i)\b(\d+)\s*(?:/|of)\s*(\d+)\s+(?:tests? |checks? )?passed\b`)
-	shellTotal = regexp.MustCompile(`(?i)\b(total|overall|all suites)\b`)
-	shellLine  = regexp.MustCompile(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
-	shellAt    = regexp.MustCompile(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
+	shellWords = lazyre.New(`(?i)(\d+) (?:tests? |checks? |assertions? )?(passed|failed|failures?|skipped)\b`)
+	shellLabel = lazyre.New(`(?i)\b(passed|pass|failed|fail|failures|skipped|skip)\s*[:=]\s*(\d+)\b`)
+	shellRatio = lazyre.New(`(?i)\b(\d+)\s*(?:/|of)\s*(\d+)\s+(?:tests? |checks? )?passed\b`)
+	shellTotal = lazyre.New(`(?i)\b(total|overall|all suites)\b`)
+	shellLine  = lazyre.New(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
+	shellAt    = lazyre.New(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
 )
 
 type tally struct {

@@ -2,18 +2,19 @@ package testout
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	tapLine = regexp.MustCompile(`^(\s*)(not ok|ok)\b(?:\s+(\d+))?(\s+-)?[ \t:]*(.*)$`)
-	tapHash = regexp.MustCompile(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
-	tapPlan = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
-	tapBail = regexp.MustCompile(`^Bail out!\s*(.*)$`)
-	batsAt  = regexp.MustCompile(`[( ]in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
-	batsEnd = regexp.MustCompile(`^(\d+) tests?, (\d+) failures?(?:, (\d+) skipped)?`)
-	batsBad = regexp.MustCompile(`^ ✗ (.+)$`)
+	tapLine = lazyre.New(`^(\s*)(not ok|ok)\b(?:\s+(\d+))?(\s+-)?[ \t:]*(.*)$`)
+	tapHash = lazyre.New(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+	tapPlan = lazyre.New(`^1\.\.(\d+)(?:\s*#.*)?$`)
+	tapBail = lazyre.New(`^Bail out!\s*(.*)$`)
+	batsAt  = lazyre.New(`[( ]in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
+	batsEnd = lazyre.New(`^(\d+) tests?, (\d+) failures?(?:, (\d+) skipped)?`)
+	batsBad = lazyre.New(`^ ✗ (.+)$`)
 )
 
 // TAP reads the Test Anything Protocol: bats, prove, tape, node --test and many shell suites. A skipped test and a
@@ -134,7 +135,7 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 	return f, container
 }
 
-var placeEnd = regexp.MustCompile(`^(?:file://)?(.+?):(\d+)(?::(\d+))?$`)
+var placeEnd = lazyre.New(`^(?:file://)?(.+?):(\d+)(?::(\d+))?$`)
 
 // place takes "path:line:col" apart.
 func place(s string) (file string, line, col int) {

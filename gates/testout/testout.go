@@ -6,9 +6,10 @@
 package testout
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // MaxFailures bounds what a flood of failing tests can cost.
@@ -123,7 +124,7 @@ func countWords(s string, words map[string]*int) bool {
 	return found
 }
 
-var wordCount = regexp.MustCompile(`(\d+)\s+([A-Za-z]+)`)
+var wordCount = lazyre.New(`(\d+)\s+([A-Za-z]+)`)
 
 // firstText returns the first n non-blank lines, joined.
 func firstText(lines []string, n int) string {

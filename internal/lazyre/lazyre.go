@@ -14,9 +14,18 @@ type Regexp struct {
 	re   *regexp.Regexp
 }
 
-// New returns the regular expression of text. One that does not compile panics at its first use, so each needs a test
-// that uses it.
-func New(text string) *Regexp { return &Regexp{text: text} }
+// New returns the regular expression of text, for a variable of a package. One that does not compile panics at its first
+// use; [All] is for the test that finds it before.
+func New(text string) *Regexp {
+	r := &Regexp{text: text}
+	all = append(all, r) // packages begin one after the other
+	return r
+}
+
+var all []*Regexp
+
+// All returns those that were made so far.
+func All() []*Regexp { return all }
 
 // Re returns the compiled regular expression.
 func (r *Regexp) Re() *regexp.Regexp {
