@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -235,6 +236,8 @@ func (x *execution) writeReport(s runner.Summary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	events, err := x.events()
 	if err != nil {
 		return err
