@@ -64,6 +64,8 @@ func (m *Machine) due(t *track) []start {
 	atWork := 0
 	for _, n := range t.cup.entrants {
 		switch {
+		case n.made != nil && !n.ended && m.info.StopAtFirst:
+			return nil // this one may be it
 		case n.out != "" && m.out[n.out].Kind == Execute:
 			atWork++
 		case n.out == "" && n.made == nil && !n.ended:
