@@ -56,8 +56,8 @@ func (m *Machine) sampled(t *track, e Event) {
 
 // due lists the candidates of t that an agent may be given. All stand on what the first one was given.
 func (m *Machine) due(t *track) []start {
-	base, on, ok := t.base, t.on, true
-	if base = t.cup.base; base == "" {
+	base, on, ok := t.cup.base, t.on, true
+	if base == "" {
 		base, on, ok = m.startable(t)
 	}
 	var starts []start
