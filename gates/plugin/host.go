@@ -39,7 +39,7 @@ func Open(ctx context.Context, c Config) (*Plugin, error) {
 	}
 	p := &Plugin{cfg: c, turn: make(chan struct{}, 1)}
 	p.log = &capture{hide: c.Redact, whole: logFile{path: c.LogFile, keep: true}}
-	p.life, p.close = context.WithCancelCause(context.Background())
+	p.life, p.close = context.WithCancelCause(context.Background()) // runplan:ignore lost-context a plugin lives until it is closed, whoever started it
 	if p.now, err = start(ctx, c, p.log); err != nil {
 		p.log.close()
 		return nil, &gates.GateError{Gate: c.Name, Err: err, Report: gates.Report{Gate: c.Name, Command: c.commandLine()}}
