@@ -340,8 +340,10 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	verdict, err := gates.Run(ctx, list, subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
 	})
-	if _, files, err := space.Astray(ctx, c.Tree, space.Copied); err == nil {
-		space.left = files
+	if !w.alone(c) {
+		if _, files, err := space.Astray(ctx, c.Tree, space.Copied); err == nil {
+			space.left = files
+		}
 	}
 	for _, f := range sharedFindings(w.end(at)) {
 		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
@@ -369,6 +371,9 @@ func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space
 	if err != nil {
 		return nil, err
 	}
+	if w.alone(c) {
+		return s, nil
+	}
 	index, files, err := s.Astray(ctx, c.Tree, s.Copied)
 	if err != nil || !index && slices.Equal(files, s.left) && (!bare || len(files) == 0) {
 		return s, err
@@ -390,6 +395,11 @@ func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space
 		w.Note(fmt.Sprintf("somebody wrote into the workspace of batch %s while nobody worked there (%s); it was brought back to what its agent left", c.Place(), what))
 	}
 	return s, nil
+}
+
+// alone tells whether no agent can be at work while c is carried out, so that nobody writes into a workspace unseen.
+func (w *work) alone(c runner.Command) bool {
+	return w.info.Workers < 2 && !w.info.Speculate && c.Slot == nil
 }
 
 // baseline looks at the commit that a batch starts from, should a gate fail. What it says of a tree is kept: another
