@@ -92,7 +92,9 @@ func unfinished() []string {
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
 }
 
-// Visited lists the branches that the workspace was on since it was made and has left again.
+// Visited lists the branches, and the commits, that the workspace was on since it was made, as its log of HEAD has them.
+// Where it is now may be among them: whoever is killed between bringing HEAD back and removing a branch leaves only
+// this trace of it.
 func (w *Workspace) Visited() ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "logs", "HEAD"))
 	if err != nil {
@@ -101,8 +103,11 @@ func (w *Workspace) Visited() ([]string, error) {
 	var names []string
 	for line := range strings.Lines(string(data)) {
 		_, move, _ := strings.Cut(strings.TrimRight(line, "\n"), "\tcheckout: moving from ")
-		if from, _, ok := strings.Cut(move, " to "); ok && !slices.Contains(names, from) {
-			names = append(names, from)
+		from, to, ok := strings.Cut(move, " to ")
+		for _, name := range []string{from, to} {
+			if ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, nil

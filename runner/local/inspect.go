@@ -89,8 +89,8 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	return fmt.Sprintf("the agent switched to branch %s", name)
 }
 
-// dropVisited removes the branches that the agent made and left again, as the workspace's own log tells. The
-// user may make branches meanwhile as well, but not there.
+// dropVisited removes the branches that the agent made and was on, as the workspace's own log tells. The user may make
+// branches meanwhile as well, but not there.
 func (w *work) dropVisited(ctx context.Context, s *Space, before map[string]string) {
 	visited, err := s.Visited()
 	if err != nil || len(visited) == 0 {

@@ -254,6 +254,24 @@ func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
 	}
 }
 
+// A kill can fall between the moment when HEAD is brought back and the one when the agent's branch goes.
+func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
+	b := newBench(t)
+	s := b.acquire("1", b.base)
+	c := runner.Command{Batch: "1", Base: b.base}
+	before, err := b.Repo.Refs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.in(s, "git checkout --quiet -b mine; git commit --quiet --allow-empty -m mine; git symbolic-ref HEAD refs/heads/"+s.Branch)
+	if why := b.inspect(t.Context(), s, c, before); why != "" {
+		t.Error(why)
+	}
+	if left := b.git("git for-each-ref --format='%(refname)' refs/heads/mine"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
 func TestRefsThatTheRunMovesAreLeftAlone(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
