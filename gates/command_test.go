@@ -126,7 +126,7 @@ func TestFormat(t *testing.T) {
 	calls := filepath.Join(t.TempDir(), "calls")
 	env := append(os.Environ(), "RUFF_LOG="+calls)
 	changed := []string{"a.go", "ok.go", "broken.go", "testdata/x.go", "py/m.py", "loose.py", "gone.go", "link.go", "../out.go", "web/a.ts", "s.sh"}
-	res, err := Format(t.Context(), dir, changed, env, DefaultSettings())
+	res, err := Format(t.Context(), dir, changed, env, Settings{Detect: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestFormat(t *testing.T) {
 	if want := "format --no-cache ./m.py\ncheck --fix --select I --no-cache --exit-zero ./m.py\n"; string(got) != want {
 		t.Errorf("ruff was called as\n%s", got)
 	}
-	res, err = Format(t.Context(), dir, []string{"other.go"}, []string{"PATH=/nowhere"}, DefaultSettings())
+	res, err = Format(t.Context(), dir, []string{"other.go"}, []string{"PATH=/nowhere"}, Settings{Detect: true})
 	if err != nil || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "gofmt is not installed") {
 		t.Errorf("%v %+v", err, res)
 	}

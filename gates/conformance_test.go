@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 		"shell":  {"tests/test-a.sh": "printf '\\033[31mFAIL: a\\n\\xff\\n'; exit 1\n", "tests/test-b.sh": "echo 3 passed\n"},
 		"make":   {"Makefile": "test:\n\t@echo 2 passed, 0 failed\n"},
 	}
-	settings := gates.DefaultSettings()
+	settings := gates.Settings{Detect: true}
 	settings.Commands = []gates.CommandGate{
 		{Name: "fine", Command: []string{"true"}},
 		{Name: "bad", Shell: `printf '\033]0;title\007 error: \033[1mbad\n'; exit 1`},

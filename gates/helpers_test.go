@@ -48,7 +48,7 @@ func find(t *testing.T, gates []Gate, name string) Gate {
 // look runs one builtin gate of the tree.
 func look(t *testing.T, dir, name string) Report {
 	t.Helper()
-	rep, err := find(t, Builtin(dir, DefaultSettings()), name).Check(t.Context(), Subject{Dir: dir})
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(), Subject{Dir: dir})
 	if err != nil {
 		t.Fatalf("%s could not look: %v", name, err)
 	}

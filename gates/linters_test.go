@@ -59,7 +59,7 @@ func TestWhatRealLintersWrite(t *testing.T) {
 			needs(t, "bash")
 			dir := tree(t, c.files)
 			env := append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
-			rep, err := find(t, Builtin(dir, DefaultSettings()), gate).Check(t.Context(), Subject{Dir: dir, Env: env})
+			rep, err := find(t, Builtin(dir, Settings{Detect: true}), gate).Check(t.Context(), Subject{Dir: dir, Env: env})
 			if err != nil || rep.Status != Fail {
 				t.Errorf("%s %v", rep.Status, err)
 			}

@@ -27,9 +27,6 @@ func (l *Look) Subject() Subject { return l.w.subject }
 // Find adds a finding.
 func (l *Look) Find(f Finding) { l.w.find(f) }
 
-// Findings are those so far.
-func (l *Look) Findings() []Finding { return l.w.rep.Findings }
-
 // Skip says that nobody looked, and why.
 func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
 

@@ -46,7 +46,7 @@ func TestGoProject(t *testing.T) {
 		if rep.Status != Fail || !hasFinding(rep, "vet", "b/b.go", 5, "%d") || !hasFinding(rep, "gofmt", "b/b.go", 0, "") {
 			t.Errorf("%+v", rep)
 		}
-		rep, err := find(t, Builtin(dir, DefaultSettings()), "lint:go").Check(t.Context(), Subject{Dir: dir, Changed: []string{"a/a.go"}})
+		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:go").Check(t.Context(), Subject{Dir: dir, Changed: []string{"a/a.go"}})
 		if err != nil || rep.Status != Warn {
 			t.Errorf("what stood in other files blocks: %v %+v", err, rep)
 		}
@@ -54,7 +54,7 @@ func TestGoProject(t *testing.T) {
 	t.Run("without go nobody looked", func(t *testing.T) {
 		dir := tree(t, goProject)
 		for _, name := range []string{"tests:go", "lint:go"} {
-			_, err := find(t, Builtin(dir, DefaultSettings()), name).Check(t.Context(), Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
+			_, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(), Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
 			if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "install go") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -116,7 +116,7 @@ exit 1
 		t.Errorf("%+v", rep)
 	}
 	write(t, dir, map[string]string{".venv/bin/python!": "#!/bin/bash\nexit 1\n"})
-	_, err := find(t, Builtin(dir, DefaultSettings()), "tests:python").Check(t.Context(), Subject{Dir: dir})
+	_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), Subject{Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
 		t.Errorf("pytest is missing: %v", err)
 	}
@@ -170,7 +170,7 @@ exit 1
 		t.Errorf("%+v", rep)
 	}
 	write(t, dir, map[string]string{"broken": ""})
-	if _, err := find(t, Builtin(dir, DefaultSettings()), "lint:node").Check(t.Context(), Subject{Dir: dir}); err == nil {
+	if _, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(), Subject{Dir: dir}); err == nil {
 		t.Error("a linter that crashed looked at nothing, and yet there is an answer")
 	}
 }
@@ -241,7 +241,7 @@ func TestDetectMonorepo(t *testing.T) {
 		t.Error(d)
 	}
 	var names []string
-	for _, g := range Builtin(dir, DefaultSettings()) {
+	for _, g := range Builtin(dir, Settings{Detect: true}) {
 		names = append(names, g.Info().Name)
 	}
 	wantNames := []string{
@@ -272,7 +272,7 @@ func TestNoSuite(t *testing.T) {
 	if err != nil || rep.Status != Fail {
 		t.Errorf("%v %+v", err, rep)
 	}
-	rep, err = find(t, Builtin(dir, DefaultSettings()), "tests").Check(t.Context(), Subject{Dir: dir, Before: &TestCount{Passed: 224}})
+	rep, err = find(t, Builtin(dir, Settings{Detect: true}), "tests").Check(t.Context(), Subject{Dir: dir, Before: &TestCount{Passed: 224}})
 	if err != nil || rep.Status != Fail || !hasFinding(rep, RuleFewerTests, "", 0, "224 passed before") {
 		t.Errorf("the suite was removed: %v %+v", err, rep)
 	}
@@ -305,20 +305,20 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 func TestDeletedTestIsNoticed(t *testing.T) {
 	needs(t, "go")
 	dir := tree(t, goProject)
-	v, err := Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir}, nil)
+	v, err := Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir}, nil)
 	if err != nil || v.Status != Pass || v.Tests().Passed != 1 {
 		t.Fatalf("%v %+v", err, v)
 	}
 	before := v.Tests()
 	write(t, dir, map[string]string{"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) { t.Skip() }\n"})
-	v, err = Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir, Before: before}, nil)
+	v, err = Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir, Before: before}, nil)
 	if err != nil || v.OK() || len(v.Blocking()) != 1 || v.Blocking()[0].Rule != RuleFewerTests {
 		t.Errorf("skipped: %v %+v", err, v)
 	}
 	if err := os.Remove(filepath.Join(dir, "a", "a_test.go")); err != nil {
 		t.Fatal(err)
 	}
-	v, err = Run(t.Context(), Builtin(dir, DefaultSettings()), Subject{Dir: dir, Before: before}, nil)
+	v, err = Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir, Before: before}, nil)
 	if err != nil || v.OK() || !strings.Contains(Digest(v, 0), "0 tests pass, 1 passed before") {
 		t.Errorf("deleted: %v %+v", err, v)
 	}

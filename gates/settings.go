@@ -35,9 +35,6 @@ func (s Settings) Projects(dir string) []Project {
 	return Detect(dir)
 }
 
-// DefaultSettings finds the gates by the project's files.
-func DefaultSettings() Settings { return Settings{Detect: true} }
-
 // CommandGate is a program that has to exit with 0. One that has the name of a detected gate takes its place, and so
 // does one named "tests" or "lint" for all of that sort.
 type CommandGate struct {

@@ -172,11 +172,3 @@ func more(n int) string {
 	}
 	return fmt.Sprintf(" and %d more", n)
 }
-
-// asShare writes a share as people do: "20 %", "66.7 %". A figure that is not whole is never rounded up to a border.
-func asShare(v float64) string {
-	if v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f %%", v)
-	}
-	return fmt.Sprintf("%.1f %%", math.Floor(v*10)/10)
-}

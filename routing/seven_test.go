@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -97,4 +98,12 @@ func TestScoreReasons(t *testing.T) {
 	if diff := cmp.Diff(want, d.Score); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// asShare writes a share as people do: "20 %", "66.7 %". A figure that is not whole is never rounded up to a border.
+func asShare(v float64) string {
+	if v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f %%", v)
+	}
+	return fmt.Sprintf("%.1f %%", math.Floor(v*10)/10)
 }

@@ -104,11 +104,6 @@ func Decide(cands []Candidate, o Options) Decision {
 	return d
 }
 
-// Enough reports whether a tournament need not wait for its other candidates: one passed, and the settings take the first.
-func Enough(cands []Candidate, o Options) bool {
-	return o.StopAtFirst && slices.ContainsFunc(cands, Candidate.passed)
-}
-
 // AfterSynthesis ends round 2 (SAMP-09): a synthesis that passed is used; else the leader of round 1; else the batch
 // fails.
 func AfterSynthesis(round1 Decision, synthesis Candidate) Decision {

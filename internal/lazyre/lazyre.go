@@ -33,9 +33,6 @@ func (r *Regexp) Re() *regexp.Regexp {
 	return r.re
 }
 
-// String is the text of the regular expression.
-func (r *Regexp) String() string { return r.text }
-
 // The methods below are those of [regexp.Regexp].
 
 func (r *Regexp) MatchString(s string) bool                  { return r.Re().MatchString(s) }
@@ -46,11 +43,9 @@ func (r *Regexp) FindStringSubmatch(s string) []string       { return r.Re().Fin
 func (r *Regexp) FindStringSubmatchIndex(s string) []int     { return r.Re().FindStringSubmatchIndex(s) }
 func (r *Regexp) FindAllString(s string, n int) []string     { return r.Re().FindAllString(s, n) }
 func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.Re().FindAllStringIndex(s, n) }
-func (r *Regexp) FindIndex(b []byte) []int                   { return r.Re().FindIndex(b) }
 func (r *Regexp) FindSubmatch(b []byte) [][]byte             { return r.Re().FindSubmatch(b) }
 func (r *Regexp) ReplaceAllString(s, with string) string     { return r.Re().ReplaceAllString(s, with) }
 func (r *Regexp) Split(s string, n int) []string             { return r.Re().Split(s, n) }
-func (r *Regexp) SubexpIndex(name string) int                { return r.Re().SubexpIndex(name) }
 
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.Re().FindAllStringSubmatch(s, n)

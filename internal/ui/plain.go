@@ -17,7 +17,7 @@ type Plain struct {
 // NewPlain returns a Plain that writes to w.
 func NewPlain(w io.Writer, s Style) *Plain { return &Plain{w: w, style: s} }
 
-// Line writes text as one line, whatever it holds. After the first error it writes no more; see [Plain.Err].
+// Line writes text as one line, whatever it holds. After the first error it writes no more.
 func (p *Plain) Line(t Tone, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

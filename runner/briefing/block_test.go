@@ -346,7 +346,7 @@ func TestSameInputsSameBytes(t *testing.T) {
 			f := in.Commits[i].Files
 			random.Shuffle(len(f), func(i, j int) { f[i], f[j] = f[j], f[i] })
 		}
-		got := Brief(in)
+		got := Compose(in).Text
 		if want == "" {
 			want = got
 		}

@@ -119,9 +119,6 @@ type Part struct {
 	Trimmed string `json:"trimmed,omitempty"` // what is missing, and why
 }
 
-// Brief returns the text.
-func Brief(in Input) string { return Compose(in).Text }
-
 // Compose returns the brief and tells what is in it.
 //
 // Directives, matched failure patterns and what the gates will ask are always there, whole. While the block is larger

@@ -80,7 +80,7 @@ Goal: answer.
 Respect the API.
 ~~~~
 `
-	if d := cmp.Diff(strings.ReplaceAll(want, "§", "`"), Brief(full())); d != "" {
+	if d := cmp.Diff(strings.ReplaceAll(want, "§", "`"), Compose(full()).Text); d != "" {
 		t.Error(d)
 	}
 }
@@ -104,7 +104,7 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := full()
 			tt.change(&in)
-			got := Brief(in)
+			got := Compose(in).Text
 			for _, text := range tt.gone {
 				if strings.Contains(got, text) {
 					t.Errorf("it says %q:\n%s", text, got)
@@ -119,9 +119,9 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 
 // The same inputs give the same bytes.
 func TestBriefIsTheSameEachTime(t *testing.T) {
-	first := Brief(full())
+	first := Compose(full()).Text
 	for range 20 {
-		if d := cmp.Diff(first, Brief(full())); d != "" {
+		if d := cmp.Diff(first, Compose(full()).Text); d != "" {
 			t.Fatal(d)
 		}
 	}
@@ -168,8 +168,8 @@ func same(t *testing.T, text string) {
 		in.Failures = []failures.Pattern{{Title: "x" + text, Type: "lint", Frequency: 2, WinningFix: "x" + text}}
 		return in
 	}
-	want := outside(t, Brief(with("harmless")))
-	brief := Brief(with(text))
+	want := outside(t, Compose(with("harmless")).Text)
+	brief := Compose(with(text)).Text
 	if d := cmp.Diff(want, outside(t, brief)); d != "" {
 		t.Errorf("text got out of its fence: %s\n%s", d, brief)
 	}
@@ -207,10 +207,10 @@ func TestForeignTextStaysInItsFence(t *testing.T) {
 // What stands outside of the fences keeps to its line.
 func TestTitlesKeepToTheirLine(t *testing.T) {
 	in := full()
-	want := len(outside(t, Brief(in)))
+	want := len(outside(t, Compose(in).Text))
 	in.PlanTitle, in.Batch.Title, in.Batch.Number = "a\n## b", "c\r\n\r\n## d\n~~~~", "1\n# 2"
 	in.Gates[0].Command = "make lint\nmake test\n~~~~\n"
-	got := outside(t, Brief(in))
+	got := outside(t, Compose(in).Text)
 	if len(got) != want {
 		t.Errorf("%d lines, want %d:\n%s", len(got), want, strings.Join(got, "\n"))
 	}

@@ -86,9 +86,6 @@ func names(list []string, n int) string {
 	return text
 }
 
-// tokens is the size of a text of so many characters, rounded up.
-func tokens(chars int) int { return (chars + 3) / 4 }
-
 // count says "1 line" or "2 lines".
 func count(n int, of string) string {
 	if n == 1 {

@@ -11,15 +11,14 @@ type Kind string
 
 // The kinds of messages. Kinds are only ever added.
 const (
-	Started  Kind = "started"  // a run began, or goes on
-	Gate     Kind = "gate"     // gates refused an attempt
-	Blocked  Kind = "blocked"  // a person has to do something: sign in, pay, allow a tool
-	Paused   Kind = "paused"   // a limit: of a provider, of the time or the money of the run
-	Budget   Kind = "budget"   // four fifths of the money are spent
-	Failed   Kind = "failed"   // a batch was given up, or a run ended without all of its batches
-	Done     Kind = "done"     // a run ended well
-	Approval Kind = "approval" // a person has to agree
-	Test     Kind = "test"     // asked for by a person
+	Started Kind = "started" // a run began, or goes on
+	Gate    Kind = "gate"    // gates refused an attempt
+	Blocked Kind = "blocked" // a person has to do something: sign in, pay, allow a tool
+	Paused  Kind = "paused"  // a limit: of a provider, of the time or the money of the run
+	Budget  Kind = "budget"  // four fifths of the money are spent
+	Failed  Kind = "failed"  // a batch was given up, or a run ended without all of its batches
+	Done    Kind = "done"    // a run ended well
+	Test    Kind = "test"    // asked for by a person
 )
 
 // Version is that of the form of a message. Fields are only ever added to it.
@@ -78,7 +77,7 @@ func (m *Message) write() {
 	}
 	said := map[Kind]string{
 		Started: "started", Gate: "gates are red", Blocked: "needs you", Paused: "is paused", Budget: "has spent most of its money",
-		Failed: "failed", Done: "is done", Approval: "waits for your approval", Test: "a message to try the hook",
+		Failed: "failed", Done: "is done", Test: "a message to try the hook",
 	}[m.Event]
 	if m.Event == Paused && !m.RetryAt.IsZero() {
 		said += " until " + m.RetryAt.UTC().Format("2006-01-02 15:04:05 MST")

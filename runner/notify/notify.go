@@ -61,7 +61,7 @@ func New(o Options) *Notifier {
 		n.want[Kind(name)] = true
 	}
 	if len(o.Events) == 0 {
-		for _, k := range []Kind{Blocked, Paused, Budget, Failed, Done, Approval} {
+		for _, k := range []Kind{Blocked, Paused, Budget, Failed, Done} {
 			n.want[k] = true
 		}
 	}
@@ -88,18 +88,6 @@ func (n *Notifier) Event(e runner.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.messages(e) {
-		n.put(m)
-	}
-}
-
-// Ask tells that a person has to agree to something before the run goes on.
-func (n *Notifier) Ask(e runner.Event) {
-	if n == nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if m, ok := n.message(Approval, e, e.Reason); ok {
 		n.put(m)
 	}
 }

@@ -200,19 +200,6 @@ func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
 	}
 }
 
-func TestApprovalIsAskedFor(t *testing.T) {
-	l := listen(t)
-	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
-	for range 2 {
-		n.Ask(runner.Event{Batch: "k1", Reason: "may this land?", Run: "r"})
-	}
-	n.Close()
-	n.Ask(runner.Event{Batch: "k2", Reason: "too late"})
-	if got := kinds(l.told()); got != "approval 1" {
-		t.Errorf("told %q", got)
-	}
-}
-
 // What goes wrong with a hook is noted, once, and holds nobody up.
 func TestAHookThatFails(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -1,0 +1,45 @@
+// Package tokens says how much text a model can take.
+package tokens
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// PerToken is how many characters a token has, by estimate (BUD-04).
+const PerToken = 4
+
+// Estimate is the number of tokens of text, rounded up (BUD-04).
+func Estimate(text string) int { return OfChars(utf8.RuneCountInString(text)) }
+
+// OfChars is the number of tokens of so many characters, rounded up.
+func OfChars(n int) int { return (n + PerToken - 1) / PerToken }
+
+// Budget is what a model can take, in tokens (BUD-01).
+type Budget struct {
+	Window   int     `json:"context_window" toml:"context_window"`   // prompt and answer together
+	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // of it, for system prompt, task, retries and the answer
+	Margin   float64 `json:"margin,omitempty" toml:"-"`              // estimates are raised by this share of themselves (BUD-04)
+}
+
+// Validate tells what is wrong with a budget (BUD-07).
+func (b Budget) Validate() error {
+	switch {
+	case b.Window <= 0:
+		return fmt.Errorf("context_window is %d; it has to be above 0", b.Window)
+	case b.Reserved < 0:
+		return fmt.Errorf("reserved_tokens is %d; it must not be below 0", b.Reserved)
+	case b.Reserved >= b.Window:
+		return fmt.Errorf("reserved_tokens (%d) leaves nothing of context_window (%d)", b.Reserved, b.Window)
+	case b.Margin < 0:
+		return fmt.Errorf("the margin of estimates is %v; it must not be below 0", b.Margin)
+	}
+	return nil
+}
+
+// Retrieval is what context may take (BUD-02).
+func (b Budget) Retrieval() int { return b.Window - b.Reserved }
+
+// Of estimates text with the margin of the budget (BUD-04).
+func (b Budget) Of(text string) int { return int(math.Ceil(float64(Estimate(text)) * (1 + b.Margin))) }
