@@ -243,6 +243,12 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
 	case "parallel_safe":
 		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
+	case "estimate":
+		d, ok := durationOf(strings.Trim(value, "`"))
+		if !ok && strict {
+			f.warn(line, "unread-estimate", "estimate: %s is no time such as 90s, 20 min or 1h30m, up to a day; left out", strconv.Quote(value))
+		}
+		batch.EstimateMS = d.Milliseconds()
 	case "when":
 		value = strings.Trim(value, "`")
 		if !strict && !condition(value) {

@@ -27,6 +27,8 @@ func TestMetadata(t *testing.T) {
 		},
 		"a condition under a bold key":         {in("**When:** `env.CI == \"\"`"), want{when: `env.CI == ""`}},
 		"prose under a bold When":              {in("**When:** after the freeze"), want{codes: "unread-condition@6"}},
+		"no time for an estimate":              {in("estimate: L"), want{codes: "unread-estimate@6"}},
+		"people's estimates are theirs":        {in("**Estimate:** 3 points"), want{}},
 		"a YAML list":                          {in("depends_on:", "- batch-1", "- 1"), want{depends: []string{"1"}}},
 		"a number, a task, a zero in front":    {in("depends_on: 01, Task 1"), want{depends: []string{"1"}}},
 		"no dependency":                        {in("depends_on: none"), want{}},

@@ -67,7 +67,8 @@ type Batch struct {
 	DependsOn    []string  `json:"depends_on"` // keys of batches
 	Critical     bool      `json:"critical"`
 	ParallelSafe bool      `json:"parallel_safe"`
-	When         string    `json:"when,omitempty"` // an expression; the batch is skipped where it is false
+	When         string    `json:"when,omitempty"`        // an expression; the batch is skipped where it is false
+	EstimateMS   int64     `json:"estimate_ms,omitempty"` // how long an agent is likely to take, as the plan has it; 0: it does not say
 	Commands     []Command `json:"commands"`
 	Empty        bool      `json:"empty"` // nothing but white space under the heading (PLAN-03)
 	StartLine    int       `json:"start_line"`

@@ -85,8 +85,8 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	return e
 }
 
-// expect returns what a step is likely to take and to cost: the median over batches of the same title, else of the same
-// class and tier, else of the same class, else of all. Unknown is 0 and nil.
+// expect returns what a step is likely to take and to cost: the median over batches of the same title, else what the plan
+// says, else the median over batches of the same class and tier, else of the same class, else of all. Unknown is 0 and nil.
 func (o Options) expect(s Step) (time.Duration, *float64) {
 	var took time.Duration
 	var cost *float64
@@ -110,6 +110,9 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 		if took == 0 && (len(times) >= leastSamples || len(times) > 0 && i == 0) {
 			took = median(times)
 		}
+		if took == 0 {
+			took = o.said[s.Batch]
+		}
 		if cost == nil && len(prices) >= leastSamples {
 			m := median(prices)
 			cost = &m
@@ -124,6 +127,7 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 		class Class
 		tier  string
 		title string
+		said  time.Duration
 	}
 	type figures struct {
 		took time.Duration
@@ -131,7 +135,7 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	}
 	known := map[kind]figures{}
 	return func(s Step) (time.Duration, *float64) {
-		k := kind{s.Class, s.Tier, o.titles[s.Batch]}
+		k := kind{s.Class, s.Tier, o.titles[s.Batch], o.said[s.Batch]}
 		f, ok := known[k]
 		if !ok {
 			f.took, f.cost = o.expect(s)
@@ -144,8 +148,19 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 // counts reports whether a sample says how long such a batch takes. One that failed says how long it takes to fail.
 func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
 
-// source names what the estimate rests on: "12 batches of 3 earlier runs".
+// source names what the estimate rests on: "12 batches of 3 earlier runs", "the plan's own estimates".
 func (o Options) source() string {
+	past := o.past()
+	switch {
+	case len(o.said) == 0:
+		return past
+	case past == "":
+		return "the plan's own estimates"
+	}
+	return past + " and the plan's own estimates"
+}
+
+func (o Options) past() string {
 	runs := map[string]bool{}
 	n := 0
 	for _, x := range o.History {
@@ -153,6 +168,9 @@ func (o Options) source() string {
 			n++
 			runs[x.Run] = true
 		}
+	}
+	if n == 0 {
+		return ""
 	}
 	batches := fmt.Sprintf("%d batches", n)
 	if len(runs) == 1 {

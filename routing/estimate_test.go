@@ -175,7 +175,6 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// Without history there are no figures but the speed-up, for which all batches count alike.
 // What took long the last time is likely to take long again: one look at the very batch says more than many at others.
 func TestTheSameBatchSaysMost(t *testing.T) {
 	history := []Sample{
@@ -192,6 +191,35 @@ func TestTheSameBatchSaysMost(t *testing.T) {
 	}
 }
 
+// What the plan says comes after what the very batch took, and before what others took.
+func TestThePlanSaysHowLong(t *testing.T) {
+	history := []Sample{
+		{Run: "r", Title: "Old", Class: string(Wiring), Duration: time.Hour, Passed: true},
+		{Run: "r", Title: "a", Class: string(Wiring), Duration: time.Minute, Passed: true},
+		{Run: "r", Title: "b", Class: string(Wiring), Duration: time.Minute, Passed: true},
+	}
+	o := Options{History: history, titles: map[string]string{"1": "Old", "2": "New", "3": "Other"}, said: map[string]time.Duration{"1": 5 * time.Second, "2": 7 * time.Second}}
+	expect := o.remembered()
+	for batch, want := range map[string]time.Duration{"1": time.Hour, "2": 7 * time.Second, "3": time.Minute} {
+		if got, _ := expect(Step{Batch: batch, Class: Wiring}); got != want {
+			t.Errorf("batch %s: %v, want %v", batch, got, want)
+		}
+	}
+	d := diamond(2)
+	said := map[string]time.Duration{}
+	for _, s := range d.Steps {
+		said[s.Batch] = time.Minute
+	}
+	Options{said: said}.estimate(&d)
+	if e := d.Estimate; e.Wall == nil || *e.Wall != 3*time.Minute || e.Source != "the plan's own estimates" {
+		t.Errorf("%+v", e)
+	}
+	if got, want := o.source(), "3 batches of 1 earlier run and the plan's own estimates"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Without history there are no figures but the speed-up, for which all batches count alike.
 func TestEstimateWithoutHistory(t *testing.T) {
 	d := diamond(2)
 	Options{}.estimate(&d)

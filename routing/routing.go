@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/planparse"
 )
@@ -42,7 +43,8 @@ type Options struct {
 	ModelOverride map[string]string // batch, by key or number, to a tier, an alias or one of Models
 	History       []Sample          // what earlier runs took, the newest first
 
-	titles map[string]string // of the batches, by key
+	titles map[string]string        // of the batches, by key
+	said   map[string]time.Duration // what the plan says that batches take, by key
 
 	Memory func() (uint64, error) // how much memory is available, in bytes; nil is [AvailableMemory]
 }
@@ -131,9 +133,13 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	if err := o.tiers(p, d.Steps); err != nil {
 		return Decision{}, err
 	}
-	o.titles = map[string]string{}
+	o.titles, o.said = map[string]string{}, map[string]time.Duration{}
 	for i := range p.Batches {
-		o.titles[p.Batches[i].Key] = p.Batches[i].Title
+		b := &p.Batches[i]
+		o.titles[b.Key] = b.Title
+		if b.EstimateMS > 0 {
+			o.said[b.Key] = time.Duration(b.EstimateMS) * time.Millisecond
+		}
 	}
 	o.estimate(&d)
 	j.advise()

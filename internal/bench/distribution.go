@@ -60,33 +60,35 @@ func histogram(name string, values []float64, from, step float64, steps int) []s
 
 // teamFigures puts what was measured into the table, with the distribution below it.
 func (b *bench) teamFigures(runs []*teamRun) {
-	var wall, journal, best, blind, busy, again, unread, remembered, foreseen []float64
+	var wall, journal, best, blind, busy, untold, again, foretold, unread, foreseen []float64
 	var hand, head, tail, between []float64
 	worst := runs[0]
 	for _, r := range runs {
 		floor := float64(r.floor(teamWorkers))
 		over := func(d time.Duration) float64 { return float64(d) / floor }
-		spent := func(i int) time.Duration { return r.first.executed[i] }
-		wall, journal = append(wall, over(r.first.wall)), append(journal, over(r.first.journal))
+		spent := func(i int) time.Duration { return r.told.executed[i] }
+		wall, journal = append(wall, over(r.told.wall)), append(journal, over(r.told.journal))
 		best = append(best, over(r.makespan(teamWorkers, r.known, r.known)))
 		blind = append(blind, over(r.makespan(teamWorkers, r.known, even)))
-		occupied := r.makespan(teamWorkers, spent, even)
+		occupied := r.makespan(teamWorkers, spent, r.known)
 		busy = append(busy, over(occupied))
-		unread = append(unread, off(r.unread, r.speedUp(r.first)))
-		remembered = append(remembered, off(r.remembered, r.speedUp(r.first)))
-		hand, head, tail = append(hand, r.first.hand.Seconds()), append(head, r.first.head.Seconds()), append(tail, r.first.tail.Seconds())
-		between = append(between, (r.first.journal - occupied - r.first.head - r.first.tail).Seconds())
-		if r.second != nil {
-			again = append(again, over(r.second.wall))
+		foretold = append(foretold, off(r.foretold, r.speedUp(r.told)))
+		hand, head, tail = append(hand, r.told.hand.Seconds()), append(head, r.told.head.Seconds()), append(tail, r.told.tail.Seconds())
+		between = append(between, (r.told.journal - occupied - r.told.head - r.told.tail).Seconds())
+		if r.first != nil {
+			untold, again = append(untold, over(r.first.wall)), append(again, over(r.second.wall))
+			unread = append(unread, off(r.unread, r.speedUp(*r.first)))
 			foreseen = append(foreseen, off(r.remembered, r.speedUp(*r.second)))
+		} else {
+			unread = append(unread, off(r.unread, r.speedUp(r.told)))
 		}
-		if over(r.first.wall) > float64(worst.first.wall)/float64(worst.floor(teamWorkers)) {
+		if over(r.told.wall) > float64(worst.told.wall)/float64(worst.floor(teamWorkers)) {
 			worst = r
 		}
 	}
 	floor := worst.floor(teamWorkers)
 	b.add(fmt.Sprintf("team, worst of %d graphs (longest chain, work ÷ %d)", len(runs), teamWorkers),
-		seconds(worst.first.wall), seconds(floor), float64(worst.first.wall)/float64(floor), 1.1)
+		seconds(worst.told.wall), seconds(floor), float64(worst.told.wall)/float64(floor), 1.1)
 	_, middle, _, _ := quantiles(wall)
 	_, could, _, _ := quantiles(best)
 	b.figures = append(b.figures, figure{
@@ -96,7 +98,10 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	for _, p := range []struct {
 		what   string
 		values []float64
-	}{{"team, predicted speed-up, plan that never ran", unread}, {"team, predicted speed-up, after a run", remembered}} {
+	}{{"team, predicted speed-up, from the plan's estimates", foretold}, {"team, predicted speed-up, from nothing", unread}, {"team, predicted speed-up, after a run", foreseen}} {
+		if len(p.values) == 0 {
+			continue // time was short
+		}
 		_, middle, _, most := quantiles(p.values)
 		n := count(p.values, 0.2)
 		b.figures = append(b.figures, figure{
@@ -107,14 +112,15 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	b.notes = append(b.notes, rows([]distribution{
 		{"list schedule, longest chain first, times known", best, 1.1},
 		{"list schedule, times not known (all as long)", blind, 1.1},
-		{"the same, with the time that batches occupied a worker", busy, 1.1},
+		{"times known, with what batches occupied a worker", busy, 1.1},
 		{"the run, from its first event to its last", journal, 1.1},
 		{"the run, the whole process", wall, 1.1},
-		{"once more, with the first run as history", again, 1.1},
+		{"without estimates in the plan", untold, 1.1},
+		{"the same once more, with that run as history", again, 1.1},
 	})...)
 	b.notes = append(b.notes, "", "predicted speed-up, off by a part of the real one")
 	b.notes = append(b.notes, rows([]distribution{
-		{"without history", unread, 0.2}, {"with history, against the run that made it", remembered, 0.2}, {"with history, against the next run", foreseen, 0.2},
+		{"from the plan's estimates", foretold, 0.2}, {"from nothing", unread, 0.2}, {"from history, against the next run", foreseen, 0.2},
 	})...)
 	b.notes = append(b.notes, "", "where the time goes, in seconds")
 	b.notes = append(b.notes, rows([]distribution{
@@ -123,6 +129,6 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	})...)
 	b.notes = append(b.notes, "")
 	b.notes = append(b.notes, histogram("wall ÷ max(critical path, work ÷ workers)", wall, 1, 0.02, 10)...)
-	b.notes = append(b.notes, histogram("prediction without history, off by", unread, 0, 0.05, 7)...)
-	b.notes = append(b.notes, histogram("prediction with history, off by", remembered, 0, 0.05, 7)...)
+	b.notes = append(b.notes, histogram("prediction from the plan's estimates, off by", foretold, 0, 0.05, 7)...)
+	b.notes = append(b.notes, histogram("prediction from nothing, off by", unread, 0, 0.05, 7)...)
 }

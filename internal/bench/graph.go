@@ -104,8 +104,8 @@ func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time
 }
 
 // files are the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
-// the machine has little to do but what runplan asks for.
-func (g graph) files() map[string]string {
+// the machine has little to do but what runplan asks for. Where the plan tells, each batch has an estimate.
+func (g graph) files(tells bool) map[string]string {
 	files := map[string]string{
 		"parts/README.md": "parts\n", ".runplan/config.toml": "[run]\nagent = \"sleeper\"\n[agents.sleeper]\ncommand = [\"tools/sleeper.sh\"]\n" +
 			"[routing]\nworker_mem_threshold_gb = 0.1\n" + config,
@@ -116,6 +116,9 @@ func (g graph) files() map[string]string {
 	for i, d := range g.took {
 		n := i + 1
 		fmt.Fprintf(&plan, "## Batch %d: Part %d\n\n", n, n)
+		if tells {
+			fmt.Fprintf(&plan, "estimate: %dms\n\n", d.Milliseconds())
+		}
 		if len(g.needs[i]) > 0 {
 			names := make([]string, len(g.needs[i]))
 			for k, need := range g.needs[i] {

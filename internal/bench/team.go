@@ -21,11 +21,14 @@ const teamWorkers = 4
 // teamRun is what is known of one graph after its runs.
 type teamRun struct {
 	graph
-	number     int
-	first      outing
-	second     *outing // with the first as history; nil where there was none
-	unread     float64 // speed-up as predicted before the first run
-	remembered float64 // and after it
+	number int
+	told   outing  // the plan says how long each batch is likely to take
+	first  *outing // nothing is known; nil where there was none
+	second *outing // with that one as history
+
+	foretold   float64 // speed-up as predicted from the plan's estimates
+	unread     float64 // as predicted from nothing
+	remembered float64 // and after the first run; 0 where there was none
 }
 
 // outing is one run of a plan.
@@ -62,11 +65,22 @@ func (b *bench) team(seed uint64, lanes int) error {
 	return nil
 }
 
-// outings runs the plan of a graph; of every third graph once more, with the first run to learn from,
-// unless time is short.
+// outings runs the plan of a graph with estimates in it; every third also without, and then once more with that run to
+// learn from, unless time is short.
 func (b *bench) outings(i int, g graph) (*teamRun, error) {
 	r := &teamRun{graph: g, number: i + 1}
-	dir, err := b.place.Repo(fmt.Sprintf("team-%d", r.number), g.files())
+	told, err := b.place.Repo(fmt.Sprintf("team-%d", r.number), g.files(true))
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(told)
+	if r.foretold, err = b.predicted(told, g); err != nil {
+		return nil, err
+	}
+	if r.told, err = b.outing(told, g); err != nil {
+		return nil, fmt.Errorf("graph %d: %w", r.number, err)
+	}
+	dir, err := b.place.Repo(fmt.Sprintf("team-%d-untold", r.number), g.files(false))
 	if err != nil {
 		return nil, err
 	}
@@ -74,20 +88,23 @@ func (b *bench) outings(i int, g graph) (*teamRun, error) {
 	if r.unread, err = b.predicted(dir, g); err != nil {
 		return nil, err
 	}
-	if r.first, err = b.outing(dir, g); err != nil {
-		return nil, fmt.Errorf("graph %d: %w", r.number, err)
+	fmt.Fprintf(os.Stderr, "  graph %d: %d batches, wall %s, floor %s\n", r.number, len(g.took), seconds(r.told.wall), seconds(g.floor(teamWorkers)))
+	if i%3 != 0 || b.quick {
+		return r, nil
 	}
-	if r.remembered, err = b.predicted(dir, g); err != nil {
-		return nil, err
-	}
-	if i%3 == 0 && !b.quick {
-		second, err := b.outing(dir, g)
+	for _, o := range []**outing{&r.first, &r.second} {
+		one, err := b.outing(dir, g)
 		if err != nil {
-			return nil, fmt.Errorf("graph %d, once more: %w", r.number, err)
+			return nil, fmt.Errorf("graph %d, without estimates: %w", r.number, err)
 		}
-		r.second = &second
+		*o = &one
+		if r.remembered > 0 {
+			continue
+		}
+		if r.remembered, err = b.predicted(dir, g); err != nil {
+			return nil, err
+		}
 	}
-	fmt.Fprintf(os.Stderr, "  graph %d: %d batches, wall %s, floor %s\n", r.number, len(g.took), seconds(r.first.wall), seconds(g.floor(teamWorkers)))
 	return r, nil
 }
 
