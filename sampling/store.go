@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // ErrBroken says that the file of outcomes can't be read. It is never written over: what it holds may be worth saving.
@@ -70,12 +72,11 @@ func (s Store) Append(outcomes ...Outcome) error {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return fmt.Errorf("add sampling outcomes: %w", err)
 	}
-	// The lock is a file of its own, which stays: that of the outcomes is replaced.
-	lock := flock.New(s.Path + ".lock")
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("take the lock %s.lock: %w", s.Path, err)
+	unlock, err := s.lock()
+	if err != nil {
+		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	rows, known, err := s.load()
 	if err != nil {
 		return err
@@ -104,6 +105,28 @@ func (s Store) Append(outcomes ...Outcome) error {
 	return s.write(rows)
 }
 
+// lock is a file of its own, which stays: that of the outcomes is replaced.
+func (s Store) lock() (unlock func() error, err error) {
+	lock := flock.New(s.Path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("take the lock %s.lock: %w", s.Path, err)
+	}
+	return lock.Close, nil
+}
+
+// Sweep removes what writers that were killed left beside the file.
+func (s Store) Sweep() error {
+	if left, err := atomicfile.Left(s.Path); err != nil || len(left) == 0 {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return atomicfile.Sweep(s.Path)
+}
+
 // write puts one row on each line, so that a person and a diff can read the file.
 func (s Store) write(rows []json.RawMessage) error {
 	var b bytes.Buffer
@@ -112,25 +135,7 @@ func (s Store) write(rows []json.RawMessage) error {
 		b.Write(row)
 	}
 	b.WriteString("\n]\n")
-	temp, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("write sampling outcomes: %w", err)
-	}
-	defer os.Remove(temp.Name()) // gone already where all went well
-	_, err = temp.Write(b.Bytes())
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if cerr := temp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), s.Path)
-	}
-	if err != nil {
+	if err := atomicfile.Write(s.Path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write sampling outcomes: %w", err)
 	}
 	return nil

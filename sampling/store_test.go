@@ -245,3 +245,44 @@ func TestHeldOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// What a killed writer left goes once nobody writes any more.
+func TestSweep(t *testing.T) {
+	s := store(t)
+	path := s.Path
+	left := path + ".0123456789abcdef.tmp"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(left, []byte("half"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	swept := make(chan error, 1)
+	go func() { swept <- s.Sweep() }()
+	select {
+	case err := <-swept:
+		t.Errorf("it was swept while somebody held the lock: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+}
+
+// Where nothing was left, nothing is made: not even a lock.
+func TestSweepOfNothing(t *testing.T) {
+	s := store(t)
+	if err := s.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.Path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // Executable is one thing that a configuration can run.
@@ -92,11 +94,7 @@ func (p Pins) Trust(root, digest string, at time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o700); err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}
-	temp := p.Path + ".new"
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("remember what is trusted: %w", err)
-	}
-	if err := os.Rename(temp, p.Path); err != nil {
+	if err := errors.Join(atomicfile.Sweep(p.Path), atomicfile.Write(p.Path, append(data, '\n'), 0o600)); err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -150,19 +151,7 @@ func (g Git) take(path, id string) error {
 		return err
 	}
 	defer in.Close()
-	temp, err := os.CreateTemp(filepath.Dir(to), "tmp_obj_")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = io.Copy(temp, in)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err := errors.Join(err, temp.Close(), os.Chmod(temp.Name(), 0o444)); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), to)
+	return atomicfile.Copy(to, "tmp_obj_", in, 0o444) // the name by which git finds what is left over
 }
 
 // verify reads an object and compares its hash with its name.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // Store is a folder of reports. One without a folder keeps nothing.
@@ -66,19 +67,7 @@ func (s Store) Put(key string, r gates.Report) error {
 	if err != nil {
 		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
 	}
-	temp, err := os.CreateTemp(s.Dir, "new-")
-	if err != nil {
-		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
-	}
-	_, err = temp.Write(data)
-	if cerr := temp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), s.file(key))
-	}
-	if err != nil {
-		os.Remove(temp.Name())
+	if err := atomicfile.WriteLoose(s.file(key), data, 0o600); err != nil {
 		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
 	}
 	s.prune()

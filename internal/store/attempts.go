@@ -11,7 +11,7 @@ import (
 type Attempt struct {
 	TaskID           string // "<run>/<batch>"
 	Repo             string
-	Mode             string
+	Mode             Mode
 	Model            string // of the agent, or the agent's name where it does not tell
 	Number           int
 	PromptTokens     *int64
@@ -19,48 +19,53 @@ type Attempt struct {
 	Latency          time.Duration
 	Response         string // what the agent said last; redacted
 	Applied          bool   // it changed something
+	Unjudged         bool   // no gate looked at it: there is no verdict to keep
 	Success          bool
 	Final            bool // no further attempt follows
 	TestOutput       string
 	LintOutput       string
+	TypeOutput       string // of type checks
 	FailingTests     []string
+	Diff             string // what the task came to; with Final
 	At               time.Time
 }
 
-// AddAttempt writes the rows of one attempt.
+// AddAttempt writes the rows of one attempt. A task that was not started begins with it; what [Journal.StartTask] said of
+// one that was, stays.
 func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 	return j.tx(ctx, "attempt of "+a.TaskID, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO task_runs (task_id, repo_path, mode, execute_model, context_window, reserved_tokens, stages, timestamp)
-			VALUES (?, ?, ?, ?, 0, 0, '', ?) ON CONFLICT (task_id) DO NOTHING`, a.TaskID, a.Repo, a.Mode, a.Model, stamp(a.At)); err != nil {
-			return err
-		}
-		var task int64
-		if err := tx.QueryRowContext(ctx, "SELECT id FROM task_runs WHERE task_id = ?", a.TaskID).Scan(&task); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO run_attempts (task_run_id, attempt, prompt_tokens, completion_tokens, latency_ms, raw_response, patch_applied, timestamp)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, task, a.Number, a.PromptTokens, a.CompletionTokens, a.Latency.Milliseconds(), a.Response, a.Applied, stamp(a.At))
+		task, err := start(ctx, tx, Task{ID: a.TaskID, Repo: a.Repo, Mode: a.Mode, Model: a.Model, At: a.At})
 		if err != nil {
 			return err
 		}
-		id, err := res.LastInsertId()
+		res, err := tx.ExecContext(ctx, `INSERT INTO run_attempts (task_run_id, attempt, prompt_tokens, completion_tokens, latency_ms, raw_response, patch_applied, timestamp, model)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, task, a.Number, a.PromptTokens, a.CompletionTokens, a.Latency.Milliseconds(), a.Response, a.Applied, stamp(a.At), null(a.Model))
 		if err != nil {
 			return err
 		}
-		failing, err := json.Marshal(append([]string{}, a.FailingTests...)) // none is [], not null
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO validation_results (attempt_id, success, test_output, lint_output, failing_tests) VALUES (?, ?, ?, ?, ?)`,
-			id, a.Success, a.TestOutput, a.LintOutput, string(failing)); err != nil {
-			return err
+		if !a.Unjudged {
+			if err := judge(ctx, tx, res, a); err != nil {
+				return err
+			}
 		}
 		if a.Final {
-			// An attempt that does not tell its tokens does not count; where none does, the sum is not known.
-			_, err = tx.ExecContext(ctx, `UPDATE task_runs SET success = ?, (total_tokens, total_latency_ms) =
-				(SELECT SUM(prompt_tokens + completion_tokens), SUM(latency_ms) FROM run_attempts WHERE task_run_id = task_runs.id)
-				WHERE id = ?`, a.Success, task)
+			return finish(ctx, tx, task, TaskEnd{Success: a.Success, Diff: a.Diff})
 		}
-		return err
+		return nil
 	})
+}
+
+// judge writes what the gates said of an attempt that was just added.
+func judge(ctx context.Context, tx *sql.Tx, added sql.Result, a Attempt) error {
+	id, err := added.LastInsertId()
+	if err != nil {
+		return err
+	}
+	failing, err := json.Marshal(append([]string{}, a.FailingTests...)) // none is [], not null
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO validation_results (attempt_id, success, test_output, lint_output, type_check_output, failing_tests) VALUES (?, ?, ?, ?, ?, ?)",
+		id, a.Success, a.TestOutput, a.LintOutput, null(a.TypeOutput), string(failing))
+	return err
 }

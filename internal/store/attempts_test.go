@@ -43,8 +43,14 @@ func TestRawSchema(t *testing.T) {
 		"task_runs": {"id", "task_id!", "repo_path!", "mode!", "execute_model!", "context_window!", "reserved_tokens!", "stages!",
 			"plan_artifact", "success", "total_tokens", "total_latency_ms", "final_diff", "final_plan", "timestamp!"},
 		"run_attempts": {"id", "task_run_id!", "attempt!", "prompt_tokens", "completion_tokens", "latency_ms!", "raw_response!",
-			"patch_applied!", "timestamp!"},
+			"patch_applied!", "timestamp!", "model"},
 		"validation_results": {"id", "attempt_id!", "success!", "test_output", "lint_output", "type_check_output", "failing_tests"},
+		"retrieval_llm_calls": {"id", "task_id!", "call_type!", "stage_name", "model!", "prompt!", "response!", "prompt_tokens", "completion_tokens", "latency_ms!", "timestamp!",
+			"role", "system", "attempt", "error"},
+		"retrieval_decisions": {"id", "task_id!", "stage!", "file_id!", "tier", "included!", "reason", "timestamp!", "path!", "symbol"},
+		"enrichment_outputs": {"id", "file_id!", "model!", "purpose", "module", "domain", "concepts", "public_api_surface", "complexity_notes", "raw_prompt!", "raw_response!", "promoted!", "timestamp!",
+			"repo_path!", "path!", "content_hash!", "prompt_tokens", "completion_tokens", "latency_ms!"},
+		"session_archives": {"id", "task_id!", "session_blob!", "archived_at!"},
 	} {
 		var got []string
 		for _, row := range table(t, j, "SELECT name, \"notnull\" FROM pragma_table_info('"+name+"') ORDER BY cid") {

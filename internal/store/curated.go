@@ -3,23 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
-	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"sort"
-
-	"modernc.org/sqlite"
 )
-
-//go:embed curated/*.sql
-var curatedMigrations embed.FS
-
-// ErrBusy says that another process is writing.
-var ErrBusy = errors.New("another process is writing to it")
 
 // Curated is what is known of a repository (curated.sqlite), open for its one writer, the index.
 type Curated struct{ CuratedReader }
@@ -29,18 +13,9 @@ type CuratedReader struct{ db *sql.DB }
 
 // OpenCurated opens the database at path for writing and makes it where it is missing.
 func OpenCurated(ctx context.Context, path string) (*Curated, error) {
-	// What is in it can be made anew, so it is not looked through from end to end each time, as a journal is.
-	db, err := dialCurated(path, url.Values{
-		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "cache_size(-32000)", "temp_store(memory)"},
-		"_txlock": {"immediate"},
-	})
-	if err == nil {
-		if err = prepareCurated(ctx, db); err != nil {
-			db.Close()
-		}
-	}
+	db, err := curatedFile().open(ctx, path, true)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, explain(err))
+		return nil, err
 	}
 	return &Curated{CuratedReader{db}}, nil
 }
@@ -48,115 +23,15 @@ func OpenCurated(ctx context.Context, path string) (*Curated, error) {
 // OpenCuratedReader opens the database at path for reading. One that is not there is an error that wraps
 // fs.ErrNotExist; it sees what was committed last, also while an index is at work.
 func OpenCuratedReader(ctx context.Context, path string) (*CuratedReader, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	db, err := dialCurated(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(on)", "cache_size(-8000)"}})
-	if err == nil {
-		names, _ := curatedNames()
-		var have int
-		switch have, err = version(ctx, db, len(names)); {
-		case err != nil:
-		case have < len(names):
-			err = errors.New("it was written by an older runplan; run: runplan index")
-		}
-		if unwritable(err) && !exists(path+"-wal") {
-			// A disk that cannot be written to can still be read from.
-			db.Close()
-			if db, err = dialCurated(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}); err == nil {
-				_, err = version(ctx, db, len(names))
-			}
-		}
-		if err != nil && db != nil {
-			db.Close()
-		}
-	}
+	db, err := curatedFile().openReader(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, explain(err))
+		return nil, err
 	}
 	return &CuratedReader{db}, nil
 }
 
 // Close releases the file.
 func (c *CuratedReader) Close() error { return c.db.Close() }
-
-func dialCurated(path string, q url.Values) (*sql.DB, error) {
-	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
-}
-
-func curatedNames() ([]string, error) {
-	names, err := fs.Glob(curatedMigrations, "curated/*.sql")
-	sort.Strings(names)
-	return names, err
-}
-
-// prepareCurated brings the schema up to date. A file that cannot be used stays as it is.
-func prepareCurated(ctx context.Context, db *sql.DB) error {
-	names, err := curatedNames()
-	if err != nil {
-		return err
-	}
-	have, err := version(ctx, db, len(names))
-	if err != nil {
-		return err
-	}
-	if have == len(names) {
-		return nil
-	}
-	if have == 0 { // a database of somebody else is not ours to fill
-		var tables int
-		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name <> 'repos' AND name NOT LIKE 'sqlite_%'").Scan(&tables); err != nil {
-			return err
-		}
-		var ours bool
-		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM sqlite_schema WHERE name = 'repos'").Scan(&ours); err != nil {
-			return err
-		}
-		if tables > 0 && !ours {
-			return errors.New("it is another program's database; move it away")
-		}
-	}
-	if err := wal(ctx, db); err != nil {
-		return err
-	}
-	for i, name := range names {
-		script, err := curatedMigrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		have, err := version(ctx, tx, len(names))
-		if err == nil && have <= i {
-			_, err = tx.ExecContext(ctx, string(script)+fmt.Sprintf("\nPRAGMA user_version = %d;", i+1))
-		}
-		if err == nil {
-			err = tx.Commit()
-		}
-		if err != nil {
-			tx.Rollback()
-			return fmt.Errorf("migration %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// busy turns SQLite's code for a file in use into [ErrBusy].
-func busy(err error) error {
-	var se *sqlite.Error
-	if errors.As(err, &se) && se.Code()&0xff == codeBusy {
-		return fmt.Errorf("%w: %s", ErrBusy, se.Error())
-	}
-	return explain(err)
-}
 
 // File is a source file of a repository.
 type File struct {

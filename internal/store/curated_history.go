@@ -78,7 +78,7 @@ func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits []Touche
 
 func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touched, files map[string]int64, pairs together) error {
 	paths := map[string]int64{}
-	known, err := txRows(ctx, t, "paths of the history", func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
+	known, err := rows(ctx, t.tx, "paths of the history", func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	}
 	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part is one look at the whole history
 		in, args := marks(part)
-		return txRows(ctx, t, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
+		return rows(ctx, t.tx, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
 			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path AND f.repo_id = ? JOIN commits c ON c.id = h.commit_id WHERE f.id IN ("+in+
 				") AND c.repo_id = ? ORDER BY f.id, h.commit_id", append(append([]any{repo}, args...), repo)...)
 	})
@@ -167,7 +167,7 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 		if c.Files > CoChangeLimit {
 			continue
 		}
-		files, err := txRows(ctx, t, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) }, "SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
+		files, err := rows(ctx, t.tx, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) }, "SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
 		if err != nil {
 			return err
 		}

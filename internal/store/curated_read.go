@@ -8,27 +8,6 @@ import (
 	"strings"
 )
 
-// rows reads all rows of a query.
-func rows[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
-	out := []T{}
-	r, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, explain(err))
-	}
-	defer r.Close()
-	for r.Next() {
-		var t T
-		if err := scan(r, &t); err != nil {
-			return nil, fmt.Errorf("read %s: %w", what, explain(err))
-		}
-		out = append(out, t)
-	}
-	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, explain(err))
-	}
-	return out, nil
-}
-
 // marks is "?, ?, ?" for a list of ids, with the ids.
 func marks(ids []int64) (string, []any) {
 	args := make([]any, len(ids))

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 )
 
@@ -29,16 +28,6 @@ func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
 // IndexRuns returns the latest indexes, newest first.
 func (j *Journal) IndexRuns(ctx context.Context, limit int) ([]IndexRun, error) {
 	return rows(ctx, j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
-		var at string
-		var ms int64
-		if err := rs.Scan(&r.Repo, &r.Scanned, &r.Changed, &ms, &r.Status, &at); err != nil {
-			return err
-		}
-		r.Duration = time.Duration(ms) * time.Millisecond
-		var err error
-		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			return fmt.Errorf("its time: %w", err)
-		}
-		return nil
+		return rs.Scan(&r.Repo, &r.Scanned, &r.Changed, millis{&r.Duration}, &r.Status, moment{&r.At})
 	}, "SELECT repo_path, files_scanned, files_changed, duration_ms, status, timestamp FROM index_runs ORDER BY id DESC LIMIT ?", limit)
 }

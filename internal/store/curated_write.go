@@ -22,7 +22,7 @@ type CuratedTx struct {
 func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("begin to index: %w", busy(err))
+		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
 	t := &CuratedTx{tx: tx}
 	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM symbols").Scan(&t.next); err != nil {
@@ -54,7 +54,7 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 		return err
 	}
 	if err := t.tx.Commit(); err != nil {
-		return fmt.Errorf("write the index: %w", busy(err))
+		return fmt.Errorf("write the index: %w", explain(err))
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 // DropIndexes takes away the indexes of tables that are about to be filled from nothing. [CuratedTx.MakeIndexes] brings
 // them back; both are part of the one transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
-	all, err := txRows(ctx, t, "indexes", func(r *sql.Rows, x *[2]string) error { return r.Scan(&x[0], &x[1]) },
+	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *[2]string) error { return r.Scan(&x[0], &x[1]) },
 		"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes') ORDER BY name")
 	if err != nil {
 		return err
@@ -158,24 +158,6 @@ func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) e
 	return nil
 }
 
-// txRows is [rows] inside of the transaction.
-func txRows[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
-	r, err := t.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, explain(err))
-	}
-	defer r.Close()
-	var out []T
-	for r.Next() {
-		var x T
-		if err := scan(r, &x); err != nil {
-			return nil, fmt.Errorf("read %s: %w", what, explain(err))
-		}
-		out = append(out, x)
-	}
-	return out, r.Err()
-}
-
 // RepoState is what is known of a repository as a whole.
 type RepoState struct {
 	ID     int64
@@ -195,7 +177,7 @@ func (t *CuratedTx) Repo(ctx context.Context, path, remote, at string) (RepoStat
 		}
 	}
 	if err != nil {
-		return s, fmt.Errorf("read the repository: %w", busy(err))
+		return s, fmt.Errorf("read the repository: %w", explain(err))
 	}
 	return s, nil
 }
@@ -216,7 +198,7 @@ type FileState struct {
 
 // Known returns all files of a repository, without their refs.
 func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) {
-	return txRows(ctx, t, "files", func(r *sql.Rows, f *FileState) error {
+	return rows(ctx, t.tx, "files", func(r *sql.Rows, f *FileState) error {
 		return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason, &f.Modified, &f.Reader, &f.Interface)
 	}, `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
 		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
@@ -321,31 +303,27 @@ func nullID(id int64) any {
 	return id
 }
 
+// ofFiles reads rows that belong to files: of those given, of all of the repository's if none are. The table is x.
+func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, columns, order string, repo int64, files []int64) ([]T, error) {
+	if len(files) == 0 {
+		return rows(ctx, t.tx, what, scan, "SELECT "+columns+" x JOIN files f ON f.id = x.file_id WHERE f.repo_id = ? ORDER BY "+order, repo)
+	}
+	return chunked(files, func(part []int64) ([]T, error) {
+		in, args := marks(part)
+		return rows(ctx, t.tx, what, scan, "SELECT "+columns+" x WHERE x.file_id IN ("+in+") ORDER BY "+order, args...)
+	})
+}
+
 // SymbolsOf returns the symbols of files, all of the repository's if none are given, by file and place.
 func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) ([]Symbol, error) {
-	scan := func(r *sql.Rows, s *Symbol) error {
+	return ofFiles(ctx, t, "symbols", func(r *sql.Rows, s *Symbol) error {
 		return r.Scan(&s.ID, &s.File, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent)
-	}
-	const columns = "SELECT s.id, s.file_id, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), COALESCE(s.parent_symbol_id, 0) FROM symbols s"
-	if len(files) == 0 {
-		return txRows(ctx, t, "symbols", scan, columns+" JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? ORDER BY s.file_id, s.start_line, s.id", repo)
-	}
-	return chunked(files, func(part []int64) ([]Symbol, error) {
-		in, args := marks(part)
-		return txRows(ctx, t, "symbols", scan, columns+" WHERE s.file_id IN ("+in+") ORDER BY s.file_id, s.start_line, s.id", args...)
-	})
+	}, "x.id, x.file_id, x.name, x.kind, x.start_line, x.end_line, COALESCE(x.signature, ''), COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo, files)
 }
 
 // ImportsOf returns the imports of files, all of the repository's if none are given.
 func (t *CuratedTx) ImportsOf(ctx context.Context, repo int64, files ...int64) ([]Import, error) {
-	const columns = "SELECT i.file_id, i.path, i.level, i.alias, i.names, i.types, i.line FROM imports i"
-	if len(files) == 0 {
-		return txRows(ctx, t, "imports", scanImport, columns+" JOIN files f ON f.id = i.file_id WHERE f.repo_id = ? ORDER BY i.file_id, i.id", repo)
-	}
-	return chunked(files, func(part []int64) ([]Import, error) {
-		in, args := marks(part)
-		return txRows(ctx, t, "imports", scanImport, columns+" WHERE i.file_id IN ("+in+") ORDER BY i.file_id, i.id", args...)
-	})
+	return ofFiles(ctx, t, "imports", scanImport, "x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports", "x.file_id, x.id", repo, files)
 }
 
 // Used is which names a file uses, as the outline wrote them down.
@@ -356,21 +334,14 @@ type Used struct {
 
 // RefsOf returns the names that files use, those of all files if none are given.
 func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]Used, error) {
-	scan := func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) }
-	if len(files) == 0 {
-		return txRows(ctx, t, "names in use", scan, "SELECT s.file_id, s.refs FROM file_state s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? ORDER BY s.file_id", repo)
-	}
-	return chunked(files, func(part []int64) ([]Used, error) {
-		in, args := marks(part)
-		return txRows(ctx, t, "names in use", scan, "SELECT file_id, refs FROM file_state WHERE file_id IN ("+in+") ORDER BY file_id", args...)
-	})
+	return ofFiles(ctx, t, "names in use", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) }, "x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
 }
 
 // Importers returns the files that import one of the paths, as they are written.
 func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) ([]int64, error) {
 	var out []int64
 	for _, p := range paths {
-		part, err := txRows(ctx, t, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+		part, err := rows(ctx, t.tx, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
 			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? ORDER BY i.file_id", p, repo)
 		if err != nil {
 			return nil, err
@@ -382,21 +353,21 @@ func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) 
 
 // Dependents returns the files from which a chain of dependencies leads to one of the files, without those themselves.
 func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, error) {
-	return chunked(files, func(part []int64) ([]int64, error) {
-		in, args := marks(part)
-		return txRows(ctx, t, "dependents", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-			"WITH RECURSIVE up (id) AS (SELECT source_file_id FROM dependencies WHERE target_file_id IN ("+in+
-				") UNION SELECT d.source_file_id FROM dependencies d JOIN up ON d.target_file_id = up.id) SELECT id FROM up ORDER BY id", args...)
-	})
+	return t.chain(ctx, "target_file_id", "source_file_id", files)
 }
 
 // Targets returns the files to which a chain of dependencies leads from one of the files, without those themselves.
 func (t *CuratedTx) Targets(ctx context.Context, files ...int64) ([]int64, error) {
+	return t.chain(ctx, "source_file_id", "target_file_id", files)
+}
+
+// chain follows dependencies from one of their ends to the other, as far as they go.
+func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) ([]int64, error) {
 	return chunked(files, func(part []int64) ([]int64, error) {
 		in, args := marks(part)
-		return txRows(ctx, t, "dependencies", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-			"WITH RECURSIVE down (id) AS (SELECT target_file_id FROM dependencies WHERE source_file_id IN ("+in+
-				") UNION SELECT d.target_file_id FROM dependencies d JOIN down ON d.source_file_id = down.id) SELECT id FROM down ORDER BY id", args...)
+		return rows(ctx, t.tx, "dependencies", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"WITH RECURSIVE chain (id) AS (SELECT "+to+" FROM dependencies WHERE "+from+" IN ("+in+
+				") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id", args...)
 	})
 }
 

@@ -41,7 +41,7 @@ func OpenExistingJournal(ctx context.Context, path string) (*Journal, error) {
 }
 
 func openJournal(ctx context.Context, path string, mayCreate bool) (*Journal, error) {
-	db, err := open(ctx, path, mayCreate)
+	db, err := rawFile().open(ctx, path, mayCreate)
 	if err != nil {
 		return nil, err
 	}
@@ -81,18 +81,8 @@ func insert(ctx context.Context, tx *sql.Tx, records []Record) error {
 }
 
 func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
-	// A fact that happened is written down even when the run was cancelled meanwhile.
-	ctx = context.WithoutCancel(ctx)
-	tx, err := j.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("journal: %s: %w", what, explain(err))
-	}
-	defer tx.Rollback()
-	if err := do(ctx, tx); err != nil {
-		return fmt.Errorf("journal: %s: %w", what, explain(err))
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("journal: %s: %w", what, explain(err))
+	if err := write(ctx, j.db, do); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	return nil
 }
@@ -106,7 +96,7 @@ func (j *Journal) Events(ctx context.Context, run string, from int) iter.Seq2[Re
 		for {
 			recs, err := j.page(ctx, run, from)
 			if err != nil {
-				yield(Record{}, fmt.Errorf("journal: read run %s: %w", run, explain(err)))
+				yield(Record{}, fmt.Errorf("journal: run %s: %w", run, err))
 				return
 			}
 			for _, r := range recs {
@@ -123,46 +113,17 @@ func (j *Journal) Events(ctx context.Context, run string, from int) iter.Seq2[Re
 }
 
 func (j *Journal) page(ctx context.Context, run string, from int) ([]Record, error) {
-	rows, err := j.db.QueryContext(ctx, "SELECT seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []Record
-	for rows.Next() {
-		r := Record{Run: run}
-		var at string
-		if err := rows.Scan(&r.Seq, &at, &r.Kind, &r.Batch, &r.Body); err != nil {
-			return nil, err
-		}
-		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			return nil, fmt.Errorf("event %d: %w", r.Seq, err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return rows(ctx, j.db, "events", func(rs *sql.Rows, r *Record) error {
+		r.Run = run
+		return rs.Scan(&r.Seq, moment{&r.At}, &r.Kind, &r.Batch, &r.Body)
+	}, "SELECT seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
 }
 
 // Runs returns all runs, newest first, without their plan texts.
 func (j *Journal) Runs(ctx context.Context) ([]Run, error) {
-	rows, err := j.db.QueryContext(ctx, "SELECT run, slug, plan, started_at FROM runs ORDER BY started_at DESC, rowid DESC")
-	if err != nil {
-		return nil, fmt.Errorf("journal: list runs: %w", explain(err))
-	}
-	defer rows.Close()
-	var out []Run
-	for rows.Next() {
-		var r Run
-		var at string
-		if err := rows.Scan(&r.ID, &r.Slug, &r.Plan, &at); err != nil {
-			return nil, fmt.Errorf("journal: list runs: %w", err)
-		}
-		if r.Started, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			return nil, fmt.Errorf("journal: run %s: %w", r.ID, err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return rows(ctx, j.db, "the runs of the journal", func(rs *sql.Rows, r *Run) error {
+		return rs.Scan(&r.ID, &r.Slug, &r.Plan, moment{&r.Started})
+	}, "SELECT run, slug, plan, started_at FROM runs ORDER BY started_at DESC, rowid DESC")
 }
 
 // PlanText returns the plan that a run was started with, byte for byte.
@@ -173,6 +134,3 @@ func (j *Journal) PlanText(ctx context.Context, run string) ([]byte, error) {
 	}
 	return text, nil
 }
-
-// stamp has a fixed width, so that times sort as text.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z") }

@@ -13,15 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writerEnv names the journal that this program, started once more by a test, is to write to until it is killed.
-const writerEnv = "RUNPLAN_TEST_WRITER"
+// writerEnv names the file that this program, started once more by a test, is to write to until it is killed, and
+// writerJob what it is to write there.
+const (
+	writerEnv = "RUNPLAN_TEST_WRITER"
+	writerJob = "RUNPLAN_TEST_WRITER_JOB"
+)
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(writerEnv); path != "" {
-		fmt.Fprintln(os.Stderr, writeForEver(path))
+	path, job := os.Getenv(writerEnv), os.Getenv(writerJob)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	jobs := map[string]func(string) error{"journal": writeForEver, "session": rememberForEver, "archive": archiveForEver, "calls": addCalls}
+	if err := jobs[job](path); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(0)
 }
 
 // writeForEver appends events by threes, and says so after each three.
@@ -59,7 +68,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
 	for round := range 8 {
-		said := killed(t, self, path, 20+7*round)
+		said := killed(t, self, "journal", path, 20+7*round)
 		j := opened(t, path)
 		var verdict string
 		if err := j.db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
@@ -77,10 +86,10 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 }
 
 // killed starts a writer, kills it somewhat after it has said a few words, and returns the last number it said.
-func killed(t *testing.T, self, path string, words int) int {
+func killed(t *testing.T, self, job, path string, words int) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), writerEnv+"="+path)
+	cmd.Env = append(os.Environ(), writerEnv+"="+path, writerJob+"="+job)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

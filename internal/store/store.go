@@ -1,7 +1,10 @@
-// Package store keeps the SQLite files of a repository: how they are opened, migrated and checked.
+// Package store keeps SQLite files: how they are opened, migrated and checked.
 //
-// A store that is damaged or newer than this program is left as it is and said so; nothing is repaired
-// behind the user's back (ERR-09, DB-14).
+// A repository has three kinds: the journal with all that was done (raw.sqlite, rows are only added), what is known of
+// the code (curated.sqlite, which can be made anew), and a session for each task that is at work (DB-01). A user has two:
+// what was said to runplan (inbox.sqlite), and what was decided about trust (audit.sqlite, rows are only added). A file
+// that is damaged or newer than this program is left as it is and said so; nothing is repaired behind the user's back
+// (ERR-09, DB-14).
 package store
 
 import (
@@ -20,13 +23,16 @@ import (
 	"modernc.org/sqlite"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed migrations/*.sql curated/*.sql session/*.sql audit/*.sql inbox/*.sql
+var scripts embed.FS
 
 // The reasons why a store cannot be used.
 var (
 	ErrCorrupt = errors.New("the file is damaged")
 	ErrNewer   = errors.New("the file was written by a newer runplan")
+	ErrBusy    = errors.New("another process is writing to it")
+	ErrForeign = errors.New("it is another program's database; move it away")
+	ErrOlder   = errors.New("it was written by an older runplan")
 )
 
 // SQLite's own codes for a file that another process holds, that it may not write, and that is not, or no
@@ -39,32 +45,61 @@ const (
 	codeNotADB     = 26
 )
 
+// kind is one of the files that are kept here.
+type kind struct {
+	scripts string // folder of its migrations, in the order of their names
+	cache   int    // KiB
+	checked bool   // it is looked through from end to end when it is opened
+	renew   string // what a reader is told of a file with an older schema
+}
+
+// What is known of the code can be made anew, so it is not looked through each time, as the others are.
+func rawFile() kind {
+	return kind{scripts: "migrations", cache: 2000, checked: true, renew: "run: runplan status"}
+}
+func curatedFile() kind { return kind{scripts: "curated", cache: 32000, renew: "run: runplan index"} }
+func sessionFile() kind { return kind{scripts: "session", cache: 1000, checked: true} }
+
 // open opens the database at path, making it where mayCreate says so, and brings its schema up to date.
 //
 // WAL with synchronous=NORMAL survives the death of the process at any moment. After a loss of power the
 // last transactions may be missing; then the work they tell of is done once more, which finds it done.
-func open(ctx context.Context, path string, mayCreate bool) (*sql.DB, error) {
+func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, error) {
 	if !mayCreate {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("open %s: %w", path, err)
 		}
 	}
-	q := url.Values{
-		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "cache_size(-2000)"},
+	db, err := openWith(ctx, path, k.prepare, url.Values{
+		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)", fmt.Sprintf("cache_size(-%d)", k.cache)},
 		"_txlock": {"immediate"}, // all transactions write; one that finds out late would not wait for another's
-	}
-	db, err := openWith(ctx, path, q)
+	})
 	if err != nil && !mayCreate && unwritable(err) && !exists(path+"-wal") {
 		// A disk that cannot be written to can still be read from. Nobody can be writing there meanwhile.
-		q := url.Values{"mode": {"ro"}, "immutable": {"1"}}
-		if db, rerr := openWith(ctx, path, q); rerr == nil {
+		if db, rerr := openWith(ctx, path, k.prepare, immutable()); rerr == nil {
 			return db, nil
 		}
 	}
 	return db, err
 }
 
-func openWith(ctx context.Context, path string, q url.Values) (*sql.DB, error) {
+// openReader opens the database at path for reading. It sees what was committed last, also while another process is at
+// work. One that is not there is an error that wraps fs.ErrNotExist.
+func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db, err := openWith(ctx, path, k.current, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(on)", "cache_size(-8000)"}})
+	if err != nil && unwritable(err) && !exists(path+"-wal") {
+		return openWith(ctx, path, k.current, immutable())
+	}
+	return db, err
+}
+
+func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
+
+// openWith opens a database and has it looked at; what may not be used is closed again.
+func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB, error) {
 	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may hold what a URL reads as its own
 	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
 	if err != nil {
@@ -72,7 +107,7 @@ func openWith(ctx context.Context, path string, q url.Values) (*sql.DB, error) {
 	}
 	// One connection: SQLite has one writer, and a second one would only wait for it.
 	db.SetMaxOpenConns(1)
-	if err := prepare(ctx, db); err != nil {
+	if err := look(ctx, db); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open %s: %w", path, explain(err))
 	}
@@ -91,22 +126,19 @@ func unwritable(err error) bool {
 }
 
 // prepare looks first and writes last, so that a file which cannot be used stays as it is.
-func prepare(ctx context.Context, db *sql.DB) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+func (k kind) prepare(ctx context.Context, db *sql.DB) error {
+	names, err := k.names()
 	if err != nil {
 		return err
 	}
-	sort.Strings(names)
 	have, err := version(ctx, db, len(names))
 	if err != nil {
 		return err
 	}
-	var verdict string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return err
-	}
-	if verdict != "ok" {
-		return fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+	if k.checked {
+		if err := sound(ctx, db); err != nil {
+			return err
+		}
 	}
 	if err := wal(ctx, db); err != nil {
 		return err
@@ -117,19 +149,56 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	return migrate(ctx, db, names)
 }
 
+// current tells whether a reader knows what it will find.
+func (k kind) current(ctx context.Context, db *sql.DB) error {
+	names, err := k.names()
+	if err != nil {
+		return err
+	}
+	have, err := version(ctx, db, len(names))
+	if err == nil && have < len(names) {
+		err = fmt.Errorf("%w; %s", ErrOlder, k.renew)
+	}
+	return err
+}
+
+// names are the migrations in their order.
+func (k kind) names() ([]string, error) {
+	names, err := fs.Glob(scripts, k.scripts+"/*.sql")
+	sort.Strings(names)
+	return names, err
+}
+
+func sound(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+	}
+	return nil
+}
+
 // querier is a database or a transaction.
 type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns how many migrations the file has seen. More than are known is [ErrNewer].
+// version returns how many migrations the file has seen. More than are known is [ErrNewer]; a file that has seen none
+// and is not empty is [ErrForeign].
 func version(ctx context.Context, q querier, known int) (int, error) {
-	var have int
-	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+	var have, tables int
+	// One question, so that another process that migrates meanwhile is not seen with one half of the answer.
+	err := q.QueryRowContext(ctx, "SELECT user_version, (SELECT COUNT(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&have, &tables)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if have > known {
+	case have > known:
 		return have, fmt.Errorf("%w: schema %d, this one knows up to %d; use the newer runplan, or move the file away", ErrNewer, have, known)
+	case have == 0 && tables > 0:
+		return 0, ErrForeign
 	}
 	return have, nil
 }
@@ -139,8 +208,7 @@ func version(ctx context.Context, q querier, known int) (int, error) {
 func wal(ctx context.Context, db *sql.DB) error {
 	for try := 0; ; try++ {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal")
-		var se *sqlite.Error
-		if !errors.As(err, &se) || se.Code()&0xff != codeBusy || try == 500 {
+		if !isBusy(err) || try == 500 {
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -151,7 +219,7 @@ func wal(ctx context.Context, db *sql.DB) error {
 // seen is asked within: another process may have been at it meanwhile.
 func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	for i, name := range names {
-		script, err := migrations.ReadFile(name)
+		script, err := scripts.ReadFile(name)
 		if err != nil {
 			return err
 		}
@@ -174,11 +242,89 @@ func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	return nil
 }
 
-// explain turns SQLite's codes for a damaged file into [ErrCorrupt].
+// write does something in a transaction, all or nothing.
+func write(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
+	// A fact that happened is written down even when the work was cancelled meanwhile.
+	ctx = context.WithoutCancel(ctx)
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer tx.Rollback()
+	if err := do(ctx, tx); err != nil {
+		return explain(err)
+	}
+	return explain(tx.Commit())
+}
+
+// rows reads all rows of a query.
+func rows[T any](ctx context.Context, q querier, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+	out := []T{}
+	r, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	}
+	defer r.Close()
+	for r.Next() {
+		var t T
+		if err := scan(r, &t); err != nil {
+			return nil, fmt.Errorf("read %s: %w", what, explain(err))
+		}
+		out = append(out, t)
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	}
+	return out, nil
+}
+
+func isBusy(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && se.Code()&0xff == codeBusy
+}
+
+// explain turns SQLite's codes for a damaged file into [ErrCorrupt], and those for one in use into [ErrBusy].
 func explain(err error) error {
 	var se *sqlite.Error
-	if errors.As(err, &se) && (se.Code()&0xff == codeCorrupt || se.Code()&0xff == codeNotADB) {
+	if !errors.As(err, &se) {
+		return err
+	}
+	switch se.Code() & 0xff {
+	case codeCorrupt, codeNotADB:
 		return fmt.Errorf("%w: %s", ErrCorrupt, se.Error())
+	case codeBusy:
+		return fmt.Errorf("%w: %s", ErrBusy, se.Error())
 	}
 	return err
+}
+
+// stampForm has a fixed width, so that times sort as text.
+const stampForm = "2006-01-02T15:04:05.000000000Z"
+
+func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
+
+// moment scans a time that was written with [stamp].
+type moment struct{ to *time.Time }
+
+// Scan reads a time.
+func (m moment) Scan(v any) error {
+	text, _ := v.(string)
+	var err error
+	if *m.to, err = time.Parse(time.RFC3339Nano, text); err != nil {
+		return fmt.Errorf("%q is not a time: %w", text, err)
+	}
+	return nil
+}
+
+// millis scans a duration in milliseconds.
+type millis struct{ to *time.Duration }
+
+// Scan reads a duration.
+func (m millis) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("%v is not a number of milliseconds", v)
+	}
+	*m.to = time.Duration(n) * time.Millisecond
+	return nil
 }

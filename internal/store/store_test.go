@@ -108,7 +108,7 @@ func schema(t *testing.T, j *Journal) int {
 // known is the newest schema that this program has.
 func known(t *testing.T) int {
 	t.Helper()
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := rawFile().names()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestMigrationsApplyOnce(t *testing.T) {
 
 // A file of each older schema is brought up to date, and keeps what is in it.
 func TestMigrationsGoForward(t *testing.T) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := rawFile().names()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestMigrationsGoForward(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "raw.sqlite")
 			var history []string
 			for _, name := range names[:have] {
-				script, err := migrations.ReadFile(name)
+				script, err := scripts.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -386,3 +386,43 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What a killed writer left goes once nobody writes any more.
+func TestSweep(t *testing.T) {
+	s, _ := store(t, "[]\n")
+	path := s.Path()
+	left := path + ".0123456789abcdef.tmp"
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(left, []byte("half"), 0o644))
+	unlock, err := s.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	swept := make(chan error, 1)
+	go func() { swept <- s.Sweep() }()
+	select {
+	case err := <-swept:
+		t.Errorf("it was swept while somebody held the lock: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+}
+
+// Where nothing was left, nothing is made: not even a lock.
+func TestSweepOfNothing(t *testing.T) {
+	s := Open(filepath.Join(t.TempDir(), "logs", FileName), nil)
+	if err := s.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.Path())); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // FileName is the name of the file, in the folder for logs.
@@ -223,12 +225,11 @@ func (s *Store) change(do func([]row) []row) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return fmt.Errorf("write the failure patterns: %w", err)
 	}
-	// The lock is a file of its own, which stays: the store itself is replaced with each change.
-	lock := flock.New(s.path + ".lock")
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("lock the failure patterns %s: %w", s.path, err)
+	unlock, err := s.lock()
+	if err != nil {
+		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	rows, err := s.read()
 	if errors.Is(err, ErrBroken) {
 		if err := s.setAside(err); err != nil {
@@ -241,6 +242,28 @@ func (s *Store) change(do func([]row) []row) error {
 		return nil
 	}
 	return s.write(rows)
+}
+
+// lock is a file of its own, which stays: the store itself is replaced with each change.
+func (s *Store) lock() (unlock func() error, err error) {
+	lock := flock.New(s.path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock the failure patterns %s: %w", s.path, err)
+	}
+	return lock.Close, nil
+}
+
+// Sweep removes what writers that were killed left beside the file.
+func (s *Store) Sweep() error {
+	if left, err := atomicfile.Left(s.path); err != nil || len(left) == 0 {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return atomicfile.Sweep(s.path)
 }
 
 // setAside gives a file that cannot be read another name, so that nothing of it is lost.
@@ -279,26 +302,7 @@ func (s *Store) write(rows []row) error {
 		data = append(data, '\n')
 	}
 	data = append(data, "]\n"...)
-	temp := s.path + ".tmp" // a killed process leaves it behind, and the next one writes over it
-	err := func() error {
-		f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err == nil {
-			err = os.Rename(temp, s.path)
-		}
-		return err
-	}()
-	if err != nil {
-		os.Remove(temp)
+	if err := atomicfile.Write(s.path, data, 0o644); err != nil {
 		return fmt.Errorf("write the failure patterns: %w", err)
 	}
 	return nil

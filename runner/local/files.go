@@ -7,30 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
-// writeFile replaces path in one step, so that a reader never sees half of it. What is written first always
-// has the same name, so that the next one overwrites what a killed process left; each file has one writer.
+// writeFile replaces path in one step, and makes its folder. It does not wait for the disk: the journal says what counts.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return atomicfile.WriteLoose(path, data, 0o644)
 }
 
 func writeJSON(path string, v any) error {

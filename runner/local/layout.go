@@ -15,7 +15,7 @@ const DirName = ".runplan"
 
 // ignored is what .runplan/.gitignore holds. Settings, lessons, patterns and prompts are not in it: a team
 // may want to commit them. The file hides itself too, so that a run leaves git status as it was.
-const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/cache/\n/progress.txt\n/context.md\n"
+const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/solve/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/cache/\n/progress.txt\n/context.md\n"
 
 // LayoutOf returns the layout for a repository.
 func LayoutOf(repoRoot string) Layout { return Layout{filepath.Join(repoRoot, DirName)} }
@@ -60,6 +60,12 @@ func (l Layout) FailurePatterns() string {
 // Lock is held while a run of slug is at work.
 func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }
 
+// Sessions holds what tasks at work have in their heads, and Tasks the plans of tasks that nobody wrote a plan for.
+func (l Layout) Sessions() string { return filepath.Join(l.Root, "sessions") }
+
+// Tasks holds the plans that are made of tasks.
+func (l Layout) Tasks() string { return filepath.Join(l.Root, "solve") }
+
 // GitLock is held around git commands that change the list of worktrees.
 func (l Layout) GitLock() string   { return filepath.Join(l.Root, "locks", "worktrees.lock") }
 func (l Layout) Worktrees() string { return filepath.Join(l.Root, "worktrees") }
@@ -69,9 +75,12 @@ func (l Layout) Workspace(slug string, n int) string {
 	return filepath.Join(l.Worktrees(), fmt.Sprintf("%s-w%d", slug, n))
 }
 
+// Logs holds what the attempts of a run left to read.
+func (l Layout) Logs(run string) string { return filepath.Join(l.Root, "logs", run) }
+
 // Attempt holds the brief, the log and the gate logs of one attempt.
 func (l Layout) Attempt(run, batch string, attempt int) string {
-	return filepath.Join(l.Root, "logs", run, fmt.Sprintf("%s-a%d", batch, attempt))
+	return filepath.Join(l.Logs(run), fmt.Sprintf("%s-a%d", batch, attempt))
 }
 func (l Layout) Report(run string) string { return filepath.Join(l.Root, "reports", run) }
 func (l Layout) Receipt(run, batch string) string {

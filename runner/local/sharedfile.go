@@ -3,6 +3,9 @@ package local
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // sharedFile is a file of the git folder. The data of a link is where it leads.
@@ -40,11 +43,11 @@ func putFile(path string, was sharedFile, had bool) error {
 	case was.mode&fs.ModeSymlink != 0:
 		return os.Symlink(was.data, path)
 	}
-	if err := writeFile(path+".runplan", []byte(was.data)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.Chmod(path+".runplan", was.mode.Perm()); err != nil {
+	if err := atomicfile.WriteLoose(path, []byte(was.data), was.mode.Perm()); err != nil {
 		return err
 	}
-	return os.Rename(path+".runplan", path)
+	return os.Chmod(path, was.mode.Perm()) // with what a new file is not given
 }

@@ -1,0 +1,186 @@
+// Package atomicfile replaces files in one step, so that a reader sees what was there before or what came after, and
+// never half of it.
+//
+// What is new is written to a temporary file beside the old one, which then takes its place. A process that is killed in
+// between leaves the temporary file, and nobody else will use its name: [Sweep] and its like remove what was left. They
+// may be called while others write. A writer whose temporary file is swept away writes it once more.
+package atomicfile
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Write replaces the file at path with data, which is on the disk when it returns: no loss of power brings back half of
+// it. The rights are those of a new file, less what the process takes away from all of its files.
+func Write(path string, data []byte, perm fs.FileMode) error {
+	return replace(path, nameFor(path), perm, true, func(f *os.File) error { return fill(f, data) })
+}
+
+// WriteLoose is [Write] for what can be made again: it does not wait for the disk.
+func WriteLoose(path string, data []byte, perm fs.FileMode) error {
+	return replace(path, nameFor(path), perm, false, func(f *os.File) error { return fill(f, data) })
+}
+
+// Copy is [Write] for what is too large to hold, in a folder whose owner removes what is left by a name of its own, like
+// git: temporary files begin with prefix.
+func Copy(path, prefix string, from io.ReadSeeker, perm fs.FileMode) error {
+	name := func() string { return filepath.Join(filepath.Dir(path), prefix+chance()) }
+	return replace(path, name, perm, true, func(f *os.File) error {
+		if _, err := from.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err := io.Copy(f, from)
+		return err
+	})
+}
+
+func fill(f *os.File, data []byte) error {
+	_, err := io.Copy(f, bytes.NewReader(data))
+	return err
+}
+
+const suffix = ".tmp"
+
+// digits is how long the part of a name is that chance decides.
+const digits = 16
+
+func nameFor(path string) func() string {
+	return func() string { return path + "." + chance() + suffix }
+}
+
+// chance makes names that two processes do not share, wherever they run: numbers of processes repeat.
+func chance() string {
+	var b [digits / 2]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// tries bounds how often a writer begins again.
+const tries = 5
+
+func replace(path string, name func() string, perm fs.FileMode, durable bool, fill func(*os.File) error) error {
+	var err error
+	for range tries {
+		temp := name()
+		if err = attempt(temp, path, perm, durable, fill); err == nil {
+			return nil
+		}
+		os.Remove(temp)
+		if swept := errors.Is(err, fs.ErrNotExist) && exists(filepath.Dir(path)); !swept {
+			break
+		}
+	}
+	return fmt.Errorf("write %s: %w", path, err)
+}
+
+func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.File) error) error {
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	if err != nil {
+		return err
+	}
+	err = fill(f)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Sweep removes what writers of path left that were killed.
+func Sweep(path string) error {
+	left, err := Left(path)
+	for _, name := range left {
+		err = errors.Join(err, remove(name))
+	}
+	return err
+}
+
+// Left lists what [Sweep] would remove.
+func Left(path string) ([]string, error) {
+	entries, err := readDir(filepath.Dir(path))
+	var out []string
+	for _, e := range entries {
+		if of, ok := temporary(e); ok && of == filepath.Base(path) {
+			out = append(out, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	return out, err
+}
+
+// SweepFolder removes what writers left of any file in dir, not of those in folders below it. A folder that is not there
+// holds nothing.
+func SweepFolder(dir string) error {
+	entries, err := readDir(dir)
+	for _, e := range entries {
+		if _, ok := temporary(e); ok {
+			err = errors.Join(err, remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// SweepTree removes what writers left of any file in dir or below it.
+func SweepTree(dir string) error {
+	var errs []error
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it is gone, or never was
+		case err != nil:
+			errs = append(errs, err)
+			return nil
+		}
+		if _, ok := temporary(e); ok {
+			errs = append(errs, remove(path))
+		}
+		return nil
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// temporary tells whether a name is one of this package's, and of which file.
+func temporary(e fs.DirEntry) (of string, ok bool) {
+	name, ok := strings.CutSuffix(e.Name(), suffix)
+	if !ok || !e.Type().IsRegular() {
+		return "", false
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= 0 || len(name)-dot-1 != digits || strings.Trim(name[dot+1:], "0123456789abcdef") != "" {
+		return "", false
+	}
+	return name[:dot], true
+}
+
+func readDir(dir string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+)
+
+// SessionArchive is the file of a session as its task left it.
+type SessionArchive struct {
+	ID   int64
+	Task string
+	At   time.Time
+	Blob []byte // an SQLite file, complete in itself
+}
+
+// ArchiveSession keeps the session of a task, which nobody has open any more, and removes its file (DB-07). A session
+// that is open is [ErrBusy]; one that is not there is as good, so that it may be said again after a crash.
+func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.Time) error {
+	path, err := SessionPath(dir, task)
+	if err != nil {
+		return err
+	}
+	if exists(path) {
+		blob, err := sealed(ctx, path)
+		if err != nil {
+			return fmt.Errorf("archive the session of %s: %w", task, err)
+		}
+		if err := j.keepSession(ctx, task, blob, at); err != nil {
+			return err
+		}
+	}
+	return RemoveSession(dir, task)
+}
+
+// sealed returns the bytes of a database that nobody has open, with all that was written to it in the one file. A file
+// that is sealed already stays as it is, byte for byte.
+func sealed(ctx context.Context, path string) ([]byte, error) {
+	db, err := openWith(ctx, path, func(ctx context.Context, db *sql.DB) error {
+		names, err := sessionFile().names()
+		if err != nil {
+			return err
+		}
+		if _, err := version(ctx, db, len(names)); err != nil {
+			return err
+		}
+		if err := sound(ctx, db); err != nil {
+			return err
+		}
+		var mode string // leaving WAL writes all of it back, and asks that nobody else has the file open
+		return db.QueryRowContext(ctx, "PRAGMA journal_mode = delete").Scan(&mode)
+	}, url.Values{"_pragma": {"busy_timeout(2000)"}})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// keepSession writes the bytes, unless that was done before the process was killed.
+func (j *Journal) keepSession(ctx context.Context, task string, blob []byte, at time.Time) error {
+	if len(blob) == 0 {
+		return nil // nothing was ever in it
+	}
+	return j.tx(ctx, "session of "+task, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO session_archives (task_id, session_blob, archived_at)
+			SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM session_archives WHERE task_id = ?1 AND session_blob = ?2)`, task, blob, stamp(at))
+		return err
+	})
+}
+
+// SessionArchives returns what was kept of the sessions of a task, oldest first: a batch that is opened once more has
+// several.
+func (j *Journal) SessionArchives(ctx context.Context, task string) ([]SessionArchive, error) {
+	return rows(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
+		return r.Scan(&a.ID, &a.Task, moment{&a.At}, &a.Blob)
+	}, "SELECT id, task_id, archived_at, session_blob FROM session_archives WHERE task_id = ? ORDER BY id", task)
+}

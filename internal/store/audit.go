@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// AuditEntry is one decision about trust (DB-12). ID, Prev and Digest are given when it is written.
+type AuditEntry struct {
+	ID           int64     `json:"id"`
+	At           time.Time `json:"at"`
+	Action       string    `json:"action"`
+	Subject      string    `json:"subject,omitempty"` // what was agreed to, where it is not the tier
+	FromTier     *int      `json:"from_tier"`         // nil where the tier was not the matter
+	ToTier       *int      `json:"to_tier"`
+	Owner        string    `json:"owner"`
+	SelfEdit     bool      `json:"self_edit"` // what holds from here on
+	AutoMergePct int       `json:"auto_merge_pct"`
+	Reason       string    `json:"reason"`
+	Signature    string    `json:"signature,omitempty"`
+	LoopVersion  int       `json:"loop_version"`
+	Prev         string    `json:"prev"` // digest of the entry before; empty for the first
+	Digest       string    `json:"digest"`
+}
+
+// Sum is the digest that an entry has to have: hex SHA-256 over all that it says, and over the digest before it.
+func (e AuditEntry) Sum() string {
+	sum := sha256.New()
+	for _, part := range []string{
+		e.Prev, strconv.FormatInt(e.ID, 10), stamp(e.At), e.Action, e.Subject, tierText(e.FromTier), tierText(e.ToTier), e.Owner,
+		strconv.FormatBool(e.SelfEdit), strconv.Itoa(e.AutoMergePct), e.Reason, e.Signature, strconv.Itoa(e.LoopVersion),
+	} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func tierText(t *int) string {
+	if t == nil {
+		return "-"
+	}
+	return strconv.Itoa(*t)
+}
+
+// Audit is the chain of decisions about trust. Rows are only added.
+type Audit struct{ db *sql.DB }
+
+// OpenAudit opens the audit at path for writing, and makes it where it is missing.
+func OpenAudit(ctx context.Context, path string) (*Audit, error) {
+	db, err := auditFile().openUser(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Audit{db}, nil
+}
+
+// ReadAudit opens the audit at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+func ReadAudit(ctx context.Context, path string) (*Audit, error) {
+	db, err := auditFile().openReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Audit{db}, nil
+}
+
+// Close releases the file.
+func (a *Audit) Close() error { return a.db.Close() }
+
+// ErrMoved says that something was written after what the writer had read.
+var ErrMoved = errors.New("another process wrote to it meanwhile")
+
+// Append adds an entry behind the one with the digest after, which the writer took for the last; empty for none. Where
+// another is the last by now it is [ErrMoved].
+func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEntry, error) {
+	e.At = e.At.UTC()
+	err := write(ctx, a.db, func(ctx context.Context, tx *sql.Tx) error {
+		var counter int64
+		err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT digest FROM audit ORDER BY id DESC LIMIT 1), ''), COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&e.Prev, &counter)
+		if err != nil {
+			return err
+		}
+		if e.Prev != after {
+			return ErrMoved
+		}
+		e.ID = counter + 1
+		e.Digest = e.Sum()
+		_, err = tx.ExecContext(ctx, `INSERT INTO audit (id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			e.ID, stamp(e.At), e.Action, e.Subject, e.FromTier, e.ToTier, e.Owner, e.SelfEdit, e.AutoMergePct, e.Reason, e.Signature, e.LoopVersion, e.Prev, e.Digest)
+		return err
+	})
+	if err != nil {
+		return AuditEntry{}, fmt.Errorf("write to the audit: %w", err)
+	}
+	return e, nil
+}
+
+// Entries returns all entries, oldest first.
+func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
+	return rows(ctx, a.db, "the audit", func(r *sql.Rows, e *AuditEntry) error {
+		return r.Scan(&e.ID, moment{&e.At}, &e.Action, &e.Subject, &e.FromTier, &e.ToTier, &e.Owner, &e.SelfEdit, &e.AutoMergePct, &e.Reason, &e.Signature, &e.LoopVersion, &e.Prev, &e.Digest)
+	}, "SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest FROM audit ORDER BY id")
+}
+
+// ChainError is a place where the audit is not what was written.
+type ChainError struct {
+	ID  int64 // of the first entry that does not fit
+	Why string
+}
+
+func (e *ChainError) Error() string {
+	return fmt.Sprintf("the audit was tampered with: entry %d %s", e.ID, e.Why)
+}
+
+// Verify reads all entries and sees to it that none was changed, put in or taken away. What was is a [*ChainError].
+func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
+	all, err := a.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var counter int64
+	if err := a.db.QueryRowContext(ctx, "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&counter); err != nil {
+		return nil, fmt.Errorf("read the audit: %w", explain(err))
+	}
+	return all, checkChain(all, counter)
+}
+
+// checkChain compares the entries with each other, and with the counter of all that were ever written.
+func checkChain(all []AuditEntry, counter int64) error {
+	prev := ""
+	for i, e := range all {
+		switch {
+		case e.ID != int64(i)+1:
+			return &ChainError{int64(i) + 1, "is missing"}
+		case e.Prev != prev:
+			return &ChainError{e.ID, "does not follow the one before it"}
+		case e.Digest != e.Sum():
+			return &ChainError{e.ID, "is not what was written"}
+		}
+		prev = e.Digest
+	}
+	if counter != int64(len(all)) {
+		return &ChainError{int64(len(all)) + 1, "is missing"}
+	}
+	return nil
+}

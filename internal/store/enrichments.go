@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Enrichment is what a model said of a file (IDX-12), redacted.
+type Enrichment struct {
+	ID       int64  // of the row; given when it is read
+	Repo     string // path of the repository
+	Path     string // of the file in it
+	Hash     string // of the content that the model saw
+	Metadata        // File is the id in curated.sqlite at that time
+	Model    string
+	Prompt   string
+	Response string
+
+	PromptTokens     *int // nil: unknown
+	CompletionTokens *int
+	Latency          time.Duration
+
+	Promoted bool // it was copied to curated.sqlite
+	At       time.Time
+}
+
+// AddEnrichment writes down what a model said, and returns the id of the row.
+func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, err error) {
+	err = j.tx(ctx, "enrichment of "+e.Path, func(ctx context.Context, tx *sql.Tx) error {
+		if err := e.check(); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO enrichment_outputs (file_id, model, purpose, module, domain, concepts, public_api_surface, complexity_notes, raw_prompt, raw_response, timestamp,
+			repo_path, path, content_hash, prompt_tokens, completion_tokens, latency_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			e.File, e.Model, null(e.Purpose), null(e.Module), null(e.Domain), null(e.Concepts), null(e.API), null(e.Complexity), e.Prompt, e.Response, stamp(e.At),
+			e.Repo, e.Path, e.Hash, e.PromptTokens, e.CompletionTokens, e.Latency.Milliseconds())
+		if err == nil {
+			id, err = res.LastInsertId()
+		}
+		return err
+	})
+	return id, err
+}
+
+// check sees to it that what is said to be JSON is: questions about it would fail or find nothing.
+func (m Metadata) check() error {
+	for what, text := range map[string]string{"concepts": m.Concepts, "the public interface": m.API} {
+		var list []any
+		if text != "" && json.Unmarshal([]byte(text), &list) != nil {
+			return fmt.Errorf("%s of file %d are no JSON array: %.60q", what, m.File, text)
+		}
+	}
+	return nil
+}
+
+// Enrichments returns the newest enrichment of each file of a repository, by path, without prompts and responses.
+func (j *Journal) Enrichments(ctx context.Context, repo string) ([]Enrichment, error) {
+	return rows(ctx, j.db, "enrichments", func(r *sql.Rows, e *Enrichment) error {
+		return r.Scan(&e.ID, &e.Repo, &e.Path, &e.Hash, &e.File, &e.Purpose, &e.Module, &e.Domain, &e.Concepts, &e.API, &e.Complexity, &e.Model,
+			&e.PromptTokens, &e.CompletionTokens, millis{&e.Latency}, &e.Promoted, moment{&e.At})
+	}, `SELECT id, repo_path, path, content_hash, file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''),
+			COALESCE(complexity_notes, ''), model, prompt_tokens, completion_tokens, latency_ms, promoted, timestamp
+		FROM enrichment_outputs WHERE id IN (SELECT MAX(id) FROM enrichment_outputs WHERE repo_path = ? GROUP BY path) ORDER BY path`, repo)
+}
+
+// MarkPromoted writes down that enrichments were copied to curated.sqlite, after [Curated.PutMetadata] did so. Each is a
+// row of its own; said again it changes nothing.
+func (j *Journal) MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error {
+	return j.tx(ctx, "promotion of enrichments", func(ctx context.Context, tx *sql.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO enrichment_promotions (enrichment_id, timestamp) VALUES (?, ?) ON CONFLICT DO NOTHING", id, stamp(at)); err != nil {
+				return fmt.Errorf("enrichment %d: %w", id, err)
+			}
+		}
+		return nil
+	})
+}
+
+// PutMetadata replaces what enrichment says of files, all or nothing, and returns those that are not in the index any
+// more.
+func (c *Curated) PutMetadata(ctx context.Context, all []Metadata) (gone []int64, err error) {
+	err = write(ctx, c.db, func(ctx context.Context, tx *sql.Tx) error {
+		for _, m := range all {
+			if err := m.check(); err != nil {
+				return err
+			}
+			res, err := tx.ExecContext(ctx, `INSERT INTO file_metadata (file_id, purpose, module, domain, concepts, public_api_surface, complexity_notes)
+				SELECT id, ?, ?, ?, ?, ?, ? FROM files WHERE id = ?
+				ON CONFLICT (file_id) DO UPDATE SET purpose = excluded.purpose, module = excluded.module, domain = excluded.domain,
+					concepts = excluded.concepts, public_api_surface = excluded.public_api_surface, complexity_notes = excluded.complexity_notes`,
+				null(m.Purpose), null(m.Module), null(m.Domain), null(m.Concepts), null(m.API), null(m.Complexity), m.File)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err != nil {
+				return err
+			} else if n == 0 {
+				gone = append(gone, m.File)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write what enrichment says: %w", err)
+	}
+	return gone, nil
+}

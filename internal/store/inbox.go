@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// InboxItem is something that was said to runplan (TRUST-08).
+type InboxItem struct {
+	ID           int64      `json:"id"`
+	Kind         string     `json:"kind"` // ask, note or critical
+	Body         string     `json:"body"`
+	Channel      string     `json:"channel"`        // by which it came
+	Repo         string     `json:"repo,omitempty"` // where it was said
+	At           time.Time  `json:"at"`
+	Acknowledged time.Time  `json:"acknowledged"`
+	Status       string     `json:"status"`           // pending or done
+	Intent       string     `json:"intent,omitempty"` // "" until it was read
+	Confidence   *int       `json:"confidence_pct,omitempty"`
+	Reply        string     `json:"reply,omitempty"`
+	Done         *time.Time `json:"done,omitempty"`
+	Outcome      string     `json:"outcome,omitempty"`
+}
+
+// ErrNoItem says that the inbox has no such item.
+var ErrNoItem = errors.New("the inbox has no such item")
+
+// Inbox is the list of what was said. Words stay; what came of them is added.
+type Inbox struct{ db *sql.DB }
+
+// OpenInbox opens the inbox at path for writing, and makes it where it is missing.
+func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
+	db, err := inboxFile().openUser(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Inbox{db}, nil
+}
+
+// ReadInbox opens the inbox at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
+	db, err := inboxFile().openReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Inbox{db}, nil
+}
+
+// Close releases the file.
+func (b *Inbox) Close() error { return b.db.Close() }
+
+// Add puts an item in, as pending, and returns its id.
+func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
+	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, 'pending')",
+			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged))
+		if err == nil {
+			id, err = res.LastInsertId()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("write to the inbox: %w", err)
+	}
+	return id, nil
+}
+
+const inboxColumns = `SELECT id, kind, body, channel, repo_path, timestamp, acknowledged, status, COALESCE(intent, ''), confidence_pct, COALESCE(reply, ''), done, COALESCE(outcome, '') FROM inbox `
+
+func scanItem(r *sql.Rows, i *InboxItem) error {
+	var done sql.NullString
+	err := r.Scan(&i.ID, &i.Kind, &i.Body, &i.Channel, &i.Repo, moment{&i.At}, moment{&i.Acknowledged}, &i.Status, &i.Intent, &i.Confidence, &i.Reply, &done, &i.Outcome)
+	if err == nil && done.Valid {
+		i.Done = new(time.Time)
+		err = moment{i.Done}.Scan(done.String)
+	}
+	return err
+}
+
+// Pending returns what is not done: what is critical first, then questions, then notes, each in the order in which they came.
+func (b *Inbox) Pending(ctx context.Context) ([]InboxItem, error) {
+	return rows(ctx, b.db, "the inbox", scanItem,
+		inboxColumns+"WHERE status = 'pending' ORDER BY CASE kind WHEN 'critical' THEN 0 WHEN 'ask' THEN 1 ELSE 2 END, id")
+}
+
+// All returns all items, oldest first.
+func (b *Inbox) All(ctx context.Context) ([]InboxItem, error) {
+	return rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"ORDER BY id")
+}
+
+// Item returns one item, or [ErrNoItem].
+func (b *Inbox) Item(ctx context.Context, id int64) (InboxItem, error) {
+	found, err := rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"WHERE id = ?", id)
+	switch {
+	case err != nil:
+		return InboxItem{}, err
+	case len(found) == 0:
+		return InboxItem{}, fmt.Errorf("item %d: %w", id, ErrNoItem)
+	}
+	return found[0], nil
+}
+
+// Read writes down what an item was taken for, and what was replied. Once written it stays: another reader meanwhile
+// changes nothing, and is told so with false.
+func (b *Inbox) Read(ctx context.Context, id int64, intent string, confidence int, reply string) (bool, error) {
+	return b.change(ctx, id, "UPDATE inbox SET intent = ?, confidence_pct = ?, reply = ? WHERE id = ? AND intent IS NULL", intent, confidence, reply, id)
+}
+
+// Finish marks an item as done. One that already was is left as it is, and told with false.
+func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome string) (bool, error) {
+	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'", stamp(at), outcome, id)
+}
+
+// change updates one item. No item with that id is [ErrNoItem].
+func (b *Inbox) change(ctx context.Context, id int64, query string, args ...any) (changed bool, err error) {
+	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
+		var there bool
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM inbox WHERE id = ?)", id).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			return ErrNoItem
+		}
+		res, err := tx.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		changed = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("item %d: %w", id, err)
+	}
+	return changed, nil
+}

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// Log answers questions about what was done and what came of it (IDX-16). It cannot write. It reads a journal that
+// others may be writing to, and is safe for use by several goroutines.
+type Log struct{ db *sql.DB }
+
+// OpenLog opens the journal at path for reading. One that is not there is an error that wraps fs.ErrNotExist.
+func OpenLog(ctx context.Context, path string) (*Log, error) {
+	db, err := rawFile().openReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{db}, nil
+}
+
+// Close releases the file.
+func (l *Log) Close() error { return l.db.Close() }
+
+// TaskFilter says which tasks a question is about. What is empty does not matter.
+type TaskFilter struct {
+	Task  string // id, or with a * at its end the beginning of ids: "<run>/*"
+	Repo  string
+	Mode  Mode
+	Since time.Time
+}
+
+// where is the condition on the rows t of task_runs. What belongs to no task is there only where nothing is asked.
+func (f TaskFilter) where() (string, []any) {
+	cond, args := []string{"1"}, []any{}
+	add := func(what string, arg any) { cond, args = append(cond, what), append(args, arg) }
+	if begin, ok := strings.CutSuffix(f.Task, "*"); ok {
+		cond, args = append(cond, "substr(t.task_id, 1, length(?)) = ?"), append(args, begin, begin)
+	} else if f.Task != "" {
+		add("t.task_id = ?", f.Task)
+	}
+	if f.Repo != "" {
+		add("t.repo_path = ?", f.Repo)
+	}
+	if f.Mode != "" {
+		add("t.mode = ?", string(f.Mode))
+	}
+	if !f.Since.IsZero() {
+		add("t.timestamp >= ?", stamp(f.Since))
+	}
+	return strings.Join(cond, " AND "), args
+}
+
+// TaskOutcome is a task with what came of it.
+type TaskOutcome struct {
+	Task
+	Success   *bool // nil: it did not end
+	Tokens    *int64
+	Latency   *time.Duration
+	Diff      string
+	FinalPlan string
+	Attempts  int
+	Judged    int // attempts that gates looked at
+	Calls     int
+}
+
+// Tasks returns tasks with what came of them, oldest first.
+func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
+	where, args := f.where()
+	return rows(ctx, l.db, "tasks", func(r *sql.Rows, t *TaskOutcome) error {
+		var stages string
+		var ms *int64
+		if err := r.Scan(&t.ID, &t.Repo, &t.Mode, &t.Model, &t.Window, &t.Reserved, &stages, &t.Plan, moment{&t.At},
+			&t.Success, &t.Tokens, &ms, &t.Diff, &t.FinalPlan, &t.Attempts, &t.Judged, &t.Calls); err != nil {
+			return err
+		}
+		if stages != "" {
+			t.Stages = strings.Split(stages, ",")
+		}
+		if ms != nil {
+			d := time.Duration(*ms) * time.Millisecond
+			t.Latency = &d
+		}
+		return nil
+	}, `SELECT t.task_id, t.repo_path, t.mode, t.execute_model, t.context_window, t.reserved_tokens, t.stages, COALESCE(t.plan_artifact, ''), t.timestamp,
+			t.success, t.total_tokens, t.total_latency_ms, COALESCE(t.final_diff, ''), COALESCE(t.final_plan, ''),
+			(SELECT COUNT(*) FROM run_attempts a WHERE a.task_run_id = t.id),
+			(SELECT COUNT(*) FROM run_attempts a JOIN validation_results v ON v.attempt_id = a.id WHERE a.task_run_id = t.id),
+			(SELECT COUNT(*) FROM retrieval_llm_calls c WHERE c.task_id = t.task_id)
+		FROM task_runs t WHERE `+where+` ORDER BY t.id`, args...)
+}
+
+// Attempts returns the attempts at a task in their order, with what the gates said. Final is not told.
+func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
+	return rows(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
+		var failing string
+		if err := r.Scan(&a.TaskID, &a.Repo, &a.Mode, &a.Model, &a.Number, &a.PromptTokens, &a.CompletionTokens, millis{&a.Latency}, &a.Response, &a.Applied, moment{&a.At},
+			&a.Unjudged, &a.Success, &a.TestOutput, &a.LintOutput, &a.TypeOutput, &failing); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(failing), &a.FailingTests); err != nil {
+			return fmt.Errorf("failing tests of attempt %d: %w", a.Number, err)
+		}
+		return nil
+	}, `SELECT t.task_id, t.repo_path, t.mode, COALESCE(a.model, t.execute_model), a.attempt, a.prompt_tokens, a.completion_tokens, a.latency_ms, a.raw_response, a.patch_applied, a.timestamp,
+			v.id IS NULL, COALESCE(v.success, 0), COALESCE(v.test_output, ''), COALESCE(v.lint_output, ''), COALESCE(v.type_check_output, ''), COALESCE(v.failing_tests, '[]')
+		FROM task_runs t JOIN run_attempts a ON a.task_run_id = t.id LEFT JOIN validation_results v ON v.attempt_id = a.id WHERE t.task_id = ? ORDER BY a.id`, task)
+}
+
+// CallFilter says which calls a question is about. What is empty does not matter.
+type CallFilter struct {
+	Of    TaskFilter
+	Type  string
+	Stage string
+	Role  string
+	Model string
+}
+
+// JudgedCall is a call with what came of its task.
+type JudgedCall struct {
+	Call
+	Success *bool // nil: the task did not end
+}
+
+// Calls yields calls in the order in which they were made. It holds few of them at a time: prompts are long.
+func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, error] {
+	const page = 50
+	where, args := f.Of.where()
+	return func(yield func(JudgedCall, error) bool) {
+		for last := int64(0); ; {
+			calls, err := rows(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
+					COALESCE(c.error, ''), c.prompt_tokens, c.completion_tokens, c.latency_ms, c.timestamp, t.success
+				FROM retrieval_llm_calls c LEFT JOIN task_runs t ON t.task_id = c.task_id
+				WHERE `+where+` AND ? IN ('', c.call_type) AND ? IN ('', c.stage_name) AND ? IN ('', c.role) AND ? IN ('', c.model) AND c.id > ? ORDER BY c.id LIMIT ?`,
+				append(append([]any{}, args...), f.Type, f.Stage, f.Role, f.Model, last, page)...)
+			if err != nil {
+				yield(JudgedCall{}, err)
+				return
+			}
+			for _, c := range calls {
+				if !yield(c, nil) {
+					return
+				}
+				last = c.ID
+			}
+			if len(calls) < page {
+				return
+			}
+		}
+	}
+}
+
+func scanCall(r *sql.Rows, c *JudgedCall) error {
+	return r.Scan(&c.ID, &c.Task, &c.Type, &c.Stage, &c.Attempt, &c.Role, &c.Model, &c.System, &c.Prompt, &c.Response,
+		&c.Error, &c.PromptTokens, &c.CompletionTokens, millis{&c.Latency}, moment{&c.At}, &c.Success)
+}
+
+// DecisionFilter says which decisions a question is about. What is empty does not matter.
+type DecisionFilter struct {
+	Of    TaskFilter
+	Stage string
+	Path  string
+}
+
+// Decisions returns what stages decided, in its order, with what was decided otherwise later.
+func (l *Log) Decisions(ctx context.Context, f DecisionFilter) ([]FileDecision, error) {
+	where, args := f.Of.where()
+	return rows(ctx, l.db, "decisions", func(r *sql.Rows, d *FileDecision) error {
+		return r.Scan(&d.Task, &d.Stage, &d.File, &d.Path, &d.Symbol, &d.Tier, &d.Included, &d.Reason, moment{&d.At})
+	}, `SELECT d.task_id, d.stage, d.file_id, d.path, COALESCE(d.symbol, ''), COALESCE(d.tier, ''), d.included, COALESCE(d.reason, ''), d.timestamp
+		FROM retrieval_decisions d LEFT JOIN task_runs t ON t.task_id = d.task_id
+		WHERE `+where+` AND ? IN ('', d.stage) AND ? IN ('', d.path) ORDER BY d.id`, append(args, f.Stage, f.Path)...)
+}

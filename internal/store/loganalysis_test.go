@@ -1,0 +1,303 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// told is a log of three tasks: one that succeeded, one that failed, and one that did not end. a.go was taken by all.
+func told(t *testing.T) (*Log, *Journal) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "raw.sqlite")
+	j := opened(t, path)
+	ctx := t.Context()
+	check := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, task := range []Task{
+		{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024, Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
+		{ID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", At: at(10)},
+		{ID: "u", Repo: "/other", Mode: ModeRetrieve, Model: "qwen3", At: at(20)},
+	} {
+		check(j.StartTask(ctx, task), j.AddDecisions(ctx, []FileDecision{
+			{Task: task.ID, Stage: "scope", File: 1, Path: "a.go", Tier: "1", Included: true, Reason: "named", At: at(i)},
+			{Task: task.ID, Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: i == 0, At: at(i)},
+			{Task: task.ID, Stage: "precision", File: 1, Path: "a.go", Symbol: "F", Tier: "primary", Included: true, At: at(i)},
+		}), j.AddCall(ctx, call(task.ID, "scope_judgment", "scope", i, 100, 10)))
+	}
+	// Retrieval was entered once more: b.go is taken now.
+	check(j.AddDecisions(ctx, []FileDecision{{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: true, Reason: "missing", At: at(12)}}))
+	bad := Call{Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding", Model: "coder", System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second, At: at(13)}
+	check(j.AddCall(ctx, bad), j.AddCall(ctx, call("nobody", "review", "", 14, 1, 1)))
+	in := int64(7)
+	check(j.AddAttempt(ctx, Attempt{TaskID: "r/1", Model: "coder", Number: 1, PromptTokens: &in, CompletionTokens: &in, Latency: time.Second, Response: "done", Applied: true, Success: true, Final: true, Diff: "+x", TestOutput: "ok", LintOutput: "l", TypeOutput: "t", At: at(5)}),
+		j.AddAttempt(ctx, Attempt{TaskID: "r/2", Model: "coder", Number: 1, Unjudged: true, At: at(15)}),
+		j.AddAttempt(ctx, Attempt{TaskID: "r/2", Model: "larger", Number: 2, Final: true, FailingTests: []string{"TestA"}, At: at(16)}))
+	l, err := OpenLog(ctx, path)
+	check(err)
+	t.Cleanup(func() { l.Close() })
+	return l, j
+}
+
+// Tasks are found by what they are, each with what came of it.
+func TestLogOfTasks(t *testing.T) {
+	l, _ := told(t)
+	yes, no, tokens, ms := true, false, int64(110), 250*time.Millisecond
+	more := 2250 * time.Millisecond
+	one := TaskOutcome{Task: Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024, Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
+		Success: &yes, Tokens: &tokens, Latency: &ms, Diff: "+x", Attempts: 1, Judged: 1, Calls: 1}
+	two := TaskOutcome{Task: Task{ID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", At: at(10)}, Success: &no, Tokens: &tokens, Latency: &more, Attempts: 2, Judged: 1, Calls: 2}
+	three := TaskOutcome{Task: Task{ID: "u", Repo: "/other", Mode: ModeRetrieve, Model: "qwen3", At: at(20)}, Calls: 1}
+	for _, tt := range []struct {
+		f    TaskFilter
+		want []TaskOutcome
+	}{
+		{TaskFilter{}, []TaskOutcome{one, two, three}},
+		{TaskFilter{Task: "r/*"}, []TaskOutcome{one, two}},
+		{TaskFilter{Task: "r/2"}, []TaskOutcome{two}},
+		{TaskFilter{Task: "r"}, []TaskOutcome{}},
+		{TaskFilter{Repo: "/other"}, []TaskOutcome{three}},
+		{TaskFilter{Mode: ModeImplement, Since: at(2)}, []TaskOutcome{two}},
+	} {
+		got, err := l.Tasks(t.Context(), tt.f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%+v: %s", tt.f, d)
+		}
+	}
+}
+
+// Attempts come back as they went in, with what was not judged told apart from what failed.
+func TestLogOfAttempts(t *testing.T) {
+	l, _ := told(t)
+	in := int64(7)
+	for task, want := range map[string][]Attempt{
+		"r/1": {{TaskID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, PromptTokens: &in, CompletionTokens: &in, Latency: time.Second, Response: "done", Applied: true, Success: true,
+			TestOutput: "ok", LintOutput: "l", TypeOutput: "t", FailingTests: []string{}, At: at(5)}},
+		"r/2": {
+			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, Unjudged: true, FailingTests: []string{}, At: at(15)},
+			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "larger", Number: 2, FailingTests: []string{"TestA"}, At: at(16)},
+		},
+		"u": {},
+	} {
+		got, err := l.Attempts(t.Context(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(task, d)
+		}
+	}
+}
+
+// Calls are found by what they were for, whole, with what came of their task.
+func TestLogOfCalls(t *testing.T) {
+	l, j := told(t)
+	ids := func(f CallFilter) string {
+		var out []string
+		for c, err := range l.Calls(t.Context(), f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			came := "open"
+			if c.Success != nil {
+				came = fmt.Sprint(*c.Success)
+			}
+			out = append(out, fmt.Sprint(c.ID, " ", c.Task, " ", came))
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, tt := range []struct {
+		f    CallFilter
+		want string
+	}{
+		{CallFilter{}, "1 r/1 true, 2 r/2 false, 3 u open, 4 r/2 false, 5 nobody open"},
+		{CallFilter{Stage: "scope"}, "1 r/1 true, 2 r/2 false, 3 u open"},
+		{CallFilter{Type: "review"}, "5 nobody open"},
+		{CallFilter{Role: "coding"}, "4 r/2 false"},
+		{CallFilter{Model: "qwen3", Of: TaskFilter{Task: "r/*"}}, "1 r/1 true, 2 r/2 false"},
+		{CallFilter{Of: TaskFilter{Repo: "/none"}}, ""},
+	} {
+		if got := ids(tt.f); got != tt.want {
+			t.Errorf("%+v: %s; want %s", tt.f, got, tt.want)
+		}
+	}
+	for c := range l.Calls(t.Context(), CallFilter{Type: "execute_code"}) {
+		want := Call{ID: 4, Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding", Model: "coder", System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second, At: at(13)}
+		if d := cmp.Diff(want, c.Call); d != "" {
+			t.Error(d)
+		}
+	}
+	for range 120 { // more than are held at a time
+		if err := j.AddCall(t.Context(), call("u", "many", "", 30, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, last := 0, int64(0)
+	for c, err := range l.Calls(t.Context(), CallFilter{Type: "many"}) {
+		if err != nil || c.ID <= last {
+			t.Fatal(c.ID, last, err)
+		}
+		n, last = n+1, c.ID
+	}
+	if n != 120 {
+		t.Errorf("%d calls, want 120", n)
+	}
+	for range l.Calls(t.Context(), CallFilter{}) {
+		break // a reader may stop anywhere
+	}
+}
+
+// Decisions keep what was decided first and what was decided then.
+func TestLogOfDecisions(t *testing.T) {
+	l, _ := told(t)
+	got, err := l.Decisions(t.Context(), DecisionFilter{Of: TaskFilter{Task: "r/2"}, Path: "b.go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []FileDecision{
+		{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", At: at(1)},
+		{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: true, Reason: "missing", At: at(12)},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if got, err := l.Decisions(t.Context(), DecisionFilter{Stage: "precision"}); err != nil || len(got) != 3 || got[0].Symbol != "F" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The figures of stages and the outcomes of files are what the rows say.
+func TestLogFigures(t *testing.T) {
+	l, _ := told(t)
+	stages, err := l.Stages(t.Context(), TaskFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []StageFigures{
+		{Type: "execute_code", Stage: "execute_code", Role: "coding", Model: "coder", Calls: 1, Failed: 1, Untold: 1, Latency: 2 * time.Second, Slowest: 2 * time.Second, Tasks: Verdicts{Lost: 1}},
+		{Type: "review", Role: "reasoning", Model: "qwen3", Calls: 1, PromptTokens: 1, CompletionTokens: 1, Latency: 250 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{Open: 1}},
+		{Type: "scope_judgment", Stage: "scope", Role: "reasoning", Model: "qwen3", Calls: 3, PromptTokens: 300, CompletionTokens: 30, Latency: 750 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{1, 1, 1}},
+	}
+	if d := cmp.Diff(want, stages); d != "" {
+		t.Error(d)
+	}
+	if stages, err = l.Stages(t.Context(), TaskFilter{Repo: "/repo"}); err != nil || len(stages) != 2 || stages[1].Calls != 2 {
+		t.Errorf("%+v, %v", stages, err)
+	}
+	files, err := l.Files(t.Context(), TaskFilter{}, "scope")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What counts for r/2 is that b.go was taken in the end.
+	if d := cmp.Diff([]FileOutcome{{Stage: "scope", Path: "a.go", Taken: Verdicts{1, 1, 1}}, {Stage: "scope", Path: "b.go", Taken: Verdicts{Won: 1, Lost: 1}, LeftOut: Verdicts{Open: 1}}}, files); d != "" {
+		t.Error(d)
+	}
+	if files, err = l.Files(t.Context(), TaskFilter{Task: "u"}, ""); err != nil || len(files) != 2 {
+		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+// The log is read, not written, and only where it is of this program's kind.
+func TestLogIsReadOnly(t *testing.T) {
+	l, _ := told(t)
+	if _, err := l.db.ExecContext(t.Context(), "INSERT INTO index_runs VALUES (1, '', 0, 0, 0, '', '')"); err == nil {
+		t.Error("the log was written to")
+	}
+	path := filepath.Join(t.TempDir(), "raw.sqlite")
+	if _, err := OpenLog(t.Context(), path); !errors.Is(err, fs.ErrNotExist) || exists(path) {
+		t.Error("missing:", err)
+	}
+	raw(t, path, "PRAGMA user_version = 1", "CREATE TABLE x (y)")
+	if _, err := OpenLog(t.Context(), path); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "run: runplan status") {
+		t.Error("older:", err)
+	}
+	raw(t, path, "PRAGMA user_version = 99")
+	if _, err := OpenLog(t.Context(), path); !errors.Is(err, ErrNewer) {
+		t.Error("newer:", err)
+	}
+}
+
+const callsEach = 60
+
+// addCalls adds rows of each kind, as one of several processes.
+func addCalls(path string) error {
+	ctx := context.Background()
+	j, err := OpenJournal(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	for n := range callsEach {
+		task := fmt.Sprint(os.Getpid(), "/", n)
+		if err := errors.Join(j.StartTask(ctx, Task{ID: task, Mode: ModeImplement, At: at(n)}), j.AddCall(ctx, call(task, "x", "", n, 1, 1)),
+			j.AddDecisions(ctx, []FileDecision{{Task: task, Stage: "scope", Path: "a", At: at(n)}, {Task: task, Stage: "scope", Path: "b", At: at(n)}}),
+			j.FinishTask(ctx, task, TaskEnd{Success: true})); err != nil {
+			return err
+		}
+	}
+	fmt.Println("done")
+	return nil
+}
+
+// Two processes at one journal lose nothing of each other's, while a third one reads.
+func TestTwoProcessesAtOneJournal(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "raw.sqlite")
+	opened(t, path).Close()
+	var cmds []*exec.Cmd
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), self)
+		cmd.Env = append(os.Environ(), writerEnv+"="+path, writerJob+"=calls")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	l, err := OpenLog(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for range 20 {
+		if _, err := l.Stages(t.Context(), TaskFilter{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	tasks, err := l.Tasks(t.Context(), TaskFilter{})
+	if err != nil || len(tasks) != 2*callsEach {
+		t.Fatalf("%d tasks, %v", len(tasks), err)
+	}
+	for _, task := range tasks {
+		if task.Success == nil || !*task.Success || task.Calls != 1 || *task.Tokens != 2 {
+			t.Errorf("%+v", task)
+		}
+	}
+	if all, err := l.Decisions(t.Context(), DecisionFilter{}); err != nil || len(all) != 4*callsEach {
+		t.Errorf("%d decisions, %v", len(all), err)
+	}
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The keys of a session that one party writes for another (DB-08).
+const (
+	KeyStageOutputs      = "stage_outputs"      // name of a stage → what came of it; for retrieval that is entered again
+	KeyStageProgress     = "stage_progress"     // stages that are done, in their order; for the same
+	KeyFinalContext      = "final_context"      // what retrieval ended with; for itself and for solve
+	KeyRefinementRequest = "refinement_request" // what solve misses; for retrieval
+	KeyAttemptSummary    = "attempt_summary"    // the attempts that led to it; for retrieval's log
+	KeyRetryContext      = "retry_context"      // how attempts failed; for the prompts of solve
+	KeyPlanArtifact      = "plan_artifact"      // what plan mode made
+)
+
+// Session is what a task has in its head while it is at work: values by key, in a file of its own (DB-07). Each change
+// is written at once; a process that is killed leaves what it had written.
+type Session struct {
+	db   *sql.DB
+	task string
+	path string
+}
+
+// CreateSession opens the session of a task in the folder dir, and makes both where they are missing. What is in it
+// stays: a task that is resumed goes on with it.
+func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for sessions: %w", err)
+	}
+	return openSession(ctx, dir, task, true)
+}
+
+// OpenSession opens the session of a task; one that is not there is an error that wraps fs.ErrNotExist.
+func OpenSession(ctx context.Context, dir, task string) (*Session, error) {
+	return openSession(ctx, dir, task, false)
+}
+
+func openSession(ctx context.Context, dir, task string, mayCreate bool) (*Session, error) {
+	path, err := SessionPath(dir, task)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sessionFile().open(ctx, path, mayCreate)
+	if err != nil {
+		return nil, fmt.Errorf("session of %s: %w", task, err)
+	}
+	return &Session{db, task, path}, nil
+}
+
+// Task is the id of the task.
+func (s *Session) Task() string { return s.task }
+
+// Path is where the file is.
+func (s *Session) Path() string { return s.path }
+
+// Close releases the file.
+func (s *Session) Close() error { return s.db.Close() }
+
+// Set keeps a value, as JSON, in place of the one before.
+func (s *Session) Set(ctx context.Context, key string, value any) error {
+	return s.SetAll(ctx, map[string]any{key: value})
+}
+
+// SetAll keeps values, all or none: a task that is killed never finds one that does not fit the others.
+func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
+	keys := make([]string, 0, len(values))
+	for k := range values {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		text, err := json.Marshal(values[k])
+		if err != nil {
+			return s.failed("keep "+k, err)
+		}
+		texts[i] = string(text)
+	}
+	return s.failed("keep "+strings.Join(keys, ", "), write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		for i, k := range keys {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO kv (key, value, updated_at) VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+				ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, k, texts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// Get reads a value into what into points to. A key that is not known leaves it as it is.
+func (s *Session) Get(ctx context.Context, key string, into any) (found bool, err error) {
+	var text string
+	err = s.db.QueryRowContext(ctx, "SELECT value FROM kv WHERE key = ?", key).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), into)
+	}
+	if err != nil {
+		return false, s.failed("read "+key, explain(err))
+	}
+	return true, nil
+}
+
+// Delete forgets a value; one that is not there is as good.
+func (s *Session) Delete(ctx context.Context, key string) error {
+	return s.failed("forget "+key, write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE key = ?", key)
+		return err
+	}))
+}
+
+// Keys returns the keys that begin with prefix, in their order.
+func (s *Session) Keys(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := rows(ctx, s.db, "keys", func(r *sql.Rows, k *string) error { return r.Scan(k) },
+		"SELECT key FROM kv WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key", prefix)
+	return keys, s.failed("list", err)
+}
+
+func (s *Session) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("session of %s: %s: %w", s.task, what, err)
+}
+
+// RemoveSession deletes the session of a task, which nobody has open; one that is not there is as good.
+func RemoveSession(dir, task string) error {
+	path, err := SessionPath(dir, task)
+	if err != nil {
+		return err
+	}
+	// The file itself goes last: while it is there, there is something left to remove.
+	for _, name := range []string{path + "-wal", path + "-shm", path + "-journal", path} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove the session of %s: %w", task, err)
+		}
+	}
+	return nil
+}
+
+// longestName bounds what a task's id is in the name of a file.
+const longestName = 120
+
+// SessionPath is where the session of a task is. Parts of an id come out of plans, so that it may hold anything: small
+// letters, digits, hyphens and dots stand for themselves, each other byte for its two hexadecimal digits behind a _. Two
+// ids never have one name, also where the file system does not tell A from a; an id that would be too long ends in its
+// hash behind __, which no other name has.
+func SessionPath(dir, task string) (string, error) {
+	if task == "" {
+		return "", errors.New("a session needs the id of its task")
+	}
+	var b strings.Builder
+	for _, c := range []byte(task) {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	name := b.String()
+	if len(name) > longestName {
+		name = fmt.Sprintf("%s__%x", name[:40], sha256.Sum256([]byte(task)))
+	}
+	return filepath.Join(dir, "session_"+name+".sqlite"), nil
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Mode says what a task is for.
+type Mode string
+
+// The modes. A batch is what an agent does on its own; in the others the models are asked by runplan itself.
+const (
+	ModeBatch     Mode = "batch"
+	ModePlan      Mode = "plan"
+	ModeImplement Mode = "implement"
+	ModeRetrieve  Mode = "retrieve"
+)
+
+// Task is a task as it begins. All rows of other tables that carry its id belong to it (SOLVE-09).
+type Task struct {
+	ID       string // "<run>/<batch>" for a batch of a run
+	Repo     string
+	Mode     Mode
+	Model    string   // that executes, or the agent's name where it does not tell
+	Window   int      // tokens; 0: the agent manages its own window
+	Reserved int      // tokens of it that are not for context
+	Stages   []string // of retrieval, in their order
+	Plan     string   // path of the plan that it follows, "" for none
+	At       time.Time
+}
+
+// StartTask writes down that a task began. Said again, after a crash or for another attempt, it changes nothing: what
+// was said first counts.
+func (j *Journal) StartTask(ctx context.Context, t Task) error {
+	return j.tx(ctx, "start of "+t.ID, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := start(ctx, tx, t)
+		return err
+	})
+}
+
+// start sees to it that a task has its row, and returns the id of that.
+func start(ctx context.Context, tx *sql.Tx, t Task) (int64, error) {
+	if t.ID == "" {
+		return 0, errors.New("a task needs an id")
+	}
+	for _, s := range t.Stages {
+		if s == "" || strings.Contains(s, ",") {
+			return 0, fmt.Errorf("%q is no name of a stage", s)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO task_runs (task_id, repo_path, mode, execute_model, context_window, reserved_tokens, stages, plan_artifact, timestamp)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (task_id) DO NOTHING`,
+		t.ID, t.Repo, string(t.Mode), t.Model, t.Window, t.Reserved, strings.Join(t.Stages, ","), null(t.Plan), stamp(t.At)); err != nil {
+		return 0, err
+	}
+	return taskID(ctx, tx, t.ID)
+}
+
+func taskID(ctx context.Context, tx *sql.Tx, task string) (int64, error) {
+	var id int64
+	err := tx.QueryRowContext(ctx, "SELECT id FROM task_runs WHERE task_id = ?", task).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("no such task was started")
+	}
+	return id, err
+}
+
+// TaskEnd is how a task ended.
+type TaskEnd struct {
+	Success bool
+	Diff    string // what an implementation came to; "" leaves what is there
+	Plan    string // what planning came to; "" leaves what is there
+}
+
+// FinishTask writes down how a task ended, with what it took in all. Said again, after a batch was opened once more, the
+// last word counts.
+func (j *Journal) FinishTask(ctx context.Context, task string, e TaskEnd) error {
+	return j.tx(ctx, "end of "+task, func(ctx context.Context, tx *sql.Tx) error {
+		id, err := taskID(ctx, tx, task)
+		if err != nil {
+			return err
+		}
+		return finish(ctx, tx, id, e)
+	})
+}
+
+// finish writes how a task ended. What it took is the sum of its calls where runplan asked the models itself, and else of
+// what the agent told of its attempts. One that does not tell its tokens does not count; where none does, the sum is not
+// known.
+func finish(ctx context.Context, tx *sql.Tx, id int64, e TaskEnd) error {
+	_, err := tx.ExecContext(ctx, `UPDATE task_runs SET success = ?1, final_diff = COALESCE(?2, final_diff), final_plan = COALESCE(?3, final_plan), (total_tokens, total_latency_ms) = (
+		WITH calls AS (SELECT c.prompt_tokens + c.completion_tokens AS tokens, c.latency_ms FROM task_runs t JOIN retrieval_llm_calls c ON c.task_id = t.task_id WHERE t.id = ?4 AND t.mode <> 'batch'),
+			attempts AS (SELECT prompt_tokens + completion_tokens AS tokens, latency_ms FROM run_attempts WHERE task_run_id = ?4)
+		SELECT SUM(tokens), SUM(latency_ms) FROM (SELECT * FROM calls UNION ALL SELECT * FROM attempts WHERE NOT EXISTS (SELECT 1 FROM calls)))
+		WHERE id = ?4`, e.Success, null(e.Diff), null(e.Plan), id)
+	return err
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The files of the user, who is the same in all repositories (DB-10): they lie in the user's own folder.
+func auditFile() kind {
+	return kind{scripts: "audit", cache: 500, checked: true, renew: "any command that writes it brings it up to date, such as: runplan demote"}
+}
+
+func inboxFile() kind {
+	return kind{scripts: "inbox", cache: 500, checked: true, renew: "any command that writes it brings it up to date, such as: runplan note"}
+}
+
+// openUser opens a file of the user's for writing, and makes it and its folder where they are missing. Nobody else may
+// read what is said there.
+func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	return k.open(ctx, path, true)
+}
