@@ -39,6 +39,10 @@ type Config struct {
 	Gates     Gates            `toml:"gates"`
 	Workspace Workspace        `toml:"workspace"`
 	Notify    Notify           `toml:"notify"`
+	Models    Models           `toml:"models"`
+	Budget    Budget           `toml:"budget"`
+	Solve     Solve            `toml:"solve"`
+	Stages    Stages           `toml:"stages"`
 }
 
 // Run holds what concerns a run as a whole.
@@ -55,7 +59,8 @@ type Run struct {
 	MaxCostUSD  float64  `toml:"max_cost_usd" doc:"what the agents of a run may cost, in US dollars; 0 is no limit"`
 	UnknownCost string   `toml:"unknown_cost" doc:"stop or allow: what an attempt without a known cost means under a cost limit"`
 	MaxTime     Duration `toml:"max_time" doc:"time limit of one go at a run; 0 is none"`
-	OnLimit     string   `toml:"on_limit" doc:"exit or wait: what happens when nothing but batches whose agent met a rate limit is left"`
+	OnLimit     string   `toml:"on_limit" doc:"what follows when an agent met a rate limit and nothing else can be done: exit, wait, fallback (another agent takes over; once all are limited, exit) or fallback,wait"`
+	Fallback    []string `toml:"fallback" doc:"agents that take over, in order, from those that met a rate limit, where on_limit says so"`
 }
 
 // Routing holds the figures of the decision between headless and team mode (ROUTE-07).
@@ -220,6 +225,7 @@ func Default() Config {
 		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
+		Models:    defaultModels(),
 	}
 }
 
@@ -453,7 +459,8 @@ func (l *Loaded) validate() error {
 	}
 	oneOf("run.land", l.Run.Land, "branch", "ff", "pr")
 	oneOf("run.unknown_cost", l.Run.UnknownCost, "stop", "allow")
-	oneOf("run.on_limit", l.Run.OnLimit, "exit", "wait")
+	oneOf("run.on_limit", l.Run.OnLimit, OnLimits()...)
+	l.checkFallback(func(err error) { errs = append(errs, err) })
 	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "at least 1 is needed")
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 asks for nothing")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
@@ -483,6 +490,7 @@ func (l *Loaded) validate() error {
 		}
 	}
 	l.checkNotify(func(err error) { errs = append(errs, err) })
+	l.checkModels(func(err error) { errs = append(errs, err) })
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
 			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.Source("gates.plugin"), i+1))
@@ -563,6 +571,7 @@ func (l *Loaded) Values() []Value {
 	list := func(key, between string, items []string) {
 		out = append(out, Value{Key: key, Value: strings.Join(items, between), Source: l.Source(key)})
 	}
+	list("run.fallback", ", ", l.Run.Fallback)
 	list("gates.disable", ", ", l.Gates.Disable)
 	list("gates.protected", ", ", l.Gates.Protected)
 	list("gates.strict_types", ", ", l.Gates.StrictTypes)
@@ -579,6 +588,7 @@ func (l *Loaded) Values() []Value {
 	list("notify.command", " ", l.Notify.Command)
 	list("notify.events", ", ", l.Notify.Events)
 	list("notify.pass_env", ", ", l.Notify.PassEnv)
+	l.modelValues(list)
 	for name, a := range l.Agents {
 		if a.Preset != "" {
 			list("agents."+name+".preset", "", []string{a.Preset})

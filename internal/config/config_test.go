@@ -439,6 +439,7 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 	choice := map[string]string{ // where not every value will do
 		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team", "context.similarity": "0.5",
 		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4", "notify.webhook": "https://hooks.example.org",
+		"models.provider": "command", "models.base_url": "http://localhost:11434", "models.margin": "0.5", "models.coding_temperature": "0.5", "models.reasoning_temperature": "0.5",
 	}
 	for _, v := range none.Values() {
 		if v.Env == "" {
@@ -533,4 +534,33 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Who takes over is named, once each, by somebody who can.
+func TestFallbackIsLookedAt(t *testing.T) {
+	for text, want := range map[string]string{
+		"[run]\non_limit = \"never\"\n":                                        `run.on_limit is "never"; it is exit, wait, fallback or fallback,wait`,
+		"[run]\non_limit = \"fallback\"\n":                                     "run.on_limit is fallback, but run.fallback names no agent that could take over",
+		"[run]\non_limit = \"fallback,wait\"\n":                                "run.on_limit is fallback,wait, but run.fallback names no agent",
+		"[run]\nfallback = [\"codex\", \"codex\"]\n":                           `run.fallback has "codex" twice`,
+		"[run]\nfallback = [\"script\"]\n":                                     "run.fallback has script",
+		"[run]\nfallback = [\"auto\"]\n":                                       `run.fallback has "auto"; it names agents`,
+		"[run]\non_limit = \"fallback\"\nfallback = [\"codex\", \"gemini\"]\n": "",
+		"[run]\non_limit = \"wait\"\nfallback = [\"codex\"]\n":                 "",
+	} {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load([]string{file}, env())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for word, want := range map[string]string{"exit": "exit", "wait": "wait", "fallback": "exit", "fallback,wait": "wait"} {
+		over, then := Fallback(word)
+		if over != strings.HasPrefix(word, "fallback") || then != want {
+			t.Errorf("%s: %v, %s", word, over, then)
+		}
+	}
 }

@@ -1,0 +1,41 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// OnLimits are the words that run.on_limit may have.
+func OnLimits() []string { return []string{"exit", "wait", "fallback", "fallback,wait"} }
+
+// Fallback tells whether a word of [OnLimits] lets another agent take over, and what follows once all are limited: exit
+// or wait.
+func Fallback(onLimit string) (fallback bool, then string) {
+	if onLimit == "fallback" {
+		return true, "exit"
+	}
+	then, fallback = strings.CutPrefix(onLimit, "fallback,")
+	return fallback, then
+}
+
+// ErrNoFallback says that nobody is named who could take over.
+var ErrNoFallback = errors.New("run.fallback names no agent that could take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
+
+// checkFallback looks at who takes over. Which agents there are is known only to those who start them.
+func (l *Loaded) checkFallback(wrong func(error)) {
+	for i, name := range l.Run.Fallback {
+		switch {
+		case name == "" || name == "auto":
+			wrong(fmt.Errorf("%s: run.fallback has %q; it names agents", l.Source("run.fallback"), name))
+		case name == "script":
+			wrong(fmt.Errorf("%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one that met a limit", l.Source("run.fallback")))
+		case slices.Contains(l.Run.Fallback[:i], name):
+			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.Source("run.fallback"), name))
+		}
+	}
+	if over, _ := Fallback(l.Run.OnLimit); over && len(l.Run.Fallback) == 0 {
+		wrong(fmt.Errorf("%s: run.on_limit is %s, but %w", l.Source("run.on_limit"), l.Run.OnLimit, ErrNoFallback))
+	}
+}

@@ -1,0 +1,197 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/tokens"
+)
+
+// Models says which language models answer, and where (MODEL-03, MODEL-07). Without the section there are none: no
+// endpoint and no model is built in.
+type Models struct {
+	Provider  string   `toml:"provider" doc:"who serves the models: ollama, or command for a program that answers; empty is ollama"`
+	Coding    string   `toml:"coding" doc:"model that writes code"`
+	Reasoning string   `toml:"reasoning" doc:"model that plans and judges"`
+	BaseURL   string   `toml:"base_url" doc:"address of the Ollama server, such as http://localhost:11434"`
+	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; the question comes on standard input, {model} is filled in"`
+	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": variables of yours that the program may see"`
+
+	CodingWindow         int      `toml:"coding_window" doc:"tokens that question and answer may have together with the coding model; 0 is budget.context_window"`
+	ReasoningWindow      int      `toml:"reasoning_window" doc:"the same with the reasoning model"`
+	CodingTemperature    float64  `toml:"coding_temperature" doc:"how freely the coding model chooses its words; 0 is always the likeliest"`
+	ReasoningTemperature float64  `toml:"reasoning_temperature" doc:"the same of the reasoning model; reviews are always asked for with 0"`
+	MaxTokens            int      `toml:"max_tokens" doc:"most tokens of an answer; 0 leaves it to the model's server"`
+	Timeout              Duration `toml:"timeout" doc:"time limit of one try at an answer"`
+	Retries              int      `toml:"retries" doc:"tries more after a lost connection, a timeout, an answer that was cut off or a busy server"`
+	Margin               float64  `toml:"margin" doc:"share of themselves that estimates of tokens are raised by"`
+
+	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data or review"`
+}
+
+// Configured reports whether anybody has said which models there are.
+func (m Models) Configured() bool {
+	return m.Provider != "" || m.Coding != "" || m.Reasoning != "" || m.BaseURL != "" || len(m.Command) > 0 || len(m.Overrides) > 0
+}
+
+// ModelStages are the names that [models.overrides] may have.
+func ModelStages() []string {
+	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review"}
+}
+
+// Budget is what a prompt may take, in tokens (BUD-01). 0 is "not given": there is no default (C-03).
+type Budget struct {
+	ContextWindow  int `toml:"context_window" doc:"tokens that a prompt and its answer may have together"`
+	ReservedTokens int `toml:"reserved_tokens" doc:"of these, for instructions, the task, retries and the answer; the rest is for context"`
+}
+
+// Solve holds what solving a task needs to know. What is not given has no default (C-03).
+type Solve struct {
+	MaxAttempts        int  `toml:"max_attempts" doc:"attempts at a task before it counts as failed"`
+	MaxRefinementLoops *int `toml:"max_refinement_loops" doc:"how often an attempt may ask for more context"`
+}
+
+// Stages says how context is looked for.
+type Stages struct {
+	Default string `toml:"default" doc:"stages that look for context, in order: scope,precision"`
+}
+
+// defaultModels are tuning values only (CFG-05).
+func defaultModels() Models {
+	return Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}
+}
+
+// checkModels looks at [models], [budget] and [solve]. What is missing is no error here: another file or a variable may
+// say it, and a command that needs it tells.
+func (l *Loaded) checkModels(wrong func(error)) {
+	m := l.Models
+	say := func(key, format string, args ...any) {
+		wrong(fmt.Errorf("%s: models.%s "+format, append([]any{l.Source("models." + key), key}, args...)...))
+	}
+	switch {
+	case m.Provider != "" && m.Provider != "ollama" && m.Provider != "command":
+		say("provider", "is %q; it is ollama or command", m.Provider)
+	case len(m.Command) > 0 && m.Command[0] == "":
+		say("command", "begins with an empty word; its first word is the program")
+	case m.Provider == "command" && m.BaseURL != "":
+		say("base_url", "is for Ollama; with provider = \"command\" take it out")
+	case m.Provider != "command" && len(m.Command) > 0:
+		say("command", "needs models.provider = \"command\"")
+	case m.Provider != "command" && len(m.PassEnv) > 0:
+		say("pass_env", "needs models.provider = \"command\"")
+	case m.BaseURL != "":
+		if why := badBaseURL(m.BaseURL); why != "" {
+			say("base_url", "%s", why)
+		}
+	}
+	for _, stage := range slices.Sorted(maps.Keys(m.Overrides)) {
+		key := "overrides." + stage
+		switch {
+		case !slices.Contains(ModelStages(), stage):
+			near := ""
+			if n := nearest(stage, ModelStages()); n != "" {
+				near = fmt.Sprintf("; did you mean %q?", n)
+			}
+			say(key, "is for no stage; stages are %s%s", strings.Join(ModelStages(), ", "), near)
+		case strings.TrimSpace(m.Overrides[stage]) == "":
+			say(key, "names no model; take the line out to have the model of the stage's role")
+		}
+	}
+	l.checkModelFigures(say)
+	l.checkBudget(wrong)
+}
+
+func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
+	m := l.Models
+	for _, f := range []struct {
+		key         string
+		v           float64
+		least, most float64
+	}{
+		{"coding_window", float64(m.CodingWindow), 0, 1 << 30},
+		{"reasoning_window", float64(m.ReasoningWindow), 0, 1 << 30},
+		{"coding_temperature", m.CodingTemperature, 0, 2},
+		{"reasoning_temperature", m.ReasoningTemperature, 0, 2},
+		{"max_tokens", float64(m.MaxTokens), 0, 1 << 30},
+		{"retries", float64(m.Retries), 0, 10},
+		{"margin", m.Margin, 0, 10},
+	} {
+		if f.v < f.least || f.v > f.most || math.IsNaN(f.v) {
+			say(f.key, "is %v; it is %v to %v", f.v, f.least, f.most)
+		}
+	}
+	if m.Timeout <= 0 {
+		say("timeout", "is 0; a call that is never given up would hold a run up")
+	}
+}
+
+// checkBudget looks at a budget that is given; whether one is needed is the command's affair.
+func (l *Loaded) checkBudget(wrong func(error)) {
+	b := l.Budget
+	switch {
+	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // half of one is told by the command that needs it
+	default:
+		if err := (tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens}).Validate(); err != nil {
+			wrong(fmt.Errorf("%s: budget: %w", l.Source("budget"), err))
+		}
+	}
+	if l.Solve.MaxAttempts < 0 {
+		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.Source("solve.max_attempts"), l.Solve.MaxAttempts))
+	}
+	if n := l.Solve.MaxRefinementLoops; n != nil && *n < 0 {
+		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; 0 is none", l.Source("solve.max_refinement_loops"), *n))
+	}
+}
+
+// badBaseURL tells why an address is none of an Ollama server, "" where it may be one. The address may have a secret
+// in it, so that it is not repeated.
+func badBaseURL(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "is no address such as http://localhost:11434"
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "has more than scheme, host, port and path; name and password have no place in it"
+	case isOllamaCom(u.Hostname()):
+		return "is ollama.com, which wants an account; runplan signs in nowhere. Name a server of yours"
+	}
+	return ""
+}
+
+func isOllamaCom(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return host == "ollama.com" || strings.HasSuffix(host, ".ollama.com")
+}
+
+// modelValues are those settings that are no plain words and figures.
+func (l *Loaded) modelValues(list func(key, between string, items []string)) {
+	list("models.command", " ", l.Models.Command)
+	list("models.pass_env", ", ", l.Models.PassEnv)
+	var overrides []string
+	for _, stage := range slices.Sorted(maps.Keys(l.Models.Overrides)) {
+		overrides = append(overrides, stage+": "+l.Models.Overrides[stage])
+	}
+	list("models.overrides", ", ", overrides)
+	loops := ""
+	if n := l.Solve.MaxRefinementLoops; n != nil {
+		loops = fmt.Sprint(*n)
+	}
+	list("solve.max_refinement_loops", "", []string{loops})
+}
+
+// Check tells what would be wrong with a file of that text, by itself.
+func Check(file string, text []byte) error {
+	l := &Loaded{Config: Default(), Sources: map[string]string{}, Files: []string{file}}
+	if err := decode(file, text, &l.Config); err != nil {
+		return err
+	}
+	for k := range keysIn(text) {
+		l.Sources[k] = file
+	}
+	return l.validate()
+}

@@ -1,0 +1,112 @@
+package llm
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+//go:embed prompts
+var promptFiles embed.FS
+
+// tailLines is how much of a failed program's output goes into its error.
+const tailLines = 5
+
+// command asks a program: the question comes on its standard input, laid out as prompts/command.md says, and what it
+// prints on standard output is the answer. It runs in an empty folder of its own, with the environment that agents get.
+func (a *asker) command(ctx context.Context, r Request) (Response, error) {
+	args, err := a.args(r.Model)
+	if err != nil {
+		return Response{}, err
+	}
+	question, err := layout(r)
+	if err != nil {
+		return Response{}, err
+	}
+	dir, err := os.MkdirTemp("", "runplan-model-")
+	if err != nil {
+		return Response{}, fmt.Errorf("make a folder for the model's program: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	env := append(redact.AgentEnv(a.o.Environ, a.o.PassEnv), "RUNPLAN_MODEL="+r.Model.Name, "RUNPLAN_STAGE="+string(r.Stage), "TMPDIR="+dir)
+	began := time.Now()
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: args, Dir: dir, Env: env, Stdin: strings.NewReader(question),
+		Limits: proc.Limits{Total: a.o.Timeout}, Keep: 16 << 10, KeepStdout: mostAnswer,
+		Sweep: proc.NewTag(), Reaper: a.o.Reaper,
+	})
+	if err != nil {
+		return Response{}, fmt.Errorf("ask the model's program %s: %w; models.command names it", args[0], err)
+	}
+	failed := func(format string, v ...any) error {
+		return &CommandError{Program: args[0], Why: fmt.Sprintf(format, v...), Tail: telling(res.Tail, tailLines, r, a.o.Redact)}
+	}
+	text := strings.TrimRight(string(res.Stdout), "\r\n")
+	switch {
+	case res.Ended == proc.Cancelled:
+		return Response{}, stopped(ctx, r.Model)
+	case res.Ended == proc.Total:
+		return Response{}, &TimeoutError{Model: r.Model.label(), Limit: a.o.Timeout}
+	case res.Signal != "":
+		return Response{}, failed("was ended by %s", res.Signal)
+	case !res.OK():
+		return Response{}, failed("exited with status %d", res.Exit)
+	case res.Truncated:
+		return Response{}, &CommandError{Program: args[0], Why: fmt.Sprintf("printed more than %d MiB", mostAnswer>>20)}
+	case strings.TrimSpace(text) == "":
+		return Response{}, failed("printed no answer")
+	}
+	name := r.Model.Name
+	if name == "" {
+		name = filepath.Base(args[0])
+	}
+	return Response{Text: text, Model: name, Latency: time.Since(began)}, nil
+}
+
+// args fills in what the arguments of a program ask for. A program with a slash lies in the project.
+func (a *asker) args(m Model) ([]string, error) {
+	if len(m.Command) == 0 || m.Command[0] == "" {
+		return nil, fmt.Errorf("ask model %s: models.command names no program", m.Name)
+	}
+	args := make([]string, len(m.Command))
+	for i, arg := range m.Command {
+		if strings.Contains(arg, "{model}") && m.Name == "" {
+			return nil, fmt.Errorf("models.command has {model} in it, and models.%s names none", m.Role)
+		}
+		args[i] = strings.NewReplacer("{model}", m.Name, "{root}", a.o.Root).Replace(arg)
+	}
+	if strings.ContainsRune(args[0], '/') && !filepath.IsAbs(args[0]) {
+		args[0] = filepath.Join(a.o.Root, args[0])
+	}
+	return args, nil
+}
+
+// layout is the question as one text: the stable parts first.
+func layout(r Request) (string, error) {
+	files, err := fs.Sub(promptFiles, "prompts")
+	if err != nil {
+		return "", err
+	}
+	set, err := prompt.Load(prompt.Layer{Dir: "llm/prompts", FS: files})
+	if err != nil {
+		return "", err
+	}
+	name := "command-text"
+	if r.Schema != nil {
+		name = "command-json"
+	}
+	form, err := set.Render(name, map[string]string{"schema": string(r.Schema)})
+	if err != nil {
+		return "", err
+	}
+	return set.Render("command", map[string]string{"system": strings.TrimSpace(r.System), "form": strings.TrimSpace(form), "prompt": r.Prompt})
+}

@@ -1,0 +1,248 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// ErrNoModels says that nothing is configured under [models] (MODEL-04).
+var ErrNoModels = errors.New(`no models are configured; write a [models] section into .runplan/config.toml, or have it written: runplan init --coding-model NAME --reasoning-model NAME --ollama http://localhost:11434`)
+
+// ErrCutOff says that an answer ended before its end. What had come of it is not given out.
+var ErrCutOff = errors.New("the answer was cut off before its end")
+
+// MissingModelError is a role for which [models] names no model.
+type MissingModelError struct{ Role Role }
+
+func (e *MissingModelError) Error() string {
+	return fmt.Sprintf("models.%s is not set; name the model that has this role in .runplan/config.toml", e.Role)
+}
+
+// MissingSettingError is a setting without which no model can be asked.
+type MissingSettingError struct{ Key, Example string }
+
+func (e *MissingSettingError) Error() string {
+	return fmt.Sprintf("%s is not set; write %s into .runplan/config.toml", e.Key, e.Example)
+}
+
+// UnknownModelError is a model that was asked for and is not in the settings (C-02).
+type UnknownModelError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownModelError) Error() string {
+	return fmt.Sprintf("no model %q is configured; there are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// NotFoundError is a model that the server does not have.
+type NotFoundError struct{ Model, BaseURL string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("the Ollama server at %s has no model %q; %s", e.BaseURL, e.Model, HintOf(e))
+}
+
+// DownError is a server that cannot be reached.
+type DownError struct {
+	BaseURL string
+	Err     error
+}
+
+func (e *DownError) Error() string {
+	return fmt.Sprintf("the Ollama server at %s cannot be reached (%v); %s", e.BaseURL, e.Err, HintOf(e))
+}
+
+func (e *DownError) Unwrap() error { return e.Err }
+
+// WindowError is a call that does not fit into the window of its model, or a window that is larger than the model's own.
+type WindowError struct {
+	Model   string
+	Role    Role
+	Prompt  int  // tokens of the prompt, by estimate
+	Answer  int  // tokens that the answer may have
+	Window  int  // tokens that both may have; 0: unknown
+	Context int  // tokens that the model itself can take, where that is what is too small
+	Counted bool // the server counted, and the estimate was too low
+}
+
+func (e *WindowError) Error() string {
+	var what string
+	switch {
+	case e.Context > 0:
+		what = fmt.Sprintf("model %s takes %d tokens, and the window that is configured for it is %d", e.Model, e.Context, e.Window)
+	case e.Counted && e.Window == 0:
+		what = fmt.Sprintf("the server of model %s counts more tokens in the prompt than its own window; by estimate there are %d", e.Model, e.Prompt)
+	case e.Counted:
+		what = fmt.Sprintf("the server of model %s counts more than %d tokens in the prompt, which is the window; by estimate there are %d", e.Model, e.Window, e.Prompt)
+	default:
+		what = fmt.Sprintf("the prompt for model %s has about %d tokens and its answer may have %d, together %d; the window is %d", e.Model, e.Prompt, e.Answer, e.Prompt+e.Answer, e.Window)
+	}
+	return what + "; " + HintOf(e)
+}
+
+// LengthError is an answer that ran into a limit of tokens. It is an [ErrCutOff]; the same question would end the same.
+type LengthError struct {
+	Model     string
+	Tokens    int // of the answer, as the server counted
+	MaxTokens int // 0: none was set
+	Window    int // 0: none was set
+}
+
+func (e *LengthError) Error() string {
+	limit := "the window of the server"
+	switch {
+	case e.MaxTokens > 0 && e.Tokens >= e.MaxTokens:
+		limit = fmt.Sprintf("models.max_tokens = %d", e.MaxTokens)
+	case e.Window > 0:
+		limit = fmt.Sprintf("the window of %d", e.Window)
+	}
+	return fmt.Sprintf("the answer of model %s was cut off after %d tokens by %s; %s", e.Model, e.Tokens, limit, HintOf(e))
+}
+
+func (e *LengthError) Unwrap() error { return ErrCutOff }
+
+// TimeoutError is a try that took longer than [Options.Timeout].
+type TimeoutError struct {
+	Model string
+	Limit time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("model %s did not answer within %s; %s", e.Model, e.Limit, HintOf(e))
+}
+
+// RemoteError is a model that the server would ask another machine for (MODEL-17).
+type RemoteError struct{ Model, BaseURL, Host string }
+
+func (e *RemoteError) Error() string {
+	return fmt.Sprintf("the Ollama server at %s would pass the prompt for model %s on to %s; %s", e.BaseURL, e.Model, e.Host, HintOf(e))
+}
+
+// ServerError is whatever else a server answers instead of an answer.
+type ServerError struct {
+	BaseURL string
+	Status  int    // of HTTP; 0: it came in the middle of an answer
+	Message string // one line of it, with nothing of the prompt
+	Passing bool   // another try may not meet it
+}
+
+func (e *ServerError) Error() string {
+	status := "in the middle of an answer"
+	if e.Status != 0 {
+		status = fmt.Sprintf("with status %d", e.Status)
+	}
+	return fmt.Sprintf("the server at %s refused %s: %s", e.BaseURL, status, e.Message)
+}
+
+// CommandError is a program that gave no answer.
+type CommandError struct {
+	Program string
+	Why     string // "exited with status 3"
+	Tail    string // the last lines it printed, redacted, with nothing of the prompt
+}
+
+func (e *CommandError) Error() string {
+	text := fmt.Sprintf("the model's program %s %s", e.Program, e.Why)
+	if e.Tail != "" {
+		text += "; its last lines:\n" + e.Tail
+	}
+	return text
+}
+
+// AnswerError is an answer that is not what was asked for. Its text does not have the answer in it.
+type AnswerError struct {
+	Model string
+	Raw   string // the whole answer, as it came
+	Err   error
+}
+
+func (e *AnswerError) Error() string {
+	model := ""
+	if e.Model != "" {
+		model = " of model " + e.Model
+	}
+	why := []rune(e.Err.Error()) // a field that nobody knows is named in it, and the model chose its name
+	if len(why) > 200 {
+		why = append(why[:200], '…')
+	}
+	return fmt.Sprintf("the answer%s is not the JSON that was asked for (%d bytes): %s", model, len(e.Raw), string(why))
+}
+
+func (e *AnswerError) Unwrap() error { return e.Err }
+
+// HintOf says what to do about an error of this package, "" where it does not know. The text of the error has it too.
+func HintOf(err error) string {
+	var missing *NotFoundError
+	var down *DownError
+	var window *WindowError
+	var length *LengthError
+	var late *TimeoutError
+	var remote *RemoteError
+	switch {
+	case errors.As(err, &missing):
+		return "get it: ollama pull " + missing.Model
+	case errors.As(err, &down):
+		return "start it: ollama serve; where it is comes from models.base_url"
+	case errors.As(err, &remote):
+		return "choose a model that runs on the server itself"
+	case errors.As(err, &window) && window.Context > 0:
+		return fmt.Sprintf("set models.%s_window or budget.context_window to %d or less", roleOr(window.Role), window.Context)
+	case errors.As(err, &window) && window.Counted:
+		return "ask with less context, or raise models.margin so that estimates are higher"
+	case errors.As(err, &window):
+		return fmt.Sprintf("ask with less context, lower models.max_tokens, or raise models.%s_window if the model takes more", roleOr(window.Role))
+	case errors.As(err, &length):
+		return "raise models.max_tokens, or the window if the model takes more, or ask for less at once"
+	case errors.As(err, &late):
+		return "raise models.timeout, or choose a smaller model"
+	}
+	return ""
+}
+
+func roleOr(r Role) Role {
+	if r == "" {
+		return Reasoning
+	}
+	return r
+}
+
+// telling makes something that others printed fit for a message: the last lines, redacted, free of control codes and
+// short, without lines that quote the question.
+func telling(text string, lines int, r Request, hide func(string) string) string {
+	if hide != nil {
+		text = hide(text)
+	}
+	var kept []string
+	for line := range strings.Lines(redact.Clean(strings.ToValidUTF8(text, "\uFFFD"))) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if quotes(line, r.Prompt) || quotes(line, r.System) {
+			line = "[a line that quotes the question]"
+		}
+		if runes := []rune(line); len(runes) > 300 {
+			line = string(runes[:300]) + "…"
+		}
+		kept = append(kept, line)
+	}
+	return strings.Join(kept[max(0, len(kept)-lines):], "\n")
+}
+
+// quoted is how many bytes in a row make a quotation.
+const quoted = 20
+
+// quotes reports whether a line has a piece of text in it. Quotes of JSON are seen through, so far as they are letters.
+func quotes(line, text string) bool {
+	line = line[:min(len(line), 4096)]
+	for i := 0; i+quoted <= len(line); i++ {
+		if strings.Contains(text, line[i:i+quoted]) {
+			return true
+		}
+	}
+	short := strings.TrimSpace(text)
+	return len(short) > 0 && len(short) < quoted && len(short) > 3 && strings.Contains(line, short)
+}

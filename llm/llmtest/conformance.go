@@ -1,0 +1,145 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/runplan/runplan/llm"
+)
+
+// ConformanceScript makes a server of [Start] one that [Conformance] can be run against, with the model of that name.
+// Its tokens are characters, like those of a tiny model, so that estimates are too low.
+func ConformanceScript(model string) Script {
+	return Script{
+		Models: []Model{{Name: model, Context: 2048, PerToken: 1}},
+		Answers: []Answer{
+			{Match: "JSON", JSON: json.RawMessage(`{"name":"x","count":3}`)},
+			{Text: "Some words, and then some more of them."},
+		},
+	}
+}
+
+const conformanceSchema = `{"type":"object","properties":{"name":{"type":"string","maxLength":8},"count":{"type":"integer","minimum":0,"maximum":99}},"required":["name","count"],"additionalProperties":false}`
+
+// Conformance holds a server to what the package llm promises of one: the same table for [Start] and for the real
+// thing. The model has to have a context of at least 1024 tokens; what it says does not matter.
+func Conformance(t *testing.T, url, model string) {
+	t.Helper()
+	o := llm.Options{Timeout: time.Minute, Retries: 1}
+	m := llm.Model{Role: llm.Coding, Name: model, Provider: llm.Ollama, BaseURL: url, MaxTokens: 200, Window: 1024}
+	ask := func(t *testing.T, change func(*llm.Request)) (llm.Response, error) {
+		t.Helper()
+		r := llm.Request{Model: m, Stage: llm.ExecuteCode, System: "Be terse.", Prompt: "Say something."}
+		if change != nil {
+			change(&r)
+		}
+		return llm.New(o).Complete(t.Context(), r)
+	}
+
+	t.Run("the server tells its version", func(t *testing.T) {
+		v, err := llm.ServerVersion(t.Context(), o, url)
+		if err != nil || v == "" {
+			t.Fatalf("version %q, %v", v, err)
+		}
+	})
+	t.Run("the server tells the context of a model", func(t *testing.T) {
+		info, err := llm.Inspect(t.Context(), o, m)
+		if err != nil || info.Context < 1024 || info.Remote != "" {
+			t.Fatalf("%+v, %v", info, err)
+		}
+	})
+	t.Run("words come whole, or not at all where the model talks until its window is full", func(t *testing.T) {
+		res, err := ask(t, func(r *llm.Request) { r.Model.MaxTokens = 0 })
+		var length *llm.LengthError
+		if err == nil && res.Text == "" || err != nil && (!errors.As(err, &length) || res.Text != "") {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	})
+	t.Run("an answer by a schema meets it, and the same question has the same answer", func(t *testing.T) {
+		type answer struct {
+			Name  string `json:"name"`
+			Count int    `json:"count"`
+		}
+		var first answer
+		for i := range 2 {
+			r := llm.Request{Model: m, Stage: llm.Scope, Prompt: "Answer with JSON.", Schema: json.RawMessage(conformanceSchema)}
+			v, res, err := llm.JSON[answer](t.Context(), llm.New(o), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.PromptTokens == nil || *res.PromptTokens == 0 || res.CompletionTokens == nil || *res.CompletionTokens == 0 || res.Latency <= 0 || res.Model == "" {
+				t.Fatalf("the server counts tokens, and this is what came: %+v", res)
+			}
+			if i == 0 {
+				first = v
+			} else if v != first {
+				t.Fatalf("%+v, then %+v", first, v)
+			}
+		}
+	})
+	for _, c := range []struct {
+		name   string
+		change func(*llm.Request)
+		check  func(error) bool
+		text   string
+	}{
+		{"a model that is not there is to be pulled", func(r *llm.Request) { r.Model.Name = "no-such-model" },
+			func(err error) bool { var e *llm.NotFoundError; return errors.As(err, &e) }, "ollama pull no-such-model"},
+		{"an answer that runs into max_tokens is none", func(r *llm.Request) { r.Model.MaxTokens = 3 },
+			func(err error) bool {
+				var e *llm.LengthError
+				return errors.As(err, &e) && errors.Is(err, llm.ErrCutOff)
+			}, "models.max_tokens = 3"},
+		{"a window above the model's own is refused", func(r *llm.Request) { r.Model.Window = 1 << 24 },
+			func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Context >= 1024 }, "16777216"},
+		{"a prompt that the estimate refuses is not sent", func(r *llm.Request) { r.Prompt = strings.Repeat("word ", 2000) },
+			func(err error) bool {
+				var e *llm.WindowError
+				return errors.As(err, &e) && !e.Counted && e.Prompt > 1024
+			}, "the window is 1024"},
+		{"a prompt that the estimate lets through and the server does not is refused, not cut", func(r *llm.Request) {
+			r.Model.MaxTokens, r.Prompt = 16, strings.Repeat("xqzj~{`^", 400)
+		}, func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "counts more"},
+		{"a schema that is none is the caller's fault", func(r *llm.Request) { r.Schema = json.RawMessage(`{"type":"bogus"}`) },
+			func(err error) bool {
+				var e *llm.ServerError
+				return errors.As(err, &e) && !e.Passing && e.Status == 500
+			}, "invalid JSON schema"},
+		{"a server that is not there is to be started", func(r *llm.Request) { r.Model.BaseURL = "http://127.0.0.1:1" },
+			func(err error) bool { var e *llm.DownError; return errors.As(err, &e) }, "ollama serve"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ask(t, c.change)
+			if err == nil || !c.check(err) || !strings.Contains(err.Error(), c.text) {
+				t.Fatalf("%T: %v", err, err)
+			}
+		})
+	}
+	t.Run("who has given up gets no answer and no other reason", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := llm.New(o).Complete(ctx, llm.Request{Model: m, Prompt: "Say something."})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	})
+	t.Run("many may ask at once", func(t *testing.T) {
+		c := llm.New(o)
+		var wait sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			wait.Go(func() {
+				_, errs[i] = c.Complete(t.Context(), llm.Request{Model: m, Prompt: "Answer with JSON.", Schema: json.RawMessage(conformanceSchema)})
+			})
+		}
+		wait.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,282 @@
+// Package llmtest is an Ollama server for tests: it speaks the wire format of Ollama 0.17 and says what a script tells
+// it to, faults included. [Conformance] is the table of promises that it and a real server are both held to.
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ollama/ollama/api"
+)
+
+// Script is what a server knows and says.
+type Script struct {
+	Version string   `json:"version"` // "" is 0.17.4
+	Models  []Model  `json:"models"`
+	Answers []Answer `json:"answers"`
+}
+
+// Model is one that the server has. Any other is not found.
+type Model struct {
+	Name       string `json:"name"`
+	Context    int    `json:"context"`     // 0 is 32768
+	RemoteHost string `json:"remote_host"` // the server would ask that host for it
+	PerToken   int    `json:"per_token"`   // characters of a token, for counting; 0 is 4
+}
+
+// Answer is what the server says to a question. The first of the list that fits and is not used up answers; a question
+// that none fits gets status 500, with a word on it.
+type Answer struct {
+	Stage  string `json:"stage"`  // what is asked for, as llm names it; "" is any
+	Model  string `json:"model"`  // regular expressions for model, last message of the user, and system message
+	Match  string `json:"match"`  //
+	System string `json:"system"` //
+	Times  int    `json:"times"`  // how often it may be used; 0 is for ever
+
+	Text  string          `json:"text"`  // the answer
+	JSON  json.RawMessage `json:"json"`  // or that, as it stands
+	Fault Fault           `json:"fault"` // what goes wrong
+	After int             `json:"after"` // pieces of the answer before the fault, for those in the middle of one
+	Delay int             `json:"delay"` // milliseconds before the answer, and before each piece with the fault "slow"
+
+	PromptTokens int `json:"prompt_tokens"` // as the server counts; 0 is by the model's characters
+	AnswerTokens int `json:"answer_tokens"` //
+}
+
+// Fault is what goes wrong with an answer.
+type Fault string
+
+// The faults.
+const (
+	Die       Fault = "die"       // the connection ends in the middle of the answer
+	HalfLine  Fault = "half-line" // so, and in the middle of a line
+	Quiet     Fault = "quiet"     // the answer ends without its last message, and without an error
+	Crash     Fault = "crash"     // the runner dies: an error in the middle of the answer
+	Length    Fault = "length"    // the answer is cut off by a limit of tokens
+	Busy      Fault = "busy"      // 503
+	Broken    Fault = "broken"    // 500
+	Bad       Fault = "bad"       // 400
+	Missing   Fault = "missing"   // 404: the model has gone
+	TooLong   Fault = "too-long"  // 400: the server counts more tokens than its window
+	Slow      Fault = "slow"      // each piece takes its time
+	NotOllama Fault = "html"      // a page, as a proxy may send
+	Redirect  Fault = "redirect"  // 307 to another server
+)
+
+// Recorded is a request that came.
+type Recorded struct {
+	Path  string          `json:"path"`
+	Stage string          `json:"stage,omitempty"`
+	Chat  api.ChatRequest `json:"chat,omitzero"`
+	Raw   json.RawMessage `json:"raw,omitempty"` // as it came
+}
+
+// Server is a server that runs.
+type Server struct {
+	URL string
+
+	script Script
+	http   *http.Server
+	closed chan struct{}
+
+	mu     sync.Mutex
+	used   []int
+	seen   []Recorded
+	record func(Recorded)
+}
+
+// Start runs a server for a test.
+func Start(t testing.TB, s Script) *Server {
+	t.Helper()
+	srv, err := Serve("127.0.0.1:0", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// Serve runs a server at an address. Each request goes to record as well, one at a time; it may be nil.
+func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
+	for _, a := range s.Answers {
+		for _, re := range []string{a.Model, a.Match, a.System} {
+			if _, err := regexp.Compile(re); err != nil {
+				return nil, fmt.Errorf("answer %q: %w", a.Text, err)
+			}
+		}
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	srv := &Server{URL: "http://" + l.Addr().String(), script: s, used: make([]int, len(s.Answers)), closed: make(chan struct{}), record: record}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/version", srv.version)
+	mux.HandleFunc("GET /api/tags", srv.tags)
+	mux.HandleFunc("POST /api/show", srv.show)
+	mux.HandleFunc("POST /api/chat", srv.chat)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "Ollama is running") })
+	srv.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		defer close(srv.closed)
+		_ = srv.http.Serve(l) // it ends when the server is closed, and says so
+	}()
+	return srv, nil
+}
+
+// Close ends the server and what it is saying.
+func (s *Server) Close() {
+	_ = s.http.Close()
+	<-s.closed
+}
+
+// Requests returns the requests so far, in the order in which they came.
+func (s *Server) Requests() []Recorded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Recorded(nil), s.seen...)
+}
+
+// Chats returns those of them that ask for an answer.
+func (s *Server) Chats() []Recorded {
+	var out []Recorded
+	for _, r := range s.Requests() {
+		if r.Path == "/api/chat" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// note keeps a request and reads its body into v.
+func (s *Server) note(r *http.Request, v any) (Recorded, error) {
+	body, err := io.ReadAll(r.Body)
+	rec := Recorded{Path: r.URL.Path, Stage: stageOf(r.UserAgent())}
+	if len(body) > 0 {
+		rec.Raw = body
+	}
+	if err == nil && v != nil {
+		err = json.Unmarshal(body, v)
+	}
+	if c, ok := v.(*api.ChatRequest); ok {
+		rec.Chat = *c
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, rec)
+	if s.record != nil {
+		s.record(rec)
+	}
+	return rec, err
+}
+
+// stageOf reads "runplan (scope)".
+func stageOf(agent string) string {
+	_, rest, _ := strings.Cut(agent, "(")
+	stage, _, _ := strings.Cut(rest, ")")
+	return stage
+}
+
+func (s *Server) version(w http.ResponseWriter, r *http.Request) {
+	_, _ = s.note(r, nil)
+	v := s.script.Version
+	if v == "" {
+		v = "0.17.4"
+	}
+	reply(w, http.StatusOK, map[string]any{"version": v})
+}
+
+func (s *Server) tags(w http.ResponseWriter, r *http.Request) {
+	_, _ = s.note(r, nil)
+	list := []map[string]any{}
+	for _, m := range s.script.Models {
+		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": 1, "details": map[string]any{"family": "llama", "format": "gguf"}})
+	}
+	reply(w, http.StatusOK, map[string]any{"models": list})
+}
+
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	var req api.ShowRequest
+	if _, err := s.note(r, &req); err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	m, ok := s.model(req.Model)
+	if !ok {
+		refuse(w, http.StatusNotFound, fmt.Sprintf("model '%s' not found", req.Model))
+		return
+	}
+	out := map[string]any{
+		"details":      map[string]any{"family": "llama", "format": "gguf"},
+		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": m.Context},
+		"capabilities": []string{"completion"}, "modified_at": "2026-01-01T00:00:00Z",
+	}
+	if m.RemoteHost != "" {
+		out["remote_host"], out["remote_model"] = m.RemoteHost, m.Name
+	}
+	reply(w, http.StatusOK, out)
+}
+
+func (s *Server) model(name string) (Model, bool) {
+	for _, m := range s.script.Models {
+		if m.Name == name || m.Name == name+":latest" || m.Name+":latest" == name {
+			if m.Context == 0 {
+				m.Context = 32768
+			}
+			if m.PerToken == 0 {
+				m.PerToken = 4
+			}
+			return m, true
+		}
+	}
+	return Model{}, false
+}
+
+// tokens counts as the model does.
+func (m Model) tokens(text string) int {
+	return (utf8.RuneCountInString(text) + m.PerToken - 1) / m.PerToken
+}
+
+// pick takes the answer to a question, and counts its use.
+func (s *Server) pick(rec Recorded) (Answer, error) {
+	var user, system string
+	for _, m := range rec.Chat.Messages {
+		switch m.Role {
+		case "system":
+			system = m.Content
+		case "user":
+			user = m.Content
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range s.script.Answers {
+		fits := func(re, text string) bool { return re == "" || regexp.MustCompile(re).MatchString(text) }
+		if a.Times > 0 && s.used[i] >= a.Times || a.Stage != "" && a.Stage != rec.Stage || !fits(a.Model, rec.Chat.Model) || !fits(a.Match, user) || !fits(a.System, system) {
+			continue
+		}
+		s.used[i]++
+		return a, nil
+	}
+	return Answer{}, errors.New("the script of this server has no answer left for stage " + rec.Stage)
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // who has gone away does not listen
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	reply(w, status, map[string]string{"error": message})
+}

@@ -1,0 +1,223 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/envconfig"
+)
+
+// ollamaClient asks Ollama servers. It asks for nothing but answers and facts about models: it never pulls one, and it
+// never signs a request.
+type ollamaClient struct {
+	o    Options
+	http *http.Client
+
+	mu    sync.Mutex
+	known map[string]ModelInfo // by server and model
+}
+
+func newOllamaClient(o Options) *ollamaClient {
+	return &ollamaClient{o: o, http: newHTTPClient(), known: map[string]ModelInfo{}}
+}
+
+// ModelInfo is what a server tells of a model.
+type ModelInfo struct {
+	Context int    // tokens that the model can take; 0: the server does not say
+	Remote  string // host that the server asks for it; "" if it runs there itself
+}
+
+// ServerVersion asks an Ollama server for its version.
+func ServerVersion(ctx context.Context, o Options, baseURL string) (string, error) {
+	o2 := newOllamaClient(o)
+	c, err := o2.client(baseURL)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := o2.limited(ctx, Model{Name: "(version)"})
+	defer cancel()
+	v, err := c.Version(ctx)
+	if err != nil {
+		return "", o2.explain(ctx, Request{Model: Model{BaseURL: baseURL}}, err)
+	}
+	return telling(v, 1, Request{}, o.Redact), nil
+}
+
+// Inspect asks an Ollama server for what it knows of a model, and says what is wrong with the pair, as a call would.
+// What the server knows is returned then, too.
+func Inspect(ctx context.Context, o Options, m Model) (ModelInfo, error) {
+	c := newOllamaClient(o)
+	ctx, cancel := c.limited(ctx, m)
+	defer cancel()
+	client, err := c.client(m.BaseURL)
+	if err != nil {
+		return ModelInfo{}, err
+	}
+	info, err := c.info(ctx, client, m)
+	if err != nil {
+		return ModelInfo{}, err
+	}
+	return info, info.suits(m)
+}
+
+// ask is one try.
+func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) {
+	c, err := o.client(r.Model.BaseURL)
+	if err != nil {
+		return Response{}, err
+	}
+	ctx, cancel := o.limited(parent, r.Model)
+	defer cancel()
+	ctx = context.WithValue(ctx, stageKey{}, r.Stage)
+	info, err := o.info(ctx, c, r.Model)
+	if err != nil {
+		return Response{}, err
+	}
+	if err := info.suits(r.Model); err != nil {
+		return Response{}, err
+	}
+	began := time.Now()
+	var text strings.Builder
+	var last api.ChatResponse
+	err = c.Chat(ctx, chatRequest(r), func(part api.ChatResponse) error {
+		if text.Len()+len(part.Message.Content) > mostAnswer {
+			return fmt.Errorf("the answer of model %s is longer than %d MiB: %w", r.Model.Name, mostAnswer>>20, errTooLong)
+		}
+		text.WriteString(part.Message.Content)
+		last = part
+		return nil
+	})
+	switch {
+	case err == nil && last.Done: // before the context is looked at: what is complete counts
+	case ctx.Err() != nil:
+		return Response{}, o.ended(ctx, r.Model)
+	case errors.Is(err, errTooLong):
+		return Response{}, err
+	case err != nil:
+		return Response{}, o.explain(ctx, r, err)
+	default:
+		// The client of Ollama reports a lost connection, a killed server and an abort by the server as nothing at all.
+		return Response{}, fmt.Errorf("ask model %s at %s: %w, after %d bytes", r.Model.Name, r.Model.BaseURL, ErrCutOff, text.Len())
+	}
+	if last.DoneReason == "length" {
+		return Response{}, &LengthError{Model: r.Model.Name, Tokens: last.EvalCount, MaxTokens: r.Model.MaxTokens, Window: r.Model.Window}
+	}
+	res := Response{Text: text.String(), Model: last.Model, Latency: time.Since(began)}
+	if last.PromptEvalCount > 0 { // a server that does not count says nothing, which reads as 0
+		res.PromptTokens, res.CompletionTokens = &last.PromptEvalCount, &last.EvalCount
+	}
+	return res, nil
+}
+
+var errTooLong = errors.New("it was given up")
+
+// chatRequest is the question in Ollama's words. Without Truncate and Shift a prompt that does not fit would be cut
+// silently, and an answer would push the prompt out of the window.
+func chatRequest(r Request) *api.ChatRequest {
+	no := false
+	req := &api.ChatRequest{
+		Model: r.Model.Name, Truncate: &no, Shift: &no, Format: r.Schema,
+		Options: map[string]any{"temperature": r.Model.Temperature},
+	}
+	if r.Model.Window > 0 {
+		req.Options["num_ctx"] = r.Model.Window
+	}
+	if r.Model.MaxTokens > 0 {
+		req.Options["num_predict"] = r.Model.MaxTokens
+	}
+	if r.System != "" {
+		req.Messages = append(req.Messages, api.Message{Role: "system", Content: r.System})
+	}
+	req.Messages = append(req.Messages, api.Message{Role: "user", Content: r.Prompt})
+	return req
+}
+
+// client returns Ollama's own client for a server. It would sign requests with the user's key where it is told to by a
+// variable or by the name of the host; neither is let come to that.
+func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("models.base_url is no address such as http://localhost:11434")
+	}
+	if h := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); h == "ollama.com" || strings.HasSuffix(h, ".ollama.com") {
+		return nil, errors.New("models.base_url is ollama.com, which wants an account; runplan signs in nowhere")
+	}
+	if envconfig.UseAuth() {
+		return nil, errors.New("OLLAMA_AUTH is set, with which Ollama's client would sign in; runplan signs in nowhere. Unset it")
+	}
+	return api.NewClient(u, o.http), nil
+}
+
+// info asks for a model once, and remembers what could be learned.
+func (o *ollamaClient) info(ctx context.Context, c *api.Client, m Model) (ModelInfo, error) {
+	key := m.BaseURL + " " + m.Name
+	o.mu.Lock()
+	info, ok := o.known[key]
+	o.mu.Unlock()
+	if ok {
+		return info, nil
+	}
+	show, err := c.Show(ctx, &api.ShowRequest{Model: m.Name})
+	if err != nil {
+		return ModelInfo{}, o.explain(ctx, Request{Model: m}, err)
+	}
+	info = ModelInfo{Context: contextOf(show.ModelInfo), Remote: show.RemoteHost}
+	if info.Remote == "" && show.RemoteModel != "" {
+		info.Remote = "another host"
+	}
+	o.mu.Lock()
+	o.known[key] = info
+	o.mu.Unlock()
+	return info, nil
+}
+
+// contextOf is the context length of a model: the key has the name of the architecture in front.
+func contextOf(info map[string]any) int {
+	arch, _ := info["general.architecture"].(string)
+	if n, ok := info[arch+".context_length"].(float64); ok {
+		return int(n)
+	}
+	for _, key := range slices.Sorted(maps.Keys(info)) {
+		if n, ok := info[key].(float64); ok && strings.HasSuffix(key, ".context_length") && strings.Count(key, ".") == 1 {
+			return int(n)
+		}
+	}
+	return 0
+}
+
+// suits tells what is wrong with using the model so. A window above the model's own would be made smaller by the server,
+// silently.
+func (i ModelInfo) suits(m Model) error {
+	switch {
+	case i.Remote != "":
+		return &RemoteError{Model: m.Name, BaseURL: m.BaseURL, Host: i.Remote}
+	case i.Context > 0 && m.Window > i.Context:
+		return &WindowError{Model: m.Name, Role: m.Role, Window: m.Window, Context: i.Context}
+	}
+	return nil
+}
+
+func (o *ollamaClient) limited(ctx context.Context, m Model) (context.Context, context.CancelFunc) {
+	if o.o.Timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, o.o.Timeout, &TimeoutError{Model: m.label(), Limit: o.o.Timeout})
+}
+
+// ended tells a limit of ours from a caller who has given up.
+func (o *ollamaClient) ended(ctx context.Context, m Model) error {
+	var late *TimeoutError
+	if errors.As(context.Cause(ctx), &late) {
+		return late
+	}
+	return stopped(ctx, m)
+}

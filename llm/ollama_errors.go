@@ -1,0 +1,118 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ollama/ollama/api"
+)
+
+// explain turns what Ollama's client says into an error of this package.
+func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error {
+	if ctx.Err() != nil {
+		return o.ended(ctx, r.Model)
+	}
+	m := r.Model
+	var status api.StatusError
+	var auth api.AuthorizationError
+	var transport *url.Error
+	said := &ServerError{BaseURL: m.BaseURL}
+	switch {
+	case errors.As(err, &auth):
+		said.Status, said.Message = auth.StatusCode, "it wants a sign-in, and runplan signs in nowhere"
+		return said
+	case errors.As(err, &status):
+		said.Status, said.Message = status.StatusCode, telling(status.ErrorMessage, 1, r, o.o.Redact)
+		return o.refused(r, said, status.ErrorMessage)
+	case errors.Is(err, errRedirect):
+		said.Message = errRedirect.Error()
+		return said
+	case errors.As(err, &transport):
+		return &DownError{BaseURL: m.BaseURL, Err: transport.Err}
+	}
+	// What is left comes from the body: the server's own words in the middle of an answer, half a line of an answer
+	// whose server went away, or what is no answer at all.
+	if strings.HasPrefix(err.Error(), "{") {
+		return fmt.Errorf("ask model %s at %s: %w, in the middle of a line", m.Name, m.BaseURL, ErrCutOff)
+	}
+	said.Message = telling(err.Error(), 1, r, o.o.Redact)
+	said.Passing = crashed(err.Error()) || lost(err)
+	return said
+}
+
+// refused tells apart what a status may mean.
+func (o *ollamaClient) refused(r Request, said *ServerError, message string) error {
+	m := r.Model
+	switch {
+	case said.Status == http.StatusNotFound && strings.Contains(message, "model") && strings.Contains(message, "not found"):
+		return &NotFoundError{Model: m.Name, BaseURL: m.BaseURL}
+	case said.Status == http.StatusNotFound:
+		said.Message += "; is this an Ollama server?"
+	case said.Status == http.StatusBadRequest && strings.Contains(message, "exceeds the context length"):
+		return &WindowError{Model: m.Name, Role: m.Role, Prompt: Size(r, o.o.Margin), Answer: m.MaxTokens, Window: m.Window, Counted: true}
+	case said.Status == http.StatusServiceUnavailable, said.Status == http.StatusBadGateway, said.Status == http.StatusGatewayTimeout, said.Status == http.StatusTooManyRequests:
+		said.Passing = true
+	case said.Status >= http.StatusInternalServerError:
+		said.Passing = crashed(message)
+	}
+	if said.Message == "" {
+		said.Message = http.StatusText(said.Status)
+	}
+	return said
+}
+
+// crashed tells a runner that died, which the server starts anew at the next call, from a request that it cannot take.
+func crashed(message string) bool {
+	for _, sign := range []string{"error was encountered while running the model", "runner process has terminated", "runner process no longer running", "runner has unexpectedly stopped"} {
+		if strings.Contains(message, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// lost tells a connection that broke while a short answer was read.
+func lost(err error) bool {
+	var op net.Error
+	return errors.As(err, &op) || strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "unexpected end of JSON input")
+}
+
+var errRedirect = errors.New("it sends elsewhere, and a prompt goes to the configured server or nowhere")
+
+// newHTTPClient is a client without a limit of time: each call has one in its context. A server of this machine is
+// never asked through a proxy, whatever the environment says.
+func newHTTPClient() *http.Client {
+	return &http.Client{
+		Transport: &modest{&http.Transport{
+			Proxy:               http.ProxyFromEnvironment, // which leaves loopback out
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 10 * time.Second,
+			MaxIdleConnsPerHost: 4,
+			IdleConnTimeout:     30 * time.Second,
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+	}
+}
+
+type stageKey struct{}
+
+// modest says who asks and for what, and nothing more.
+type modest struct{ next http.RoundTripper }
+
+// RoundTrip names runplan and the stage to the server.
+func (m *modest) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	agent := "runplan"
+	if stage, _ := r.Context().Value(stageKey{}).(Stage); stage != "" {
+		agent = fmt.Sprintf("runplan (%s)", stage)
+	}
+	r.Header.Set("User-Agent", agent)
+	r.Header.Del("Authorization")
+	return m.next.RoundTrip(r)
+}

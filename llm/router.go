@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/runplan/runplan/internal/config"
+)
+
+// Stages lists the stages in the order of their table (MODEL-06).
+func Stages() []Stage {
+	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review}
+}
+
+// RoleOf is the role of the model that answers for a stage (MODEL-06). Code is written by the coding model; all else is
+// planning and judging.
+func RoleOf(s Stage) Role {
+	if s == ExecuteCode {
+		return Coding
+	}
+	return Reasoning
+}
+
+// RouterOptions are what the settings do not say.
+type RouterOptions struct {
+	Window  int                               // of roles that have none of their own: budget.context_window; 0 is unknown
+	Windows map[Role]int                      // from flags; they win over the settings
+	Adapter func(Stage) (tag string, ok bool) // the active adapter of a stage, a tag of Ollama's; nil has none
+}
+
+// Router resolves which model answers for a stage (MODEL-03). It is made once for each command.
+type Router struct {
+	m config.Models
+	o RouterOptions
+}
+
+// NewRouter returns a router over the settings, or [ErrNoModels] where they have no models. Who serves the models has no
+// default (C-03).
+func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
+	if !m.Configured() {
+		return nil, ErrNoModels
+	}
+	for _, s := range slices.Sorted(maps.Keys(m.Overrides)) {
+		if !slices.Contains(Stages(), Stage(s)) {
+			return nil, fmt.Errorf("models.overrides.%s is for no stage; stages are %v", s, Stages())
+		}
+	}
+	r := &Router{m, o}
+	switch {
+	case r.provider() == Ollama && m.BaseURL == "":
+		return nil, &MissingSettingError{"models.base_url", `base_url = "http://localhost:11434", or where your Ollama server is,`}
+	case r.provider() == Command && len(m.Command) == 0:
+		return nil, &MissingSettingError{"models.command", `command = ["program", "argument"]`}
+	}
+	return r, nil
+}
+
+// Model resolves a stage: the override of the stage, else its active adapter, else the model of its role (MODEL-04).
+func (r *Router) Model(s Stage) (Model, error) {
+	if !slices.Contains(Stages(), s) {
+		return Model{}, fmt.Errorf("there is no stage %q; stages are %v", s, Stages())
+	}
+	if tag, ok := r.m.Overrides[string(s)]; ok {
+		return r.of(s, RoleOf(s), tag, "models.overrides."+string(s)), nil
+	}
+	// An adapter is a tag of Ollama's; a program knows nothing of it.
+	if r.o.Adapter != nil && r.provider() == Ollama {
+		if tag, ok := r.o.Adapter(s); ok {
+			return r.of(s, RoleOf(s), tag, "adapter "+tag), nil
+		}
+	}
+	return r.ofRole(s, RoleOf(s))
+}
+
+// Pick is [Router.Model] for a caller who may have been told a model (MODEL-04): "" for none, a role, or the name of a
+// model that the settings have. Another name is an error (C-02).
+func (r *Router) Pick(s Stage, name string) (Model, error) {
+	switch name {
+	case "":
+		return r.Model(s)
+	case string(Coding), string(Reasoning):
+		return r.ofRole(s, Role(name))
+	}
+	known := []string{string(Coding), string(Reasoning)}
+	for _, m := range r.Models() {
+		if m.Name == name {
+			return r.of(s, RoleOf(s), name, "asked for"), nil
+		}
+		if m.Name != "" && !slices.Contains(known, m.Name) {
+			known = append(known, m.Name)
+		}
+	}
+	return Model{}, &UnknownModelError{name, known}
+}
+
+// Models lists what the settings name: the coding model, the reasoning model, then the overrides. One that is named
+// twice, with the same window, comes once and has both places as its source.
+func (r *Router) Models() []Model {
+	var out []Model
+	add := func(m Model) {
+		i := slices.IndexFunc(out, func(o Model) bool { return o.Name == m.Name && o.Window == m.Window })
+		if i < 0 {
+			out = append(out, m)
+			return
+		}
+		out[i].Source += ", " + m.Source
+	}
+	for _, s := range []Stage{ExecuteCode, ExecutePlan} {
+		if m, err := r.ofRole(s, RoleOf(s)); err == nil {
+			add(m)
+		}
+	}
+	for _, s := range Stages() {
+		if tag, ok := r.m.Overrides[string(s)]; ok {
+			add(r.of(s, RoleOf(s), tag, "models.overrides."+string(s)))
+		}
+	}
+	return out
+}
+
+func (r *Router) ofRole(s Stage, role Role) (Model, error) {
+	name := r.m.Reasoning
+	if role == Coding {
+		name = r.m.Coding
+	}
+	// A program may answer for all roles alike.
+	if name == "" && r.provider() == Ollama {
+		return Model{}, &MissingModelError{role}
+	}
+	return r.of(s, role, name, "models."+string(role)), nil
+}
+
+// of is the model of a name, for a stage and with the figures of a role.
+func (r *Router) of(s Stage, role Role, name, source string) Model {
+	m := Model{
+		Role: role, Name: name, Provider: r.provider(), BaseURL: r.m.BaseURL, Command: slices.Clone(r.m.Command),
+		MaxTokens: r.m.MaxTokens, Window: r.m.ReasoningWindow, Temperature: r.m.ReasoningTemperature, Source: source,
+	}
+	if role == Coding {
+		m.Window, m.Temperature = r.m.CodingWindow, r.m.CodingTemperature
+	}
+	if m.Window == 0 {
+		m.Window = r.o.Window
+	}
+	if w := r.o.Windows[role]; w > 0 {
+		m.Window = w
+	}
+	if s == Review {
+		m.Temperature = 0 // a judge says the same twice (MODEL-11)
+	}
+	return m
+}
+
+func (r *Router) provider() string {
+	if r.m.Provider == "" {
+		return Ollama
+	}
+	return r.m.Provider
+}
