@@ -361,6 +361,9 @@ run = "make"
 name = "NAME"
 command = ["node"]
 path = "p.js"
+[review.reviewers.NAME]
+provider = "command"
+command = ["judge"]
 `), env())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Review says who reviews changes, and how. Without reviewers the model of [models] for the stage review is asked, if
+// there is one.
+type Review struct {
+	Online    bool                `toml:"online" doc:"the security pass may run tools that ask servers of others: govulncheck, npm audit"`
+	Persona   string              `toml:"persona" doc:"file of the repository that says how the project writes, for the prose pass"`
+	Reviewers map[string]Reviewer `toml:"reviewers"`
+}
+
+// Reviewer is a model that judges changes.
+type Reviewer struct {
+	Provider  string   `toml:"provider" doc:"ollama, or command for a program that answers; empty is ollama"`
+	Model     string   `toml:"model" doc:"name of the model"`
+	Vendor    string   `toml:"vendor" doc:"who made the model, where its name does not say; a reviewer of another vendor than the author's is preferred"`
+	Passes    []int    `toml:"passes" doc:"passes that it is for, of 3, 5, 6 and 7; empty is all of them"`
+	BaseURL   string   `toml:"base_url" doc:"address of the Ollama server; empty is models.base_url"`
+	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; the question comes on standard input, {model} is filled in"`
+	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": variables of yours that the program may see"`
+	Window    int      `toml:"window" doc:"tokens that question and answer may have together; 0 is budget.context_window"`
+	MaxTokens int      `toml:"max_tokens" doc:"most tokens of an answer; 0 is models.max_tokens"`
+	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 is models.timeout"`
+}
+
+// checkReview looks at [review].
+func (l *Loaded) checkReview(wrong func(error)) {
+	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
+		r := l.Review.Reviewers[name]
+		say := func(format string, args ...any) {
+			wrong(fmt.Errorf("%s: review.reviewers.%s."+format, append([]any{l.Source("review.reviewers." + name), name}, args...)...))
+		}
+		switch {
+		case r.Provider != "" && r.Provider != "ollama" && r.Provider != "command":
+			say("provider is %q; it is ollama or command", r.Provider)
+		case r.Provider == "command" && (len(r.Command) == 0 || r.Command[0] == ""):
+			say("command is missing; with provider = \"command\" it is [\"program\", \"argument\"]")
+		case r.Provider != "command" && len(r.Command) > 0:
+			say("command needs provider = \"command\"")
+		case r.Provider != "command" && r.Model == "":
+			say("model is missing: it is the tag of a model of the Ollama server")
+		case r.Provider == "command" && r.BaseURL != "":
+			say("base_url is for Ollama; with provider = \"command\" take it out")
+		case r.BaseURL != "":
+			if why := badBaseURL(r.BaseURL); why != "" {
+				say("base_url %s", why)
+			}
+		case r.Provider != "command" && l.Models.BaseURL == "":
+			say("base_url is missing, and models.base_url is not set either")
+		}
+		for _, n := range r.Passes {
+			if !slices.Contains([]int{3, 5, 6, 7}, n) {
+				say("passes has %d; reviewers are asked in 3, 5, 6 and 7", n)
+			}
+		}
+		if r.Timeout > 0 && time.Duration(r.Timeout) < time.Millisecond {
+			say("timeout is %d, which is not a duration such as \"90s\" or \"30m\"", r.Timeout)
+		}
+		if r.Window < 0 || r.MaxTokens < 0 {
+			say("window and max_tokens are 0 or above")
+		}
+	}
+}
+
+// reviewValues are those settings that are no plain words and figures.
+func (l *Loaded) reviewValues(list func(key, between string, items []string)) {
+	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
+		r, key := l.Review.Reviewers[name], "review.reviewers."+name+"."
+		passes := make([]string, len(r.Passes))
+		for i, n := range r.Passes {
+			passes[i] = fmt.Sprint(n)
+		}
+		timeout, _ := r.Timeout.MarshalText()
+		list(key+"provider", "", []string{r.Provider})
+		list(key+"model", "", []string{r.Model})
+		list(key+"vendor", "", []string{r.Vendor})
+		list(key+"passes", ", ", passes)
+		list(key+"base_url", "", []string{r.BaseURL})
+		list(key+"command", " ", r.Command)
+		list(key+"pass_env", ", ", r.PassEnv)
+		list(key+"window", "", []string{fmt.Sprint(r.Window)})
+		list(key+"max_tokens", "", []string{fmt.Sprint(r.MaxTokens)})
+		list(key+"timeout", "", []string{strings.TrimSpace(string(timeout))})
+	}
+}
