@@ -25,6 +25,7 @@ type Agent interface {
 type Task struct {
 	Dir     string // the workspace; the agent's working directory
 	Brief   string // the text the agent gets
+	Failure string // the part of Brief that tells of the last failed attempt, for an agent that is short of room; "" if there is none
 	Run     string // run id
 	Attempt int    // 1-based
 	Model   string // "" lets the agent choose
@@ -112,6 +113,30 @@ type Result struct {
 	Usage     Usage
 	SessionID string
 	RetryAt   time.Time // with RateLimited: when another try makes sense; zero if unknown
+	Response  string    // what the model answered, of an agent that asks it itself: whole, and without secrets
+}
+
+// UnusableError is an agent that cannot be used until somebody changes something: its model is not there, or too small
+// for the work. Another try would end the same.
+type UnusableError struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *UnusableError) Error() string { return e.Err.Error() }
+func (e *UnusableError) Unwrap() error { return e.Err }
+
+// End is how a batch ended.
+type End struct {
+	Run     string
+	Batch   string // key
+	Success bool
+	Diff    string // what was merged; "" of a batch that failed
+}
+
+// Ender is an agent that keeps something from one attempt at a batch to the next, and is told when there will be no other.
+type Ender interface {
+	End(ctx context.Context, e End) error
 }
 
 // Finding is a place in the plan that the agent could not carry out.
@@ -128,6 +153,7 @@ type Usage struct {
 	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
 	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"` // the part of OutputTokens that was thought
+	ModelMS          *int64   `json:"model_ms,omitempty"`         // time that models took, of an agent that asks them itself
 	CostUSD          *float64 `json:"cost_usd,omitempty"`
 	Source           Source   `json:"source,omitempty"`
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,17 +42,22 @@ func failureOf(e Event) string {
 
 func (m *Machine) nextAttempt(t *track) {
 	t.attempt++
-	t.candidate, t.waits = 0, 0
+	t.candidate, t.waits, t.from = 0, 0, handed{}
 	t.issued = map[string]Command{}
 }
 
-// mostWaits bounds how often one attempt waits for a limit: a time that is told wrongly again and again is
-// no time.
-const mostWaits = 5
-
-// park sets a batch aside whose agent cannot go on for now. Other batches go on.
-func (m *Machine) park(t *track, e Event) []Command {
+// park sets a batch aside whose agent cannot go on for now. Other batches go on; after a limit, those that another
+// agent may be given.
+func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 	t.parked = &Stop{e.Outcome, e.Reason}
+	if m.shared() && e.Outcome == OutcomeLimited {
+		agent := cmp.Or(c.Agent, m.info.Agents[0].Name)
+		m.limits.meet(agent, e)
+		if t.from = (handed{agent, e.Reason}); n != nil {
+			n.from, t.from = t.from, handed{}
+		}
+		return nil
+	}
 	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() || t.waits >= mostWaits {
 		return nil
 	}

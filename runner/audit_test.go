@@ -102,7 +102,7 @@ func (a *audit) withdraw(d decider, e Event) error {
 			continue
 		}
 		delete(a.out, id)
-		lost := e.Kind == Reopened || e.Kind == RunResumed && e.Commit != ""
+		lost := e.Kind == Reopened || e.Kind == RunResumed && (e.Commit != "" || c.Agent != "")
 		switch c.Kind {
 		case Rebase, Gate, Wait, Sample, Judge: // the queue before it changed
 		case Execute:

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A simulation that cannot fail proves nothing: each invariant catches the bug that it is there for.
@@ -114,6 +116,28 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return cmds
 		}), "before all is merged"},
+		"a machine that forgets the limits of its agents": {with(nil, func(m *Machine, e Event) []Command {
+			m.limits.of = nil
+			return m.Apply(e)
+		}), "which is known to be limited"},
+		"a machine that takes the next agent for no reason": {with(nil, func(m *Machine, e Event) []Command {
+			for _, a := range m.info.Agents[:min(1, len(m.info.Agents))] {
+				if m.limits.of == nil {
+					m.limits.of, m.limits.hits = map[string]limit{}, map[string]int{}
+				}
+				m.limits.of[a.Name] = limit{reason: "it feels like it"}
+			}
+			return m.Apply(e)
+		}), "is not limited"},
+		"a machine that waits for what nobody needs": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			if m.settled() && len(m.out) == 0 && m.shared() && m.info.Land == "branch" {
+				c := Command{ID: fmt.Sprintf("run/l%d/wait", e.Seq), Kind: Wait, Agent: m.info.Agents[0].Name, Until: e.At.Add(time.Hour)}
+				m.out[c.ID] = c
+				cmds = append(cmds, c)
+			}
+			return cmds
+		}), "waits although nothing is held up"},
 		"a machine that never goes on": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Kind == RunResumed {
 				return nil

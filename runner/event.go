@@ -159,7 +159,8 @@ type Info struct {
 	Speculate   bool              `json:"speculate,omitempty"`     // work may start on, and gates may look at, what is not merged yet
 	Escalate    bool              `json:"escalate,omitempty"`      // a failure moves a batch one tier up (MODEL-10)
 	Models      map[string]string `json:"models,omitempty"`        // model of each tier
-	OnLimit     string            `json:"on_limit,omitempty"`      // "wait" waits for agents that met a limit, anything else stops
+	Agents      []AgentInfo       `json:"agents,omitempty"`        // who may work, in order: the next takes over from those that met a limit; none in runs of before
+	OnLimit     string            `json:"on_limit,omitempty"`      // once all agents are limited: "wait" waits for the end of that, anything else stops
 	MaxCostUSD  float64           `json:"max_cost_usd,omitempty"`  // 0 is no limit
 	UnknownCost string            `json:"unknown_cost,omitempty"`  // "allow" goes on after an attempt without a known cost, anything else stops
 	Resample    bool              `json:"resample,omitempty"`      // after a failure candidates compete (SAMP-01)
@@ -220,7 +221,7 @@ const (
 
 // Command is a wish of the machine. Its ID is deterministic, so it serves as an idempotency key.
 type Command struct {
-	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips
+	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips, "run/l<n>/wait" for limits
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
@@ -234,7 +235,10 @@ type Command struct {
 	Tier  string    `json:"tier,omitempty"`
 	Slot  *Slot     `json:"slot,omitempty"` // of a candidate in a tournament
 	Model string    `json:"model,omitempty"`
-	Until time.Time `json:"until,omitzero"` // with wait
+	Until time.Time `json:"until,omitzero"`  // with wait
+	Agent string    `json:"agent,omitempty"` // with execute, who is to work; with wait, whose limit it is; "" is the run's own
+
+	Instead string `json:"instead,omitempty"` // with execute: who met a limit, and which, so that this agent takes over
 
 	Before *gates.TestCount `json:"before,omitempty"` // tests of what is below the candidate
 }
@@ -253,5 +257,6 @@ func (c Command) same(d Command) bool {
 	x, y := c.Before, d.Before
 	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base && c.From == d.From &&
 		c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) && c.Tier == d.Tier &&
-		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) && (x == y || x != nil && y != nil && *x == *y)
+		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) &&
+		c.Agent == d.Agent && c.Instead == d.Instead && (x == y || x != nil && y != nil && *x == *y)
 }

@@ -18,11 +18,11 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte{0, 0, 0})
 	// Three workers and five batches, of which some may start early; and then: all goes well, a bit of everything,
 	// and candidates that compete.
-	plan := []byte{2, 2, 1, 1, 1, 1, 0, 1, 0, 0, 5, 0, 1, 1, 0, 5, 0, 1, 2, 0, 0, 2, 3, 0, 6, 1, 0, 0, 0, 4, 2, 1, 1, 0}
+	plan := []byte{2, 2, 1, 1, 1, 1, 0, 1, 0, 0, 2, 5, 0, 1, 1, 0, 5, 0, 1, 2, 0, 0, 2, 3, 0, 6, 1, 0, 0, 0, 4, 2, 1, 1, 0}
 	const well = 119
 	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well}, 400)...))
 	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well, well, 38, well, 71, well, well, 106, 8}, 60)...))
-	f.Add(append([]byte{1, 2, 1, 1, 1, 1, 0, 1, 1, 0, 2, 0, 1, 1, 5, 5, 0, 1, 2, 5}, bytes.Repeat([]byte{well}, 400)...))
+	f.Add(append([]byte{1, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0, 2, 0, 1, 1, 5, 5, 0, 1, 2, 5}, bytes.Repeat([]byte{well}, 400)...))
 	f.Add([]byte("a plan that nobody wrote, and a journal that nobody kept"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := &input{data: data}
@@ -91,6 +91,9 @@ func (in *input) info() Info {
 		UnknownCost: []string{"stop", "allow"}[in.next(2)], Models: map[string]string{"large": "opus"},
 		Resample: in.next(3) == 1, StopAtFirst: in.next(2) == 1,
 	}
+	for i := range in.next(3) {
+		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i), Models: map[string]string{"small": fmt.Sprint("mini", i)}})
+	}
 	for i := range in.next(6) {
 		b := BatchInfo{Key: fmt.Sprint("b", i)}
 		switch n := in.next(8); {
@@ -110,7 +113,7 @@ func (in *input) info() Info {
 }
 
 func (in *input) event(d decider, seq int) Event {
-	e := Event{Seq: seq, Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
+	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
 	kinds := []EventKind{
 		Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
 		Dispatched, Note, "what",
@@ -136,7 +139,7 @@ func (in *input) event(d decider, seq int) Event {
 			e.Usage = &agents.Usage{CostUSD: &usd}
 		}
 		if in.next(2) == 1 {
-			e.RetryAt = at(in.next(3))
+			e.RetryAt = at(in.next(40))
 		}
 	case Sampled:
 		for i := range in.next(4) {
@@ -150,6 +153,9 @@ func (in *input) event(d decider, seq int) Event {
 			e.Job = &Info{
 				Workers: 1 + in.next(4), OnLimit: []string{"exit", "wait"}[in.next(2)], MaxCostUSD: float64(in.next(4)) * 3,
 				UnknownCost: []string{"stop", "allow"}[in.next(2)],
+			}
+			for i := range in.next(3) {
+				e.Job.Agents = append(e.Job.Agents, AgentInfo{Name: fmt.Sprint("agent", 1+i)})
 			}
 		}
 	}

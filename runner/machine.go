@@ -13,6 +13,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/runplan/runplan/gates"
 )
@@ -32,6 +33,7 @@ type Machine struct {
 	lane   *track             // the one that is being committed and merged
 	before *gates.TestCount   // of the tip; nil while unknown
 	costs  costs
+	limits limits
 	stop   *Stop
 	lands  []string // tips that were due to land, each other than the one before
 	landed Outcome
@@ -74,7 +76,8 @@ type track struct {
 	rebuilt   int // attempts that began because others' work got in the way; within the allowance
 	tier      string
 	parked    *Stop  // its agent has to wait for something: time, or a person
-	waits     int    // how often it waited for a limit
+	waits     int    // how often it waited for a limit by itself
+	from      handed // the agent that met a limit in this attempt
 	failure   string // tree and findings of the last failure
 	after     int    // seq of the last failure
 
@@ -121,6 +124,11 @@ func New(info Info) (*Machine, error) {
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d have to be at least 1", info.Workers, info.MaxAttempts)
+	}
+	for i, a := range info.Agents {
+		if a.Name == "" || slices.ContainsFunc(info.Agents[:i], func(b AgentInfo) bool { return a.Name == b.Name }) {
+			return nil, fmt.Errorf("agent %d of the run: %q is no name, or stands twice", i+1, a.Name)
+		}
 	}
 	for _, b := range info.Batches {
 		if b.Key == "" {
@@ -218,6 +226,7 @@ func (m *Machine) report(e Event) []Command {
 		return nil
 	}
 	delete(m.out, c.ID)
+	m.limits.pass(e.At)
 	t := m.byKey[c.Batch]
 	n := t.entrant(c)
 	switch {
@@ -228,6 +237,9 @@ func (m *Machine) report(e Event) []Command {
 	}
 	if c.Kind == Execute {
 		m.costs.add(e)
+		if e.Outcome == OutcomeOK || e.Outcome == OutcomeFailed || e.Outcome == OutcomeUnchanged || e.Outcome == OutcomeTimedOut {
+			delete(m.limits.hits, c.Agent)
+		}
 	}
 	switch {
 	case e.Outcome == OutcomeUnstarted && !t.alone:
@@ -242,7 +254,7 @@ func (m *Machine) report(e Event) []Command {
 			m.stop = &Stop{e.Outcome, e.Reason}
 		}
 	case e.Outcome == OutcomeLimited, e.Outcome == OutcomeHuman:
-		return append(m.park(t, e), m.schedule()...)
+		return append(m.park(t, n, c, e), m.schedule()...)
 	case c.Kind == LandRun:
 		m.landed, m.why = e.Outcome, e.Reason
 	case c.Kind == Sample:
@@ -261,6 +273,8 @@ func (m *Machine) report(e Event) []Command {
 		m.committed(t, e)
 	case c.Kind == Merge:
 		m.merged(t, e)
+	case c.Kind == Wait && t == nil:
+		m.limits.over(c)
 	case c.Kind == Wait:
 		t.parked = nil
 	}
@@ -357,8 +371,11 @@ func (m *Machine) withdraw(t *track) {
 }
 
 // model is what the agent of t is told to use: what was asked for by name, until a failure moves the batch to another
-// tier.
-func (m *Machine) model(t *track) string {
+// tier. Another agent has models of its own.
+func (m *Machine) model(t *track, agent string) string {
+	if i := slices.IndexFunc(m.info.Agents, func(a AgentInfo) bool { return a.Name == agent }); i > 0 {
+		return m.info.Agents[i].Models[t.tier]
+	}
 	if t.Model != "" && t.tier == t.Tier {
 		return t.Model
 	}
@@ -371,5 +388,5 @@ func (m *Machine) wait(t *track) {
 	m.leave(t)
 	t.status, t.state, t.reason = Waiting, "", ""
 	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
-	t.failure, t.final, t.tier, t.on, t.cup = "", "", t.Tier, nil, nil
+	t.failure, t.final, t.tier, t.on, t.cup, t.from = "", "", t.Tier, nil, nil, handed{}
 }

@@ -172,6 +172,7 @@ func (r *repo) complete() bool {
 type world struct {
 	*repo
 	rand   *rand.Rand
+	clock  time.Time
 	needs  map[string][]string
 	honest bool // from now on all goes well
 
@@ -255,9 +256,16 @@ func (w *world) trouble(c Command, e *Event) {
 	if c.Kind == Execute {
 		outcomes = append(outcomes, OutcomeLimited, OutcomeHuman, OutcomeUnstarted)
 	}
-	e.Outcome = outcomes[w.rand.IntN(len(outcomes))]
-	if e.Outcome == OutcomeLimited && w.chance(50) {
-		e.RetryAt = time.Unix(1e9, 0)
+	if e.Outcome = outcomes[w.rand.IntN(len(outcomes))]; e.Outcome == OutcomeLimited {
+		w.limit(e)
+	}
+}
+
+// limit is met by the agent of an attempt, most often with a time that is right.
+func (w *world) limit(e *Event) {
+	e.Outcome = OutcomeLimited
+	if w.chance(80) {
+		e.RetryAt = w.clock.Add(time.Duration(w.rand.IntN(40)-2) * time.Second)
 	}
 }
 
@@ -272,6 +280,8 @@ func (w *world) execute(c Command, e *Event) {
 		e.Outcome, e.Tree = OutcomeFailed, fmt.Sprint(w.rand.IntN(3))
 	case w.chance(4):
 		e.Outcome = OutcomeUnchanged
+	case w.chance(12):
+		w.limit(e)
 	case w.chance(3):
 		e.Outcome = OutcomeTimedOut
 	default:

@@ -11,10 +11,14 @@ type RunStatus string
 // The statuses of a run.
 const (
 	RunActive  RunStatus = "running"
+	RunPaused  RunStatus = "paused" // nothing can go on before a limit of its agents is over
 	RunDone    RunStatus = "done"
 	RunFailed  RunStatus = "failed"
 	RunStopped RunStatus = "stopped"
 )
+
+// Live tells whether a run is under way.
+func (s RunStatus) Live() bool { return s == RunActive || s == RunPaused }
 
 // Result is how a run ended, or stopped.
 type Result struct {
@@ -51,9 +55,12 @@ func (m *Machine) Done() (Result, bool) {
 // halted says what keeps a run from going on that nobody stopped and in which nothing failed.
 func (m *Machine) halted() *Stop {
 	for _, t := range m.tracks {
-		if t.parked != nil {
+		if m.barred(t) {
 			return &Stop{t.parked.Outcome, fmt.Sprintf("batch %s: %s", t.Number, t.parked.Reason)}
 		}
+	}
+	if stop := m.limited(); stop != nil {
+		return stop
 	}
 	if why := m.overBudget(); why != "" {
 		return &Stop{OutcomeLimited, why}

@@ -7,13 +7,21 @@ func (m *Machine) resume(e Event) []Command {
 	if j := e.Job; j != nil && j.Workers > 0 {
 		m.info.Workers, m.width = j.Workers, j.Workers
 		m.info.OnLimit, m.info.MaxCostUSD, m.info.UnknownCost = j.OnLimit, j.MaxCostUSD, j.UnknownCost
+		if len(j.Agents) > 0 {
+			m.info.Agents, m.info.Agent, m.info.Models = j.Agents, j.Agent, j.Models
+		}
 	}
+	m.limits.pass(e.At)
 	m.found(e.Commit) // somebody may have added to the run branch meanwhile
 	for _, t := range m.tracks {
 		if t.status == Failed {
 			m.wait(t)
 		}
-		if t.parked == nil {
+		if c := m.out[t.out]; m.shared() && c.Kind == Wait { // the run began when each batch waited by itself
+			m.limits.meet(m.info.Agents[0].Name, Event{RetryAt: c.Until, Reason: t.parked.Reason})
+			m.withdraw(t)
+		}
+		if !m.barred(t) {
 			continue
 		}
 		if m.out[t.out].Kind == Wait {
@@ -23,6 +31,10 @@ func (m *Machine) resume(e Event) []Command {
 			m.withdraw(t) // nobody is to wait any more
 		}
 		t.parked, t.waits = nil, 0
+	}
+	m.forget()
+	for _, t := range m.tracks {
+		m.take(t)
 	}
 	if m.landed != OutcomeOK {
 		m.landed, m.why = "", ""
@@ -37,6 +49,7 @@ func (m *Machine) reopen(e Event) []Command {
 	if t == nil || t.status != Passed {
 		return nil
 	}
+	m.limits.pass(e.At)
 	m.found(e.Base)
 	m.wait(t)
 	t.after = 0

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -15,6 +16,7 @@ func (m *Machine) schedule() []Command {
 	cmds := m.line()
 	cmds = append(cmds, m.compete()...)
 	cmds = append(cmds, m.give()...)
+	cmds = append(cmds, m.pause()...)
 	if m.landed == "" && len(m.out) == 0 && m.settled() && m.toLand() {
 		if n := len(m.lands); n == 0 || m.lands[n-1] != m.tip {
 			m.lands = append(m.lands, m.tip)
@@ -41,25 +43,11 @@ type start struct {
 // for, as far as that is known.
 func (m *Machine) give() []Command {
 	room := m.width - m.atWork(Execute)
-	if room <= 0 || m.overBudget() != "" || m.feelsItsWay() {
+	agent, free := m.free()
+	if room <= 0 || !free || m.overBudget() != "" || m.feelsItsWay() {
 		return nil
 	}
-	var starts []start
-	for _, t := range m.tracks {
-		if t.cup != nil && t.parked == nil {
-			starts = append(starts, m.due(t)...)
-			continue
-		}
-		due := t.status == Waiting || t.status == Working && t.state == StateEdit && t.out == "" && t.parked == nil
-		if !due {
-			continue
-		}
-		if base, on, ok := m.startable(t); ok {
-			starts = append(starts, start{t, nil, base, on})
-		} else if m.soon(t) {
-			starts = append(starts, start{track: t})
-		}
-	}
+	starts := m.starts()
 	slices.SortStableFunc(starts, func(a, b start) int {
 		return cmp.Or(
 			-cmp.Compare(bit(a.status == Working), bit(b.status == Working)),
@@ -74,12 +62,33 @@ func (m *Machine) give() []Command {
 		}
 		switch {
 		case s.n != nil:
-			cmds = append(cmds, m.enter(s))
+			cmds = append(cmds, m.enter(s, agent))
 		case s.base != "":
-			cmds = append(cmds, m.begin(s))
+			cmds = append(cmds, m.begin(s, agent))
 		}
 	}
 	return cmds
+}
+
+// starts lists what agents could work on now, in plan order.
+func (m *Machine) starts() []start {
+	var starts []start
+	for _, t := range m.tracks {
+		if t.cup != nil && !m.barred(t) {
+			starts = append(starts, m.due(t)...)
+			continue
+		}
+		due := t.status == Waiting || t.status == Working && t.state == StateEdit && t.out == "" && !m.barred(t)
+		if !due {
+			continue
+		}
+		if base, on, ok := m.startable(t); ok {
+			starts = append(starts, start{t, nil, base, on})
+		} else if m.soon(t) {
+			starts = append(starts, start{track: t})
+		}
+	}
+	return starts
 }
 
 func bit(b bool) int {
@@ -90,7 +99,7 @@ func bit(b bool) int {
 }
 
 // begin gives a batch to an agent.
-func (m *Machine) begin(s start) Command {
+func (m *Machine) begin(s start, agent string) Command {
 	t := s.track
 	if t.status == Waiting {
 		t.status, t.state, t.tries = Working, StateRetrieve, 1
@@ -103,8 +112,8 @@ func (m *Machine) begin(s start) Command {
 		}
 		m.fire(t, OnDone)
 	}
-	t.base, t.on, t.alone, t.reason = s.base, s.on, m.width == 1, ""
-	c := Command{Kind: Execute, Base: t.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t)}
+	t.base, t.on, t.alone, t.reason, t.parked = s.base, s.on, m.width == 1, "", nil
+	c := Command{Kind: Execute, Base: t.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent)}.by(agent, t.from)
 	if t.base == m.tip {
 		c.Before = m.before
 	}
@@ -222,7 +231,7 @@ func (m *Machine) toLand() bool {
 }
 
 // Pending returns what was handed out and not yet reported on, in plan order: what to dispatch after a
-// replay. There is at most one command of a batch, and of a candidate that competes for it.
+// replay. There is at most one command of a batch, of a candidate that competes for it, and of the run itself.
 func (m *Machine) Pending() []Command {
 	var cmds []Command
 	for _, t := range m.tracks {
@@ -237,8 +246,8 @@ func (m *Machine) Pending() []Command {
 			}
 		}
 	}
-	for _, c := range m.out {
-		if c.Kind == LandRun {
+	for _, id := range slices.Sorted(maps.Keys(m.out)) {
+		if c := m.out[id]; c.Batch == "" {
 			cmds = append(cmds, c)
 		}
 	}

@@ -75,6 +75,7 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate commit=c tree=t
 //	b/r1-c0/sample ok slots=x,y atonce=2   -> b/r1-c1/execute b/r1-c2/execute
 //	b/r1-c2/judge ok candidate=1           -> b/r1-c2/commit
+//	at 90
 //	stop limited
 //	resume                                 -> a/r1-c0/gate
 //	reopen a base=x                        -> a/r2-c0/execute
@@ -86,12 +87,14 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	because five hours
 //
 // A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
-// event. The queue stands in its order, with what is known of each candidate; a resume tells of other workers=,
-// onlimit=, limit= (of the cost) and unknown= where the run goes on with others.
+// event, and at says how many seconds have gone by. The queue stands in its order, with what is known of each candidate;
+// a resume tells of other workers=, onlimit=, limit= (of the cost), unknown= and agents= where the run goes on with
+// others.
 type script struct {
 	*testing.T
 	m    *Machine
 	line int
+	now  int
 }
 
 func play(t *testing.T, m *Machine, text string) {
@@ -137,6 +140,12 @@ func (s *script) step(fact, answer []string) {
 			}
 		}
 		s.diff(fact[1:], got)
+	case "at":
+		s.now, _ = strconv.Atoi(fact[1])
+	case "paused":
+		p, ok := s.m.Paused()
+		s.diff(strings.Join(fact[1:], " "), strings.TrimSpace(fmt.Sprintf("%d %s", int(p.Until.Sub(at(0)).Seconds()), p.Reason)))
+		s.diff(true, ok)
 	case "reason":
 		v, _ := s.m.Batch(fact[1])
 		s.diff(strings.Join(fact[2:], " "), v.Reason)
@@ -166,7 +175,7 @@ func (s *script) step(fact, answer []string) {
 
 // event makes the event that a line tells of.
 func (s *script) event(fact []string) Event {
-	e := Event{Seq: s.line, Run: "run"}
+	e := Event{Seq: s.line, Run: "run", At: at(s.now)}
 	rest := fact[1:]
 	switch fact[0] {
 	case "stop":
@@ -217,6 +226,8 @@ func (s *script) event(fact []string) Event {
 			s.job(&e).Workers = n
 		case "onlimit":
 			s.job(&e).OnLimit = value
+		case "agents":
+			s.job(&e).Agents = agentsOf(value)
 		case "limit":
 			s.job(&e).MaxCostUSD = usd
 		case "unknown":
@@ -261,6 +272,15 @@ func (s *script) expect(cmds []Command, answer []string) {
 	s.diff(want, got)
 }
 
+// agentsOf makes agents of their names: each has a model of its own for the tier small.
+func agentsOf(names string) []AgentInfo {
+	var out []AgentInfo
+	for name := range strings.SplitSeq(names, ",") {
+		out = append(out, AgentInfo{Name: name, Models: map[string]string{"small": name + "-mini"}})
+	}
+	return out
+}
+
 func field(c Command, name string) string {
 	switch name {
 	case "base":
@@ -280,6 +300,10 @@ func field(c Command, name string) string {
 		return c.Slot.Variant
 	case "tier":
 		return c.Tier
+	case "agent":
+		return c.Agent
+	case "instead":
+		return strings.ReplaceAll(c.Instead, " ", "_")
 	case "model":
 		return c.Model
 	case "until":

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Whatever happens in whatever order, a run does no harm and comes to an end.
@@ -18,7 +19,7 @@ func TestSimulation(t *testing.T) {
 	if testing.Short() {
 		runs = 2_000
 	}
-	var next, events, crashes atomic.Uint64
+	var next, events, crashes, switches, waits atomic.Uint64
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -29,11 +30,17 @@ func TestSimulation(t *testing.T) {
 				}
 				events.Add(uint64(len(s.journal)))
 				crashes.Add(uint64(s.crashes))
+				switches.Add(uint64(s.met.switches))
+				waits.Add(uint64(s.met.waits))
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d runs, %d events, %d crashes", runs, events.Load(), crashes.Load())
+	t.Logf("%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for",
+		runs, events.Load(), crashes.Load(), switches.Load(), waits.Load())
+	if switches.Load() < runs/20 || waits.Load() < runs/20 {
+		t.Error("too few limits were met to prove anything")
+	}
 }
 
 // sim is one run in a bad world.
@@ -49,13 +56,14 @@ type sim struct {
 	crashes int
 	spent   float64
 	untold  map[string]bool // batches that are gone from the branch, and nobody has said so yet
+	met     meetings
 }
 
 // simulate runs a random plan through a random schedule.
 func simulate(seed uint64, b build) (*sim, error) {
 	r := rand.New(rand.NewPCG(seed, 20))
 	info := randomInfo(r)
-	s := &sim{world: &world{repo: newRepo(info), rand: r, needs: map[string][]string{}, passers: map[string][]int{}}, build: b, told: []string{info.Base}}
+	s := &sim{world: &world{repo: newRepo(info), rand: r, clock: at(0), needs: map[string][]string{}, passers: map[string][]int{}}, build: b, told: []string{info.Base}}
 	s.audit = newAudit(info, s.fits)
 	for _, i := range info.Batches {
 		s.needs[i.Key] = slices.DeleteFunc(slices.Clone(i.Needs), func(k string) bool {
@@ -96,6 +104,9 @@ func randomInfo(r *rand.Rand) Info {
 		Land: []string{"branch", "ff"}[r.IntN(2)], Speculate: r.IntN(3) > 0, Escalate: r.IntN(2) == 0,
 		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0,
 		OnLimit: []string{"exit", "wait"}[r.IntN(2)], UnknownCost: []string{"stop", "allow"}[r.IntN(2)],
+	}
+	for i := range r.IntN(4) { // none is a run of before, when agents were not listed
+		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i)})
 	}
 	if r.IntN(4) == 0 {
 		info.MaxCostUSD = float64(r.IntN(n*2)+1) / 4
@@ -156,12 +167,17 @@ func (s *sim) finishOne() error {
 	if err != nil {
 		return err
 	}
+	if c.Kind == Wait && e.Outcome == OutcomeOK && c.Until.After(s.clock) {
+		s.clock = c.Until
+	}
 	return s.post(e)
 }
 
 // post writes e down and tells the machine.
 func (s *sim) post(e Event) error {
 	e.Seq = len(s.journal) + 1
+	s.clock = s.clock.Add(time.Duration(s.rand.IntN(3)) * time.Second)
+	e.At = s.clock
 	s.journal = append(s.journal, e)
 	switch {
 	case e.Kind == Merged && s.due(e) && e.Outcome == OutcomeOK:
@@ -175,7 +191,13 @@ func (s *sim) post(e Event) error {
 	if c, due := s.out[e.Command]; due && c.Kind == Execute && s.due(e) && e.Usage != nil {
 		s.spent += *e.Usage.CostUSD
 	}
+	s.met.hear(s.out[e.Command], e, s.due(e), s.info)
 	cmds, err := s.apply(s.d, e)
+	for _, c := range cmds {
+		if err == nil {
+			err = s.met.fits(c, s.clock, s.info.Agents)
+		}
+	}
 	s.replies = append(s.replies, cmds)
 	s.running = append(s.running, cmds...)
 	// What was called off may have been done all the same; nobody hears of it.
@@ -209,7 +231,12 @@ func (s *sim) fits(c Command) error {
 	k := s.commits[c.Commit]
 	under := s.commits[c.Base].tree
 	switch c.Kind {
-	case Wait, Sample, Judge:
+	case Wait:
+		if c.Batch == "" && !slices.ContainsFunc(s.d.Batches(), func(v View) bool { return v.Status == Waiting || v.Status == Working }) {
+			return errors.New("waits although nothing is held up")
+		}
+		return nil
+	case Sample, Judge:
 		return nil
 	case Execute:
 		in := held(under)

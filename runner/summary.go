@@ -28,6 +28,7 @@ type Summary struct {
 	Status     RunStatus      `json:"status"`
 	Stop       Outcome        `json:"stop,omitempty"` // with status stopped: cancelled, limited, needs_human, error
 	Reason     string         `json:"reason,omitempty"`
+	Until      time.Time      `json:"until,omitzero"` // with status paused: the end of the limit that is waited for
 	Started    time.Time      `json:"started"`
 	Updated    time.Time      `json:"updated"`
 	DurationMS int64          `json:"duration_ms"` // wall time of all sessions of the run
@@ -119,13 +120,19 @@ func (f *Fold) Apply(e Event) error {
 	}
 	s.Updated, s.Commit = e.At, f.machine.Tip()
 	if e.Kind == RunFinished {
-		s.Status, s.Stop, s.Reason = RunDone, "", e.Reason
+		s.Status, s.Stop, s.Reason, s.Until = RunDone, "", e.Reason, time.Time{}
 		switch e.Outcome {
 		case OutcomeOK:
 		case OutcomeFailed:
 			s.Status = RunFailed
 		default:
 			s.Status, s.Stop = RunStopped, e.Outcome
+		}
+	}
+	if s.Status.Live() {
+		s.Status, s.Reason, s.Until = RunActive, "", time.Time{}
+		if p, ok := f.machine.Paused(); ok {
+			s.Status, s.Reason, s.Until = RunPaused, p.Reason, p.Until
 		}
 	}
 	for i, v := range f.machine.Batches() {
@@ -181,6 +188,10 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 	case BatchStarted:
 		b.Started = e.At
 		b.TestsBefore = f.before
+	case Dispatched:
+		if e.Agent != "" {
+			b.Agent, b.Model = e.Agent, e.Model
+		}
 	case Spent:
 		f.cost(b, e)
 	case Executed:

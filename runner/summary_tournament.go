@@ -11,6 +11,8 @@ type CandidateSummary struct {
 	Score   *int        `json:"score"`          // null until it is judged
 	Terms   []ScoreTerm `json:"terms,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
+	Agent   string      `json:"agent,omitempty"` // that made it
+	Model   string      `json:"model,omitempty"`
 
 	gated *Event
 }
@@ -27,6 +29,9 @@ func (b *BatchSummary) tournament(e Event) (alone bool) {
 		b.judged(e)
 	case e.Candidate > 0:
 		c := b.candidate(e.Candidate, e.Variant)
+		if e.Kind == Executed {
+			c.Agent, c.Model = e.Agent, e.Model
+		}
 		switch e.Outcome {
 		case OutcomeOK:
 			c.State = "edited"
@@ -65,6 +70,9 @@ func (b *BatchSummary) judged(e Event) {
 	}
 	if c := b.candidate(e.Candidate, ""); c.gated != nil {
 		c.State = "won"
+		if c.Agent != "" {
+			b.Agent, b.Model = c.Agent, c.Model
+		}
 		b.gated(*c.gated)
 	}
 }

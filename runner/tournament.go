@@ -24,6 +24,7 @@ type entrant struct {
 	ended  bool
 	passed bool
 	tests  *gates.TestCount
+	from   handed // the agent that met a limit while it was made
 }
 
 // entrant finds whose command c is, nil for one of the batch itself.
@@ -79,7 +80,7 @@ func (m *Machine) due(t *track) []start {
 }
 
 // enter gives a candidate to an agent.
-func (m *Machine) enter(s start) Command {
+func (m *Machine) enter(s start, agent string) Command {
 	t := s.track
 	if t.cup.base == "" {
 		t.cup.base, t.base, t.on = s.base, s.base, s.on
@@ -87,15 +88,23 @@ func (m *Machine) enter(s start) Command {
 			t.cup.before = m.before
 		}
 	}
-	t.alone = m.width == 1
-	return m.issueFor(t, s.n, Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t), Before: t.cup.before})
+	t.alone, t.parked = m.width == 1, nil
+	c := Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.cup.before}
+	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
 
-// issueFor hands a command of a candidate out.
+// issueFor hands a command of a candidate out. The number of a candidate is that of its slot, so what is asked for
+// otherwise than before, as another agent takes over, has an id with a number of its own.
 func (m *Machine) issueFor(t *track, n *entrant, c Command) Command {
 	slot := n.slot
 	c.Batch, c.Attempt, c.Slot = t.Key, t.attempt, &slot
 	c.ID = fmt.Sprintf("%s/r%d-c%d/%s", t.Key, t.attempt, slot.Number, c.Kind)
+	for again := 1; ; again++ {
+		if old, known := t.issued[c.ID]; !known || old.same(c) {
+			break
+		}
+		c.ID = fmt.Sprintf("%s/r%d.%d-c%d/%s", t.Key, t.attempt, again, slot.Number, c.Kind)
+	}
 	m.out[c.ID], t.issued[c.ID], n.out = c, c, c.ID
 	return c
 }
@@ -172,6 +181,9 @@ func (m *Machine) win(t *track, n *entrant) {
 	m.put(t, t.base)
 	t.verdict, t.tests, t.asked, t.before = green, n.tests, true, t.cup.before
 	t.cup = nil
+	if m.shared() {
+		t.parked = nil // another candidate may have met a limit
+	}
 	m.queue = append(m.queue, t)
 	m.fire(t, OnDone)
 	m.fire(t, OnDone)

@@ -17,6 +17,8 @@ import (
 func allCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := commands()
 	maps.Copy(all, jsonCommands())
+	maps.Copy(all, ollamaCommands())
+	maps.Copy(all, rowsCommands())
 	return all
 }
 

@@ -99,7 +99,7 @@ func TestScripts(t *testing.T) {
 		t.Skip("the scripts' agents are written for bash")
 	}
 	goEnv := outerGoEnv(t)
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(record(t), testscript.Params{
 		Dir:                "testdata/script",
 		Setup:              func(env *testscript.Env) error { return setup(env, goEnv) },
 		Condition:          condition,

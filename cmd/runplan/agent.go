@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
@@ -22,6 +24,16 @@ import (
 type chosenAgent struct {
 	name  string
 	build func(self string, r *proc.Reaper) agents.Agent
+	// open is for an agent that needs more of the run, and something to be closed after it.
+	open func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error)
+}
+
+// start makes the agent ready for a run.
+func (c chosenAgent) start(ctx context.Context, x *execution, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+	if c.open != nil {
+		return c.open(ctx, x, r)
+	}
+	return c.build(self, r), func() {}, nil
 }
 
 // Name is the agent's name.
@@ -48,21 +60,30 @@ func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routi
 			return chosenAgent{}, "", err
 		}
 	}
+	agent, err := a.namedAgent(p, path, name)
+	return agent, why, err
+}
+
+// namedAgent is the agent of a name.
+func (a *App) namedAgent(p *project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
-		return chosenAgent{name, func(self string, r *proc.Reaper) agents.Agent {
+		return chosenAgent{name: name, build: func(self string, r *proc.Reaper) agents.Agent {
 			agent := script.New(path, r)
 			agent.Engine = []string{self, testscriptCommand}
 			return agent
-		}}, why, nil
+		}}, nil
+	}
+	if name == solver.Name {
+		return a.solverAgent(context.Background(), p, path)
 	}
 	c, err := a.commandAgent(p, name)
 	if err != nil {
-		return chosenAgent{}, "", err
+		return chosenAgent{}, err
 	}
-	return chosenAgent{name, func(_ string, r *proc.Reaper) agents.Agent {
+	return chosenAgent{name: name, build: func(_ string, r *proc.Reaper) agents.Agent {
 		c.Reaper = r
 		return command.New(c)
-	}}, why, nil
+	}}, nil
 }
 
 // anyAgent picks an agent where nobody named one.
@@ -118,7 +139,7 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 }
 
 func (a *App) unknownAgent(p *project, name string) error {
-	known := []string{script.Name}
+	known := []string{script.Name, solver.Name}
 	for n := range p.config.Agents {
 		known = append(known, n)
 	}

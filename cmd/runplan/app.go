@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type App struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Environ []string
+
+	dir string // where to look for the repository; "" is the current folder
 }
 
 // Main runs one command line and returns its exit code.
@@ -45,8 +48,11 @@ func Main(a App) int {
 			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 		}
 	}
-	// A run waits for agents and gates most of its time; memory is dearer to them than these few cycles.
-	debug.SetGCPercent(40)
+	// A run waits for agents and gates most of its time; memory is dearer to them than these few cycles. But what is small
+	// need not be gone through for each megabyte: the ballast counts as memory in use, and takes none, as nobody touches it.
+	ballast := make([]byte, 12<<20)
+	defer runtime.KeepAlive(ballast)
+	debug.SetGCPercent(25)
 	root := newRootCommand(&a)
 	root.SetArgs(withRun(root, a.Args))
 	root.SetIn(a.Stdin)
@@ -93,15 +99,20 @@ type project struct {
 	layout local.Layout
 	config *config.Loaded
 
+	solver solveOptions // what the command line says of the solver
+
 	when      []gates.When // conditions of the configuration
 	overrides []gates.Override
 }
 
 // openProject finds the repository and reads the settings.
 func (a *App) openProject(ctx context.Context) (*project, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
+	dir := a.dir
+	if dir == "" {
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
 	}
 	repo, err := git.Open(ctx, dir, a.Environ)
 	if errors.Is(err, git.ErrNotRepo) {

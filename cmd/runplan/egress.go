@@ -12,13 +12,14 @@ import (
 
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 )
 
 // outlet is one way on which data may leave the machine.
 type outlet struct {
-	What  string `json:"what"` // agent, notification, plugin, remote
+	What  string `json:"what"` // agent, models, notification, plugin, remote
 	Name  string `json:"name"`
 	To    string `json:"to"`
 	Data  string `json:"data"`
@@ -41,11 +42,14 @@ func newEgressCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "egress",
 		Short: "List where data may go with the present configuration",
-		Long: `List where data may go with the present configuration: agents and whom they speak to, notifications,
-gate plugins, and with run.land = "pr" the remote that is pushed to. Nothing is sent to find that out.
+		Long: `List where data may go with the present configuration: agents and whom they speak to, the server or
+program of [models], notifications, gate plugins, and with run.land = "pr" the remote that is pushed
+to. Nothing is sent to find that out.
 
 A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
-of this machine is unknown too: what listens there may send on what it gets.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+of this machine is unknown too: what listens there may send on what it gets. The Ollama server of
+[models] is known: one of this machine answers by itself, and a model for which it says that it
+would ask another host is refused.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.openProject(cmd.Context())
@@ -73,6 +77,8 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 		return o, err
 	}
 	o.Ways = append(o.Ways, ways...)
+	o.Ways = append(o.Ways, p.modelOutlet()...)
+	o.Ways = append(o.Ways, p.reviewOutlets()...)
 	c := p.config
 	if c.Notify.Webhook != "" {
 		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "what happens in a run, with reasons", When: "each run", Local: new(bool)}
@@ -137,6 +143,19 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 			}
 		}
 	}
+	after := "with --on-limit fallback: run.fallback"
+	if over, _ := config.Fallback(p.config.Run.OnLimit); over {
+		after = "after a rate limit of another: run.fallback"
+	}
+	for _, name := range p.config.Run.Fallback {
+		if name == solver.Name {
+			continue // whom it asks is what [models] says
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		when[name] = after
+	}
 	when[chosen] = "plans that need a model: run.agent"
 	if chosen == script.Name {
 		out[0].When = "each run: run.agent"
@@ -144,7 +163,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	for _, name := range names {
 		c, err := a.commandAgent(p, name)
 		if err != nil {
-			if name == chosen {
+			if name == chosen || slices.Contains(p.config.Run.Fallback, name) {
 				out = append(out, outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
 				continue
 			}

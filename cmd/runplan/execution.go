@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,7 +34,7 @@ type execution struct {
 	plan     *planparse.Plan
 	planFile string
 	text     []byte
-	agent    chosenAgent
+	crew     crew
 	options  runOptions
 	run      string
 	info     runner.Info
@@ -79,7 +81,11 @@ func (x *execution) start(ctx context.Context) error {
 		decisions.Recall(ev)
 		told.Recall(ev)
 	}
-	agent := x.agent.build(self, reaper)
+	agent, closeAgent, err := x.crew.list[0].start(ctx, x, self, reaper)
+	if err != nil {
+		return err
+	}
+	defer closeAgent()
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
@@ -94,6 +100,14 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	engine := local.New(config)
 	engine.Reaper = reaper
+	for _, other := range x.crew.others() {
+		agent, closeAgent, err := other.start(ctx, x, self, reaper)
+		if err != nil {
+			return err
+		}
+		defer closeAgent()
+		engine.Fallback = append(engine.Fallback, agent)
+	}
 	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev); told.Event(ev) }
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
@@ -238,18 +252,27 @@ func (x *execution) writeReport(s runner.Summary) error {
 	}
 	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	debug.FreeOSMemory()
 	events, err := x.events()
-	if err != nil {
-		return err
-	}
-	page, err := report.HTML(s, events)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, events)), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "report.html"), []byte(page), 0o644)
+	page, err := os.OpenFile(filepath.Join(dir, "report.html"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	to := bufio.NewWriter(page)
+	err = report.WriteHTML(to, s, events)
+	if ferr := to.Flush(); err == nil {
+		err = ferr
+	}
+	if cerr := page.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // events returns what the report tells of the run's course. What passed is in the summary; a long run has much of it.
@@ -261,9 +284,13 @@ func (x *execution) events() ([]runner.Event, error) {
 			return nil, err
 		case ev.Kind == runner.Dispatched && len(ev.On) == 0:
 			continue // but for what began on unmerged work, the end tells it as well
+		case ev.Kind == runner.BatchStarted || ev.Kind == runner.BatchPassed:
+			continue // others come with them
 		case ev.Outcome == runner.OutcomeOK:
-			ev.Reports = nil
+			ev.Base, ev.Commit, ev.Tree, ev.Receipt, ev.Fingerprint, ev.Tests = "", "", "", "", "", nil // the summary has them
+			ev.Reports = slices.DeleteFunc(ev.Reports, func(r gates.Report) bool { return r.Gate != report.OutsideGate })
 		}
+		ev.Run, ev.Job = "", nil
 		out = append(out, ev)
 	}
 	return out, nil

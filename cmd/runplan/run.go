@@ -31,6 +31,7 @@ type runOptions struct {
 	route        routeFlags
 	limits       limitFlags
 	sample       sampleFlags
+	solver       solveOptions
 	requireTests bool
 	allowDirty   bool
 	fresh        bool
@@ -45,7 +46,6 @@ type runOptions struct {
 // common are the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.agent, "agent", "", "agent to use: script, or a name under [agents]")
 	f.Var((*span)(&o.maxTime), "max-time", "stop after this time; resume goes on (exit 4)")
 	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
 	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for so long")
@@ -55,6 +55,11 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	o.limits.add(cmd)
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
+}
+
+// ofAgent is the flag that chooses who works.
+func (o *runOptions) ofAgent(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
 }
 
 // span is a flag for a time that is longer than none.
@@ -94,6 +99,7 @@ Ctrl-C once lets the batch at work finish its step; twice stops at once. Either 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd.Context(), args[0], o) },
 	}
 	o.common(cmd)
+	o.ofAgent(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed")
@@ -127,6 +133,7 @@ and holds the tree that the gates saw. Failed batches get a new set of attempts.
 		},
 	}
 	o.common(cmd)
+	o.ofAgent(cmd)
 	cmd.Flags().BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; batches whose text changed are run again")
 	return cmd
 }
@@ -144,6 +151,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	p.solver = o.solver
 	how, _, _, err := a.routeOptions(ctx, p, path, plan, o.route, o.agent)
 	if err != nil {
 		return err
@@ -167,7 +175,16 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	widen(&info, how)
-	shown := routing.PrintOptions{Path: path, Extra: append(agentLine(agent.Name(), why), append(landLine(info), o.sample.lines(info)...)...)}
+	others, err := o.limits.fallback(p.config.Run)
+	if err != nil {
+		return err
+	}
+	who, err := a.crewOf(p, path, agent, others)
+	if err != nil {
+		return err
+	}
+	info.Agents = who.infos(p.config.Config)
+	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
 	if o.dryRun && o.json {
 		return asJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), a.forecast(ctx, p, plan, decision, "")))
 	}
@@ -192,7 +209,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	defer lock.Release()
-	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agent: agent, options: o, run: uuid.NewString(), info: info, why: why}
+	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, crew: who, options: o, run: uuid.NewString(), info: info, why: why}
 	if !o.json {
 		if err := a.showRoute(ctx, a.Stderr, p, path, plan, decision, shown); err != nil {
 			return err
@@ -252,6 +269,7 @@ func (o runOptions) flags() map[string]string {
 	set("tick", "true", o.tick)
 	set("agent-timeout", o.agentTimeout.String(), o.agentTimeout > 0)
 	set("idle-timeout", o.idleTimeout.String(), o.idleTimeout > 0)
+	o.solver.keep(set)
 	return m
 }
 
@@ -259,6 +277,7 @@ func (o runOptions) flags() map[string]string {
 func (o *runOptions) take(flags map[string]string) {
 	o.requireTests = o.requireTests || flags["require-tests"] != ""
 	o.tick = o.tick || flags["tick"] != ""
+	o.solver.take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.agentTimeout == 0 {
 		o.agentTimeout = d
 	}
@@ -370,6 +389,11 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	}
 	defer lock.Release()
 	o.take(info.Flags)
+	p.solver = o.solver
+	others, err := o.limits.fallbackAgain(info, p.config.Run)
+	if err != nil {
+		return err
+	}
 	o.limits.again(&info, p.config.Run)
 	file := info.Plan
 	if !filepath.IsAbs(file) {
@@ -387,10 +411,18 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	who, err := a.crewOf(p, info.Plan, agent, others)
+	if err != nil {
+		return err
+	}
+	info.Agents = who.infos(p.config.Config)
+	if info.Agent != agent.Name() {
+		info.Agent, info.Models = agent.Name(), modelsOf(p.config.Config, agent.Name())
+	}
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, agent: agent, options: o, run: sum.Run, info: info, why: why}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why}
 	return x.start(ctx)
 }
 

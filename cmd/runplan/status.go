@@ -121,7 +121,7 @@ func (p *project) standing(ctx context.Context, sums []runner.Summary) ([]report
 	out := make([]report.Standing, len(sums))
 	for i, s := range sums {
 		out[i].Summary = s
-		if s.Status != runner.RunActive {
+		if !s.Status.Live() {
 			continue
 		}
 		w := report.Watch{Zone: time.Local}
@@ -130,6 +130,7 @@ func (p *project) standing(ctx context.Context, sums []runner.Summary) ([]report
 			return nil, err
 		}
 		out[i] = w.Standing()
+		out[i].Summary = s // with what is known of its process
 	}
 	return out, nil
 }
@@ -155,7 +156,7 @@ func (p *project) eachEvent(ctx context.Context, run string, f func(runner.Event
 // lookAlive corrects runs that the journal has as running although nobody holds their lock: they were killed.
 func (p *project) lookAlive(sums []runner.Summary) {
 	for i := range sums {
-		if sums[i].Status != runner.RunActive {
+		if !sums[i].Status.Live() {
 			continue
 		}
 		lock, err := local.TakeLock(p.layout.Lock(sums[i].Slug), time.Now())
@@ -163,6 +164,10 @@ func (p *project) lookAlive(sums []runner.Summary) {
 			continue // it is at work
 		}
 		lock.Release()
+		if sums[i].Status == runner.RunPaused { // which it is still: a resume waits for what is left
+			sums[i].Reason += "; its process is gone, and runplan resume waits for the rest"
+			continue
+		}
 		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled
 		sums[i].Reason = "its process is gone; runplan resume goes on"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,7 @@ type limitFlags struct {
 func (l *limitFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4); with resume, 0 lifts the limit")
-	f.StringVar(&l.onLimit, "on-limit", "", "exit or wait: when nothing but batches whose agent met a rate limit is left, stop (exit 4) or wait until it is over")
+	f.StringVar(&l.onLimit, "on-limit", "", "what follows when an agent met a rate limit and nothing else can be done: exit (4), wait until it is over, fallback (the agents of run.fallback take over; once all are limited, exit) or fallback,wait")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
 	before := cmd.PreRunE
@@ -95,22 +96,23 @@ func (l *limitFlags) check() error {
 	if l.wait {
 		l.onLimit = "wait"
 	}
-	switch l.onLimit {
-	case "", "exit", "wait":
-		return nil
+	if (l.onLimit != "" || l.cmd.Flags().Changed("on-limit")) && !slices.Contains(config.OnLimits(), l.onLimit) {
+		return errNoOnLimit(l.onLimit)
 	}
-	return usage(fmt.Errorf("--on-limit %s: unknown", l.onLimit), "it is exit or wait")
+	return nil
 }
 
 // apply puts the limits into a new run.
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
-	info.OnLimit, info.MaxCostUSD, info.UnknownCost = first(l.onLimit, c.OnLimit), first(l.maxCost, c.MaxCostUSD), c.UnknownCost
+	_, then := config.Fallback(first(l.onLimit, c.OnLimit))
+	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, first(l.maxCost, c.MaxCostUSD), c.UnknownCost
 }
 
 // again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
 // it now: whoever changed them after a stop meant that.
 func (l *limitFlags) again(info *runner.Info, c config.Run) {
-	info.OnLimit, info.UnknownCost = first(l.onLimit, info.OnLimit), c.UnknownCost
+	_, then := config.Fallback(first(l.onLimit, info.OnLimit))
+	info.OnLimit, info.UnknownCost = then, c.UnknownCost
 	if l.cmd.Flags().Changed("max-cost") {
 		info.MaxCostUSD = l.maxCost // 0 lifts the limit
 	}

@@ -8,9 +8,6 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -20,6 +17,7 @@ var (
 	ErrAmbiguous = errors.New("search text is not unique")
 	ErrExists    = errors.New("file exists")
 	ErrNone      = errors.New("no edit block found")
+	ErrSame      = errors.New("search and replace are the same")
 )
 
 // Edit replaces Search by Replace in the file Path.
@@ -28,6 +26,7 @@ type Edit struct {
 	Search  string // empty: the file is new and Replace is its content
 	Replace string
 	All     bool // replace each occurrence; at least one is required
+	Delete  bool // the file goes; Search and Replace are empty
 	// Lines says that Search is made of whole lines, as it stands in a block. Whole lines are looked for
 	// first; only where there are none, a part of a line may match.
 	Lines bool
@@ -44,7 +43,7 @@ func Apply(src string, e Edit) (string, error) {
 		return e.Replace, nil
 	}
 	if search == replace {
-		return "", fmt.Errorf("edit %s: search and replace are the same:\n%s", e.Path, quote(e.Search))
+		return "", fmt.Errorf("edit %s: %w:\n%s", e.Path, ErrSame, quote(e.Search))
 	}
 	if e.Lines {
 		if at := wholeLines(src, search); len(at) == 1 || len(at) > 1 && e.All {
@@ -119,58 +118,4 @@ func endings(src, text string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 	}
 	return strings.ReplaceAll(text, "\r\n", "\n")
-}
-
-// Files carries out edits on the files under root, all of them or none, and returns the paths it wrote,
-// in the order of the edits. Several edits of one file build on each other.
-func Files(root string, edits []Edit) ([]string, error) {
-	if len(edits) == 0 {
-		return nil, fmt.Errorf("edit: %w", ErrNone)
-	}
-	type file struct {
-		path string
-		text string
-		mode fs.FileMode
-	}
-	var order []string
-	files := map[string]*file{}
-	for _, e := range edits {
-		path, err := SafePath(root, e.Path)
-		if err != nil {
-			return nil, err
-		}
-		f := files[path]
-		if f == nil {
-			f = &file{path: filepath.ToSlash(filepath.Clean(e.Path)), mode: 0o644}
-			b, err := os.ReadFile(path)
-			switch {
-			case err == nil:
-				f.text = string(b)
-				if fi, err := os.Stat(path); err == nil {
-					f.mode = fi.Mode().Perm()
-				}
-			case errors.Is(err, fs.ErrNotExist) && e.Search == "":
-			case errors.Is(err, fs.ErrNotExist):
-				return nil, fmt.Errorf("edit %s: there is no such file: %w; leave the search text empty to make it", e.Path, fs.ErrNotExist)
-			default:
-				return nil, fmt.Errorf("edit %s: %w", e.Path, err)
-			}
-			files[path], order = f, append(order, path)
-		}
-		if f.text, err = Apply(f.text, e); err != nil {
-			return nil, err
-		}
-	}
-	var paths []string
-	for _, path := range order {
-		f := files[path]
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, fmt.Errorf("edit %s: %w", f.path, err)
-		}
-		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {
-			return nil, fmt.Errorf("edit %s: %w", f.path, err)
-		}
-		paths = append(paths, f.path)
-	}
-	return paths, nil
 }

@@ -9,8 +9,10 @@ import (
 type MatchError struct {
 	Edit     Edit
 	Count    int    // how often it occurs
-	Near     string // the line of the file that is most like the first line of the search text
+	Near     string // the line of the file that is most like the first line of the search text that is not found
 	NearLine int    // 0: nothing is like it
+	Want     string // that line of the search text
+	Matched  int    // lines of the search text before it that were found where they should be
 }
 
 func (e *MatchError) Error() string {
@@ -22,10 +24,31 @@ func (e *MatchError) Error() string {
 		fmt.Fprintf(&b, "the search text occurs %d times; quote more lines around it, or replace all on purpose", e.Count)
 	}
 	fmt.Fprintf(&b, ":\n%s", quote(e.Edit.Search))
-	if e.NearLine > 0 {
+	switch {
+	case e.NearLine == 0:
+	case e.Matched == 0:
 		fmt.Fprintf(&b, "\nnearest is line %d:\n%s", e.NearLine, quote(e.Near))
+	case e.Near == "":
+		fmt.Fprintf(&b, "\nits first %s there, but line %d is empty, or the file ends there, where the block has:\n%s", lines(e.Matched), e.NearLine, quote(e.Want))
+	default:
+		fmt.Fprintf(&b, "\nits first %s there, but line %d is:\n%s\nwhere the block has:\n%s", lines(e.Matched), e.NearLine, quote(e.Near), quote(e.Want))
+	}
+	if e.SpaceOnly() {
+		fmt.Fprintf(&b, "\nthe two differ in white space only: the file has %q, the block has %q", cut(e.Near), cut(e.Want))
 	}
 	return b.String()
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "line is"
+	}
+	return fmt.Sprintf("%d lines are", n)
+}
+
+// SpaceOnly reports whether the nearest line differs from the one looked for in nothing but white space.
+func (e *MatchError) SpaceOnly() bool {
+	return e.NearLine > 0 && e.Near != e.Want && e.Near != "" && strings.Join(strings.Fields(e.Near), "") == strings.Join(strings.Fields(e.Want), "")
 }
 
 // Unwrap makes errors.Is work with ErrNotFound and ErrAmbiguous.
@@ -39,10 +62,38 @@ func (e *MatchError) Unwrap() error {
 func newMatchError(src string, e Edit, n int) *MatchError {
 	m := &MatchError{Edit: e, Count: n}
 	if n == 0 {
-		m.Near, m.NearLine = nearest(src, e.Search)
+		m.locate(src)
 	}
 	return m
 }
+
+// locate finds where the search text would begin, and the first of its lines that is something else there.
+func (e *MatchError) locate(src string) {
+	all := splitLines(src)
+	search := splitLines(e.Edit.Search)
+	if n := len(search); n > 0 && search[n-1] == "" {
+		search = search[:n-1]
+	}
+	all = all[:min(len(all), maxNearLines)]
+	for i := range all {
+		n := 0
+		for n < len(search) && i+n < len(all) && bare(all[i+n]) == bare(search[n]) {
+			n++
+		}
+		if n > e.Matched && n < len(search) && strings.TrimSpace(strings.Join(search[:n], "")) != "" {
+			e.Matched, e.NearLine, e.Near, e.Want = n, i+n+1, "", bare(search[n])
+			if i+n < len(all) {
+				e.Near = bare(all[i+n])
+			}
+		}
+	}
+	if e.Matched == 0 {
+		e.Near, e.Want, e.NearLine = nearest(src, e.Edit.Search)
+	}
+}
+
+// bare is a line without its end.
+func bare(line string) string { return strings.TrimRight(line, "\r\n") }
 
 const (
 	maxQuoteLines = 40
@@ -76,15 +127,16 @@ func cut(line string) string {
 }
 
 // nearest finds the line of src that is most like the first line of search that says something.
-func nearest(src, search string) (string, int) {
+func nearest(src, search string) (near, asked string, at int) {
 	want := ""
 	for line := range strings.Lines(search) {
 		if want = strings.TrimSpace(cut(line)); want != "" {
+			asked = bare(line)
 			break
 		}
 	}
 	if want == "" {
-		return "", 0
+		return "", "", 0
 	}
 	pairs := bigrams(want)
 	best, bestLine, bestScore, n := "", 0, 0.5, 0 // less than half alike is no help
@@ -104,7 +156,7 @@ func nearest(src, search string) (string, int) {
 			best, bestLine, bestScore = strings.TrimRight(line, "\r\n"), n, score
 		}
 	}
-	return best, bestLine
+	return best, asked, bestLine
 }
 
 func bigrams(s string) map[[2]byte]int {

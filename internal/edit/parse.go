@@ -17,12 +17,27 @@ import (
 // The name of the file stands on the line before, a code fence may stand between; a block without one is
 // for the file of the block before it, and the first for path. REPLACE ALL replaces each occurrence. The
 // three markers of a block have the same width, so that a wider one can hold the lines of a narrower one.
-// All other text is ignored: a model may explain what it does.
+// A file goes with
+//
+//	path/of/the/file.go
+//	<<<<<<< DELETE
+//	>>>>>>> DELETE
+//
+// which needs its path on the line before. All other text is ignored: a model may explain what it does.
 func Parse(text, path string) ([]Edit, error) {
 	var edits []Edit
 	lines := splitLines(text)
 	for i := 0; i < len(lines); i++ {
 		width, ok := marker(lines[i], '<', "SEARCH")
+		if width, del := marker(lines[i], '<', "DELETE"); del {
+			e, err := deletion(lines, i, width)
+			if err != nil {
+				return nil, err
+			}
+			edits = append(edits, e)
+			i++
+			continue
+		}
 		if !ok {
 			continue
 		}
@@ -44,6 +59,20 @@ func Parse(text, path string) ([]Edit, error) {
 		return nil, fmt.Errorf("%w: it begins with a line <<<<<<< SEARCH", ErrNone)
 	}
 	return edits, nil
+}
+
+// deletion reads the block that begins at lines[start]. What it deletes is never left to the block before.
+func deletion(lines []string, start, width int) (Edit, error) {
+	e := Edit{Path: nameBefore(lines[:start]), Delete: true, Line: start + 1}
+	if e.Path == "" {
+		return e, fmt.Errorf("line %d: a delete block without a file; put its path on the line before", start+1)
+	}
+	if start+1 < len(lines) {
+		if w, ok := marker(lines[start+1], '>', "DELETE"); ok && w == width {
+			return e, nil
+		}
+	}
+	return e, fmt.Errorf("line %d: the delete block of %s has to end on the next line: %s DELETE", start+1, e.Path, strings.Repeat(">", width))
 }
 
 // read fills e from the block that begins at lines[start] and returns the index of its last line.

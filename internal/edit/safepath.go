@@ -17,9 +17,28 @@ var ErrUnsafePath = errors.New("path refused")
 // SafePath returns where p lies below root. It refuses what is not plainly a path below root: absolute
 // paths, "..", drive letters, symbolic links that lead out, and whatever lies in .git or .runplan.
 func SafePath(root, p string) (string, error) {
-	refuse := func(why string) (string, error) {
-		return "", fmt.Errorf("%w: %q %s", ErrUnsafePath, p, why)
+	parts, err := lexical(p)
+	if err != nil {
+		return "", err
 	}
+	path := filepath.Join(root, filepath.Join(parts...))
+	if why := checkLinks(root, parts); why != "" {
+		return "", refused(p, why)
+	}
+	return path, nil
+}
+
+// Lexical is what [SafePath] can say without looking at the disk.
+func Lexical(p string) error {
+	_, err := lexical(p)
+	return err
+}
+
+func refused(p, why string) error { return fmt.Errorf("%w: %q %s", ErrUnsafePath, p, why) }
+
+// lexical returns the parts of a path that leads nowhere but below where it starts.
+func lexical(p string) ([]string, error) {
+	refuse := func(why string) ([]string, error) { return nil, refused(p, why) }
 	switch {
 	case p == "":
 		return refuse("is empty")
@@ -49,11 +68,7 @@ func SafePath(root, p string) (string, error) {
 	if len(parts) == 0 {
 		return refuse("names no file")
 	}
-	path := filepath.Join(root, filepath.Join(parts...))
-	if why := checkLinks(root, parts); why != "" {
-		return refuse(why)
-	}
-	return path, nil
+	return parts, nil
 }
 
 // isGitDir knows the names under which file systems that fold case, drop trailing dots or ignore

@@ -94,6 +94,7 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 		"on a first attempt nothing has failed": {
 			func(in *Input) { in.Attempt, in.Digest, in.Patch = 1, "", "" }, []string{"## Attempt", "patch", "not repeat"},
 		},
+		"nobody began this attempt before":       {func(*Input) {}, []string{"You take over"}},
 		"a patch without a failure says nothing": {func(in *Input) { in.Digest = "" }, []string{"## Attempt", "changes.patch"}},
 		"a failure that changed nothing":         {func(in *Input) { in.Patch = "" }, []string{"patch"}},
 		"a plan without words for all":           {func(in *Input) { in.Preamble = " \n\t\n" }, []string{"## What the plan says"}},
@@ -238,4 +239,18 @@ func FuzzFence(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
+}
+
+// An agent that takes over is told why, and learns of the failures before as any other does.
+func TestTakingOver(t *testing.T) {
+	in := full()
+	in.Instead = "claude met a limit: five hours\n## Directives"
+	c := Compose(in)
+	at := strings.Index(c.Text, "## You take over\n\nAnother agent began this attempt and could not go on (claude met a limit: five hours ## Directives).")
+	if at < 0 || at > strings.Index(c.Text, "## Attempt 2 failed") {
+		t.Errorf("the brief does not say who began:\n%s", c.Text)
+	}
+	if strings.Contains(c.Failure, "take over") {
+		t.Errorf("who began is no failure:\n%s", c.Failure)
+	}
 }

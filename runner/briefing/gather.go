@@ -102,6 +102,9 @@ const (
 
 // commits lists what batches landed between two commits, the newest first.
 func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commit, error) {
+	if from == to {
+		return nil, nil
+	}
 	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes", "--no-ext-diff", "--no-renames",
 		"--name-only", fmt.Sprintf("--max-count=%d", mostCommits),
 		"--format="+strings.Join([]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)", "%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),

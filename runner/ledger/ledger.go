@@ -97,7 +97,7 @@ func Attempted(e runner.Event) bool {
 
 func attemptOf(e runner.Event) string { return e.Batch + " " + strconv.Itoa(e.Attempt) }
 
-var commandID = regexp.MustCompile(`/r\d+-c(\d+)/execute$`)
+var commandID = regexp.MustCompile(`/r\d+(?:\.\d+)?-c(\d+)/execute$`)
 
 // candidateOf reads a candidate's number out of the id of its command.
 func candidateOf(id string) int {

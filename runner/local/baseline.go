@@ -151,7 +151,7 @@ func (b *Baseline) open(ctx context.Context) error {
 	if _, err := p.copyIncluded(ctx, space); err != nil {
 		return err
 	}
-	if err := p.setUp(ctx, space); err != nil {
+	if _, err := p.setUp(ctx, space); err != nil {
 		return err
 	}
 	settings := b.Settings

@@ -45,22 +45,34 @@ func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	}
 }
 
-// brief composes what the agent gets.
-func (w *work) brief(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (briefing.Composed, error) {
-	in := briefing.Input{
-		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
-		Limits: w.Context, Protected: w.GateConfig.Protected,
+// gathering finds what is told to the agent and is not in its workspace, beside other work. What it returns waits for that.
+func (w *work) gathering(ctx context.Context, c runner.Command, b *planparse.Batch) (found func() (briefing.Input, error)) {
+	type input struct {
+		briefing.Input
+		err error
 	}
-	for _, g := range suite.All(s.Dir, w.GateConfig) {
-		in.Gates = append(in.Gates, g.Info())
+	result := make(chan input, 1)
+	go func() {
+		in, err := w.gather(ctx, c, b)
+		result <- input{in, err}
+	}()
+	return func() (briefing.Input, error) {
+		in := <-result
+		return in.Input, in.err
+	}
+}
+
+func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch) (briefing.Input, error) {
+	in := briefing.Input{
+		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before, Instead: c.Instead,
+		Limits: w.Context, Protected: w.GateConfig.Protected,
 	}
 	if c.After > 0 && (c.Slot == nil || c.Slot.Digest) {
 		in.Digest, in.Patch = w.digest(c.After)
 	}
 	if literal(w.Agent) {
-		return briefing.Compose(in), nil // it does what the plan spells out, and reads nothing else
+		return in, nil // it does what the plan spells out, and reads nothing else
 	}
-	in.Style = w.style(ctx, s.Dir)
 	h := w.chronicle()
 	in.Earlier = h.ended
 	for _, key := range h.working {
@@ -74,6 +86,19 @@ func (w *work) brief(ctx context.Context, c runner.Command, b *planparse.Batch, 
 	if c.Slot != nil {
 		in.Progress = withoutBatch(in.Progress, b)
 	}
+	return in, err
+}
+
+// brief composes what the agent gets.
+func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input, error)) (briefing.Composed, error) {
+	in, err := found()
+	for _, g := range suite.All(s.Dir, w.GateConfig) {
+		in.Gates = append(in.Gates, g.Info())
+	}
+	if literal(w.Agent) {
+		return briefing.Compose(in), err
+	}
+	in.Style = w.style(ctx, s.Dir)
 	return w.hidden(briefing.Compose(in)), err
 }
 

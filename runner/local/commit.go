@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	hooks := w.shift(c, space, "the commit")
 	w.begin(hooks, false) // no hook runs that came while agents or gates were at work
 	defer w.adopt(hooks)
+	defer w.lookout.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
@@ -113,7 +115,7 @@ func (w *work) message(b *planparse.Batch) string {
 		title = string(r[:71]) + "…"
 	}
 	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
-	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.Agent.Name())
+	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.worker(b.Key))
 	return m.String()
 }
 
@@ -130,7 +132,12 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	atMain, atBatch := w.refs.move(w.info.Branch), w.refs.move(BatchBranch(w.info.Slug, c.Batch))
 	tip := unknown
 	defer func() { atMain(tip); atBatch("") }()
-	err = w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: main, New: c.Commit, Old: c.Base}, git.RefUpdate{Ref: batch, Old: c.Commit})
+	updates := []git.RefUpdate{{Ref: main, New: c.Commit, Old: c.Base}, {Ref: batch, Old: c.Commit}}
+	// The workspace is on the branch that goes. Where it cannot be taken off in the same step, it is afterwards.
+	off := w.pool.Detaching(c.Batch, c.Commit)
+	if err = w.Repo.UpdateRefs(ctx, slices.Concat(updates, off)...); err != nil && len(off) > 0 {
+		err = w.Repo.UpdateRefs(ctx, updates...)
+	}
 	if err == nil {
 		tip = c.Commit
 		w.leave(ctx, c)

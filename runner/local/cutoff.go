@@ -22,6 +22,7 @@ type glance struct {
 	Refs    map[string]string `json:"refs"`
 	Stashes []git.Stash       `json:"stashes"`
 	Shared  map[string]string `json:"shared"` // digests of what git heeds in all worktrees
+	Idle    bool              `json:"idle"`   // git's own upkeep was not at work, nor had it been killed before
 }
 
 func (w *work) glancePath(batch string) string {
@@ -30,7 +31,7 @@ func (w *work) glancePath(batch string) string {
 
 // glance looks, and writes down what it saw.
 func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, error) {
-	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base}
+	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base, Idle: !w.Repo.HasUpkeepLock()}
 	var err error
 	if g.Refs, err = w.Repo.Refs(ctx); err != nil {
 		return g, err
@@ -56,6 +57,7 @@ func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 	w.tidying.Lock()
 	defer w.tidying.Unlock()
 	w.tidyStashes(ctx, s.Branch, g.Stashes)
+	w.dropUpkeepLock(g.Idle)
 	why := w.inspect(ctx, s, runner.Command{Batch: g.Batch, Base: g.Base}, g.Refs)
 	if err := os.Remove(w.glancePath(g.Batch)); err != nil && why == "" {
 		return err.Error()
@@ -86,6 +88,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		if err := readJSON(path, &g); err != nil {
 			return fmt.Errorf("look after an attempt that was cut off: %w", err)
 		}
+		w.dropUpkeepLock(g.Idle)
 		ws, err := w.Repo.OpenWorkspace(g.Dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrBroken) {
 			continue // the workspace is made anew

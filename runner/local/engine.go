@@ -39,6 +39,7 @@ type Config struct {
 	Plan        *planparse.Plan
 	PlanText    []byte
 	Agent       agents.Agent
+	Fallback    []agents.Agent // who takes over, in order, from those that met a limit
 	Limits      agents.Limits
 	GateConfig  gates.Settings
 	Baseline    bool // a failure that the base has as well does not count against a batch
@@ -412,6 +413,7 @@ func (s *session) show(events []runner.Event) error {
 			return err
 		}
 		s.learn(ev)
+		s.over(ev)
 		s.Observe(ev)
 	}
 	return nil

@@ -38,6 +38,9 @@ func (s *session) start(c runner.Command) {
 	j.cancel = cancel
 	before := s.last[c.Place()]
 	s.jobs[c.ID], s.last[c.Place()] = j, j
+	if c.Kind == runner.Wait && c.Batch == "" { // it works nowhere
+		before = nil
+	}
 	go func() {
 		if before != nil {
 			<-before.ended
@@ -133,7 +136,10 @@ func (s *session) withdrawn(anew []runner.Command) []runner.Event {
 }
 
 func dispatched(c runner.Command) runner.Event {
-	return runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model}
+	return runner.Event{
+		Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model,
+		Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
+	}
 }
 
 // execute lets an agent work once the machine has the memory for one more.
@@ -146,19 +152,27 @@ func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, 
 	return s.work.Execute(ctx, c, lines(s.Line))
 }
 
-// wait waits until an agent's limit is over.
+// wait waits until an agent's limit is over: by the clock on the wall, as a machine that sleeps meanwhile does not count.
 func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, error) {
-	t := time.NewTimer(c.Until.Sub(s.Now()))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return runner.Event{Outcome: runner.OutcomeOK}, nil
-	case <-s.stopping:
-		return runner.Event{}, errStopped
-	case <-ctx.Done():
-		return runner.Event{}, context.Cause(ctx)
+	e := runner.Event{Agent: c.Agent}
+	for {
+		left := c.Until.Round(0).Sub(s.Now().Round(0))
+		if left <= 0 {
+			e.Outcome = runner.OutcomeOK
+			return e, nil
+		}
+		select {
+		case <-time.After(min(left, waitLook)):
+		case <-s.stopping:
+			return e, errStopped
+		case <-ctx.Done():
+			return e, context.Cause(ctx)
+		}
 	}
 }
+
+// waitLook is how often somebody who waits looks at the clock.
+const waitLook = 10 * time.Second
 
 // guard keeps agents from being started beside others while the machine is short of memory. One is always let
 // through, so that a run goes on however little there is.

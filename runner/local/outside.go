@@ -97,11 +97,12 @@ func stampOf(path string) string {
 	return fmt.Sprintf("%s %d %d", fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// touched tells what changed around the workspace since before, and whether that alone fails the attempt. A change of
-// the checkout does so only if the configuration says so: the user may work there, and nothing tells the two apart.
-func (w *work) touched(ctx context.Context, before outside, shared []change) (findings []gates.Finding, fails bool) {
+// touched tells what changed around the workspace from before to what was seen then, and whether that alone fails the
+// attempt. A change of the checkout does so only if the configuration says so: the user may work there, and nothing
+// tells the two apart.
+func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding, fails bool) {
 	findings = sharedFindings(shared)
-	now, err := w.lookOutside(ctx)
+	now, err := seen()
 	if err != nil {
 		w.Note("whether the agent wrote into your checkout could not be found out: " + err.Error())
 		now = before
@@ -175,26 +176,16 @@ func differing[V comparable](a, b map[string]V) []string {
 	return out
 }
 
-// around is [work.lookOutside], but for what the user's own plan does.
-func (w *work) around(ctx context.Context) (outside, error) {
-	if literal(w.Agent) {
-		return outside{}, nil
-	}
-	return w.lookOutside(ctx)
-}
-
-// watched looks around when the agent is done. It reports whether that ends the attempt, and then fills in e.
-func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s *Space, before outside, shared []change) (bool, error) {
+// watched judges what was seen around when the agent was done. It reports whether that ends the attempt, and then fills
+// in e.
+func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen func() (outside, error), shared []change) bool {
 	w.sights.Delete(c.Place())
 	if literal(w.Agent) {
-		return false, nil
+		return false
 	}
-	if err := w.reveal(ctx, s); err != nil {
-		return false, err
-	}
-	findings, fails := w.touched(ctx, before, shared)
+	findings, fails := w.touched(before, seen, shared)
 	if len(findings) == 0 {
-		return false, nil
+		return false
 	}
 	rep := outsideReport(findings, fails)
 	if !fails {
@@ -202,12 +193,12 @@ func (w *work) watched(ctx context.Context, e *runner.Event, c runner.Command, s
 			w.Note("batch " + c.Batch + ": " + f.Message)
 		}
 		w.sights.Store(c.Place(), rep)
-		return false, nil
+		return false
 	}
 	first := findings[slices.IndexFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })]
 	e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(first.Message), outsideKey(findings)
 	e.Reports = w.trim([]gates.Report{rep})
-	return true, nil
+	return true
 }
 
 // seenOutside returns what the agent of a batch touched outside, if that did not end its attempt.
@@ -230,24 +221,12 @@ func outsideReport(findings []gates.Finding, fails bool) gates.Report {
 // reveal takes the marks from files by which an agent may tell git not to look at them, and names those that had one:
 // a change could hide behind it from this commit, and from all that come after it in this workspace.
 func (w *work) reveal(ctx context.Context, s *Space) error {
-	out, err := s.Run(ctx, "ls-files", "-v", "-z")
-	if err != nil {
-		return fmt.Errorf("look for files that are hidden from git: %w", err)
+	if literal(w.Agent) {
+		return nil
 	}
-	var assumed, skipped []string
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if len(entry) < 3 {
-			continue
-		}
-		switch tag, path := entry[0], entry[2:]; {
-		case tag == 'S':
-			skipped = append(skipped, path)
-		case tag == 's':
-			skipped = append(skipped, path)
-			assumed = append(assumed, path)
-		case tag >= 'a' && tag <= 'z':
-			assumed = append(assumed, path)
-		}
+	assumed, skipped, err := s.Hidden(ctx)
+	if err != nil {
+		return err
 	}
 	if len(skipped) > 0 {
 		if v, err := s.Run(ctx, "config", "--type=bool", "--get", "core.sparseCheckout"); err == nil && v == "true" {

@@ -1,10 +1,12 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/store"
@@ -52,8 +54,19 @@ func (s *session) progressLine(ev runner.Event) string {
 		if strings.HasSuffix(ev.Command, "/"+string(runner.Execute)) {
 			return fmt.Sprintf("%s attempt %d %s", name, ev.Attempt, ev.Reason)
 		}
+	case runner.Dispatched:
+		if ev.Reason != "" {
+			return fmt.Sprintf("%s attempt %d goes on with %s: %s", name, ev.Attempt, ev.Agent, ev.Reason)
+		}
+		if ev.Batch == "" && !ev.RetryAt.IsZero() {
+			return fmt.Sprintf("nobody else can be started until %s, when the limit of %s is over", ev.RetryAt.Local().Format("2006-01-02 15:04:05"), ev.Agent)
+		}
 	case runner.Waited:
-		if ev.Outcome == runner.OutcomeOK {
+		switch {
+		case ev.Outcome != runner.OutcomeOK:
+		case ev.Batch == "":
+			return fmt.Sprintf("the limit of %s is over", ev.Agent)
+		default:
 			return name + " goes on: the limit of its agent is over"
 		}
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed:
@@ -72,35 +85,51 @@ func (s *session) progressLine(ev runner.Event) string {
 }
 
 // attempt keeps one row for each attempt that came to an end: one that failed before the gates, or one the
-// gates judged.
+// gates judged. That a batch has failed for good is known when it is said, whatever the last of its attempts was.
 func (s *session) attempt(ev runner.Event) error {
+	if ev.Kind == runner.BatchFailed {
+		task := store.Task{ID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: store.ModeBatch, Model: s.Agent.Name(), At: ev.At}
+		if err := s.Journal.StartTask(context.Background(), task); err != nil {
+			return err
+		}
+		return s.Journal.FinishTask(context.Background(), task.ID, store.TaskEnd{})
+	}
 	if ev.Kind != runner.Gated && (ev.Kind != runner.Executed || ev.Outcome == runner.OutcomeOK) {
 		return nil
 	}
 	switch ev.Outcome {
-	case runner.OutcomeCancelled, runner.OutcomeError:
+	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted:
 		return nil
 	}
 	v, _ := s.machine.Batch(ev.Batch)
 	a := store.Attempt{
 		TaskID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: "batch", Model: s.Agent.Name(), Number: ev.Attempt,
-		Applied: ev.Tree != "", Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
-		Final: ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
+		Applied: ev.Tree != "" && (ev.Kind == runner.Gated || ev.Files > 0), Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
+		Unjudged: ev.Kind == runner.Executed,
+		Final:    ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
 	}
-	if f := s.factsOf(ev.Batch, ev.Base); f.usage != nil {
+	f := s.factsOf(ev.Batch, ev.Base)
+	a.Model = cmp.Or(f.model, f.agent, a.Model)
+	if f.usage != nil {
 		a.PromptTokens, a.CompletionTokens = f.usage.InputTokens, f.usage.OutputTokens
+		if f.usage.ModelMS != nil {
+			a.Latency = time.Duration(*f.usage.ModelMS) * time.Millisecond
+		}
 	}
 	for _, r := range ev.Reports {
 		switch {
 		case r.Gate == "agent":
-			a.Response = r.Output
+			a.Response = r.Output // the last of what it printed; what a model answered is kept whole
 		case r.Tests != nil:
 			a.TestOutput += r.Output
 			a.FailingTests = append(a.FailingTests, failing(r)...)
+		case strings.HasPrefix(r.Gate, "types:"):
+			a.TypeOutput += r.Output
 		default:
 			a.LintOutput += r.Output
 		}
 	}
+	a.Response = cmp.Or(s.work.response(ev), a.Response)
 	return s.Journal.AddAttempt(context.Background(), a)
 }
 

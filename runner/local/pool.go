@@ -72,7 +72,12 @@ type marker struct {
 func markerOf(dir string) string { return dir + ".json" }
 
 // Acquire returns a workspace for batch, reset to base.
-func (p *Pool) Acquire(ctx context.Context, batch, base string) (_ *Space, err error) {
+func (p *Pool) Acquire(ctx context.Context, batch, base string) (*Space, error) {
+	return p.acquire(ctx, batch, base, "")
+}
+
+// acquire returns a workspace for batch that is on commit base, with the files of tree; "" are those of base.
+func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space, err error) {
 	branch := BatchBranch(p.slug, batch)
 	at := p.refs.move(branch)
 	defer func() {
@@ -84,7 +89,7 @@ func (p *Pool) Acquire(ctx context.Context, batch, base string) (_ *Space, err e
 	}()
 	if s := p.using(batch); s != nil {
 		if err := s.Check(); err == nil {
-			return s, p.reset(ctx, s, base)
+			return s, p.reset(ctx, s, base, tree)
 		}
 		p.Release(batch)
 	}
@@ -94,7 +99,7 @@ func (p *Pool) Acquire(ctx context.Context, batch, base string) (_ *Space, err e
 		return nil, err
 	}
 	if s.Workspace, err = p.open(ctx, dir, base); err == nil {
-		err = p.reset(ctx, s, base)
+		err = p.reset(ctx, s, base, tree)
 	}
 	if err != nil {
 		p.Release(batch)
@@ -187,7 +192,8 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 			return err
 		}
 		var err error
-		ws, err = p.repo.AddDetached(ctx, dir, base) // another workspace may be on the branch still
+		// Another workspace may be on the branch still. The files are written later: others wait for this lock.
+		ws, err = p.repo.AddEmpty(ctx, dir, base)
 		return err
 	})
 	return ws, err
@@ -204,12 +210,19 @@ func halfMade(dir string) bool {
 	return err == nil
 }
 
-// reset brings s to base, copies what git does not carry, and sets a new workspace up.
-func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
-	if err := s.Reset(ctx, s.Branch, base); err != nil {
+// reset brings s to base with the files of tree, copies what git does not carry, and sets a new workspace up.
+func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
+	fill := func() error {
+		if tree == "" {
+			return s.Reset(ctx, s.Branch, base)
+		}
+		return s.Checkout(ctx, s.Branch, base, tree)
+	}
+	s.Base, s.Tree, s.left = "", "", nil
+	if err := fill(); err != nil {
 		return err
 	}
-	s.Base, s.Tree, s.left = base, "", nil
+	s.Base = base
 	if err := p.submodules(ctx, s); err != nil {
 		return err
 	}
@@ -217,27 +230,27 @@ func (p *Pool) reset(ctx context.Context, s *Space, base string) error {
 	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err
 	}
-	return p.setUp(ctx, s)
+	ran, err := p.setUp(ctx, s)
+	if ran && err == nil && tree != "" {
+		err = s.Checkout(ctx, s.Branch, base, tree) // the setup may have changed what gates are about to look at
+	}
+	return err
 }
 
-// Restore brings the workspace of batch to tree on top of base, unless it is there already.
-func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (*Space, error) {
-	s := p.using(batch)
+// Restore brings the workspace of batch to tree on top of base, unless it is there already: then it is not fresh.
+func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (s *Space, fresh bool, err error) {
+	s = p.using(batch)
 	if s != nil && s.Base == base && s.Tree == tree && s.Check() == nil {
-		return s, nil
+		return s, false, nil
 	}
-	s, err := p.Acquire(ctx, batch, base)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Checkout(ctx, s.Branch, base, tree); err != nil {
-		return nil, err
+	if s, err = p.acquire(ctx, batch, base, tree); err != nil {
+		return nil, false, err
 	}
 	if s.Paths, err = s.Changed(ctx, base); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.Tree = tree
-	return s, nil
+	return s, true, nil
 }
 
 // Release gives the workspace of batch back.
@@ -266,17 +279,37 @@ func (p *Pool) Retire(ctx context.Context, batch, base string) error {
 
 // Detach takes the workspace of batch off its branch, which is gone or goes; its files stay as they are.
 func (p *Pool) Detach(ctx context.Context, batch, at string) error {
-	p.mu.Lock()
-	s := p.used[batch]
-	p.mu.Unlock()
-	if s == nil || s.Workspace == nil || s.Check() != nil {
-		return nil
-	}
-	if head, err := s.HeadRef(); err != nil || head != "refs/heads/"+s.Branch {
+	s, err := p.onBranch(batch)
+	if s == nil || err != nil {
 		return err
 	}
 	s.Tree = ""
 	return s.Workspace.Detach(ctx, at)
+}
+
+// Detaching is [Pool.Detach] as a part of a transaction over refs that removes the branch. It has nothing in it where the
+// workspace is not on the branch.
+func (p *Pool) Detaching(batch, at string) []git.RefUpdate {
+	s, err := p.onBranch(batch)
+	if s == nil || err != nil {
+		return nil // Detach tells of it, once the branch is gone
+	}
+	s.Tree = ""
+	return []git.RefUpdate{{Ref: s.HeadName(), New: at}}
+}
+
+// onBranch returns the workspace of batch if it is on its branch, else nil.
+func (p *Pool) onBranch(batch string) (*Space, error) {
+	p.mu.Lock()
+	s := p.used[batch]
+	p.mu.Unlock()
+	if s == nil || s.Workspace == nil || s.Check() != nil {
+		return nil, nil
+	}
+	if head, err := s.HeadRef(); err != nil || head != "refs/heads/"+s.Branch {
+		return nil, err
+	}
+	return s, nil
 }
 
 // DetachLost takes workspaces off branches that are gone: git calls such a worktree broken.
@@ -463,30 +496,30 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	return missing, nil
 }
 
-// setUp runs the configured command in a workspace that has not seen it.
-func (p *Pool) setUp(ctx context.Context, s *Space) error {
+// setUp runs the configured command in a workspace that has not seen it, and reports whether it did.
+func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
 	if p.setup.Command == "" {
-		return nil
+		return false, nil
 	}
 	var m marker
 	if err := readJSON(markerOf(s.Dir), &m); err != nil {
-		return fmt.Errorf("set up %s: %w", s.Dir, err)
+		return false, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	if m.Setup == p.setup.Command {
-		return nil
+		return false, nil
 	}
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: s.Dir, Env: p.setup.Env,
 		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
 	})
 	if err != nil {
-		return fmt.Errorf("set up %s: %w", s.Dir, err)
+		return true, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	if !res.OK() {
-		return &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+		return true, &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
 	}
 	m.Setup = p.setup.Command
-	return writeJSON(markerOf(s.Dir), m)
+	return true, writeJSON(markerOf(s.Dir), m)
 }
 
 // SetupError is a workspace that could not be made ready. No agent is to blame for it.

@@ -73,7 +73,7 @@ func (w *work) hold(ctx context.Context, commit string) error {
 	branch := CandidateBranch(w.info.Slug)
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
-	if _, err := w.Repo.Run(ctx, "-c", "core.logAllRefUpdates=true", "update-ref", "-m", "runplan", "refs/heads/"+branch, commit); err != nil {
+	if err := w.Repo.LogBranch(ctx, branch, commit); err != nil {
 		return fmt.Errorf("hold candidate %s: %w", short(commit), err)
 	}
 	now = commit

@@ -65,6 +65,7 @@ type facts struct {
 	unknown bool // some attempt did not tell its cost
 
 	competing map[int]runner.Event // what the gates said of the candidates of a tournament; for the engine's loop alone
+	made      map[int]runner.Event // and who made them
 }
 
 // add takes up one event of the batch.
@@ -73,6 +74,12 @@ func (f *facts) add(e runner.Event) {
 	case runner.Executed:
 		f.attempt, f.usage, f.agent, f.model = e.Attempt, e.Usage, e.Agent, e.Model
 		f.spent(e.Usage)
+		if e.Candidate > 0 {
+			if f.made == nil {
+				f.made = map[int]runner.Event{}
+			}
+			f.made[e.Candidate] = e
+		}
 	case runner.Spent:
 		f.spent(e.Usage)
 	case runner.Gated:
@@ -87,9 +94,12 @@ func (f *facts) add(e runner.Event) {
 	case runner.Judged:
 		if e.Outcome == runner.OutcomeOK {
 			f.gated(f.competing[e.Candidate])
+			if won, ok := f.made[e.Candidate]; ok {
+				f.agent, f.model = won.Agent, won.Model
+			}
 		}
 		if e.Outcome != runner.OutcomeUndecided {
-			f.competing = nil
+			f.competing, f.made = nil, nil
 		}
 	case runner.Committed:
 		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte

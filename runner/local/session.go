@@ -19,6 +19,7 @@ var ErrPlanChanged = errors.New("the plan was changed since the run started")
 
 // begin writes a new run to the journal, or reads an old one back, and returns what is to be done first.
 func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command, error) {
+	s.work.sweep()
 	then, err := s.begun(ctx)
 	if err != nil {
 		return nil, err
@@ -296,12 +297,16 @@ func Events(ctx context.Context, j *store.Journal, run string, from int) func(fu
 	return events(ctx, j, run, from)
 }
 
-// limits are what a resumed run may change.
+// limits are what a resumed run may change, and who works for it.
 type limits struct {
 	workers     int
 	onLimit     string
 	maxCost     float64
 	unknownCost string
+	agents      string
 }
 
-func limitsOf(i runner.Info) limits { return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost} }
+func limitsOf(i runner.Info) limits {
+	who := fmt.Sprint(i.Agents) // maps are printed in the order of their keys
+	return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, who}
+}

@@ -149,7 +149,7 @@ func TestPoolBringsACandidateBackThatLostItsWorkspace(t *testing.T) {
 	if other.Dir != was {
 		t.Fatal("batch 2 has a workspace of its own")
 	}
-	s, err := b.pool.Restore(t.Context(), "1", b.base, tree)
+	s, _, err := b.pool.Restore(t.Context(), "1", b.base, tree)
 	if err != nil {
 		t.Fatal(err)
 	}

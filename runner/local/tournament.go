@@ -177,7 +177,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	}
 	held := sampling.Held{
 		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger, Seed: w.info.Seed,
-		Tier: r.tier(), Agent: w.Agent.Name(), At: w.Now(), Round1: cands,
+		Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
 	}
 	held.Decision = sampling.Decide(cands, w.Sampling.Options)
 	held.Final = held.Decision
@@ -233,6 +233,17 @@ func (r *round) unlooked() string {
 		return ""
 	}
 	return "no candidate came to the gates: " + strings.Join(said, "; ")
+}
+
+// agent names who made the candidates, all of those that did where another one took over.
+func (r *round) agent(otherwise string) string {
+	var names []string
+	for _, n := range slices.Sorted(maps.Keys(r.executed)) {
+		if name := r.executed[n].Agent; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), otherwise)
 }
 
 // tier is the tier that the candidates were made on.

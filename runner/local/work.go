@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
@@ -50,15 +51,22 @@ type work struct {
 
 	sights sync.Map // batch → gates.Report of what its agent touched outside
 	keeper keeper   // of what git heeds in all worktrees
+
+	lookout lookout // what was last seen around the workspaces
 }
 
 // Execute lets the agent work in a fresh workspace and stages what it left.
 func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
-	e := runner.Event{Base: c.Base, On: c.On, Agent: w.Agent.Name(), Tier: c.Tier, Model: cmp.Or(c.Model, w.info.Model)}
+	agent, err := w.agent(c)
+	if err != nil {
+		return runner.Event{Base: c.Base, On: c.On, Tier: c.Tier}, err
+	}
+	e := runner.Event{Base: c.Base, On: c.On, Agent: agent.Name(), Tier: c.Tier, Model: w.model(c)}
 	b, err := w.batch(c)
 	if err != nil {
 		return e, err
 	}
+	found := w.gathering(ctx, c, b)
 	w.crowd() // the setup of a workspace may change what others would be blamed for
 	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
 	if err != nil {
@@ -68,7 +76,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return e, fmt.Errorf("keep the logs of batch %s: %w", c.Batch, err)
 	}
-	task, composed, err := w.task(ctx, c, b, space, dir)
+	task, composed, err := w.task(ctx, c, b, space, dir, found)
 	if err != nil {
 		return e, err
 	}
@@ -89,11 +97,12 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	}
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
-	res, err := w.Agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	res, err := agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
 	if err != nil {
 		err = &agentError{err}
 	}
 	shared := w.end(at) // first of all: git heeds it from now on
+	seen := w.looking(ctx)
 	if uerr := undo(); err == nil {
 		err = uerr
 	}
@@ -104,8 +113,11 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
-	e.Usage = &res.Usage
-	if tampered != "" {
+	e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
+	if err := w.keepResponse(c, res); err != nil {
+		return e, err
+	}
+	if tampered = w.redact.String(tampered); tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res, b)}
 		if found := sharedFindings(shared); len(found) > 0 {
@@ -114,10 +126,14 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
 	}
-	if done, err := w.watched(ctx, &e, c, space, around, shared); err != nil || done {
+	if err := w.reveal(ctx, space); err != nil {
 		return e, err
 	}
-	return w.staged(ctx, e, c, b, space, res)
+	tree, changed, err := w.stage(ctx, c, b, space)
+	if w.watched(&e, c, around, seen, shared) || err != nil {
+		return e, err
+	}
+	return w.staged(ctx, e, c, b, space, res, tree, changed)
 }
 
 // agentError is an agent that could not be run at all. Everything else that goes wrong around it is no fault of how many
@@ -136,8 +152,8 @@ func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	return b, nil
 }
 
-func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string) (agents.Task, briefing.Composed, error) {
-	composed, err := w.brief(ctx, c, b, s)
+func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string, found func() (briefing.Input, error)) (agents.Task, briefing.Composed, error) {
+	composed, err := w.brief(ctx, s, found)
 	if err != nil {
 		return agents.Task{}, composed, err
 	}
@@ -153,7 +169,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 		return agents.Task{}, composed, err
 	}
 	return agents.Task{
-		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Model: cmp.Or(c.Model, w.info.Model), Batch: *b,
+		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure, Model: w.model(c), Batch: *b,
 		Limits: w.Limits, Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
 		Redact: w.redact.String,
 	}, composed, nil
@@ -171,20 +187,22 @@ func (w *work) temp(batch string) (string, error) {
 
 // agentEnv is the environment of everything that works in a workspace.
 func (w *work) agentEnv(temp string) []string {
-	env := redact.AgentEnv(w.Environ, nil)
+	env := git.NoUpkeep(redact.AgentEnv(w.Environ, nil))
 	// Git in a workspace that lost its .git must not find the repository around it.
 	return append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees(), "RUNPLAN_RUN="+w.run)
 }
 
-// staged turns what the agent left into a candidate.
-func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space, res agents.Result) (runner.Event, error) {
-	tree, changed, err := s.Stage(ctx, c.Base, s.Copied)
+// stage puts what the agent left into the index, and returns its tree and the paths that changed.
+func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string, changed []string, err error) {
+	tree, changed, err = s.Stage(ctx, c.Base, s.Copied)
 	if err == nil && slices.Contains(changed, w.info.Plan) {
 		tree, changed, err = w.plainPlan(ctx, s, c, b)
 	}
-	if err != nil {
-		return e, err
-	}
+	return tree, changed, err
+}
+
+// staged turns what the agent left into a candidate.
+func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space, res agents.Result, tree string, changed []string) (runner.Event, error) {
 	if w.Format && len(changed) > 0 && res.Outcome == agents.Done {
 		temp, err := w.temp(c.Place())
 		if err != nil {
@@ -200,6 +218,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			}
 		}
 	}
+	var err error
 	if e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree); err != nil {
 		return e, err
 	}
@@ -335,13 +354,16 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		}()
 		list = base.Around(list)
 	}
+	idle := !w.Repo.HasUpkeepLock()
 	at := w.shift(c, space, "the gates")
 	w.begin(at, false)
 	verdict, err := gates.Run(ctx, list, subject, func(r gates.Report) {
 		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
 	})
+	w.lookout.drop()
+	w.dropUpkeepLock(idle)
 	if !w.alone(c) {
-		if _, files, err := space.Astray(ctx, c.Tree, space.Copied); err == nil {
+		if _, files, err := space.Astray(ctx, "", space.Copied); err == nil {
 			space.left = files
 		}
 	}
@@ -367,11 +389,11 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 // workspaces could write there: what is new is no work of this batch. With bare, what gates left goes as well, so that no
 // hook can take it into the commit.
 func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space, error) {
-	s, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
+	s, fresh, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
 	if err != nil {
 		return nil, err
 	}
-	if w.alone(c) {
+	if fresh || w.alone(c) {
 		return s, nil
 	}
 	index, files, err := s.Astray(ctx, c.Tree, s.Copied)
@@ -380,7 +402,7 @@ func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space
 	}
 	known := s.left
 	s.Tree = ""
-	if s, err = w.pool.Restore(ctx, c.Place(), c.Base, c.Tree); err != nil {
+	if s, _, err = w.pool.Restore(ctx, c.Place(), c.Base, c.Tree); err != nil {
 		return nil, err
 	}
 	if _, s.left, err = s.Astray(ctx, c.Tree, s.Copied); err != nil {
@@ -481,7 +503,8 @@ func reasonOf(v gates.Verdict) string {
 func infrastructure(err error) bool {
 	var setup *SetupError
 	var gate *gates.GateError
-	return errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
+	var agent *agents.UnusableError
+	return errors.As(err, &agent) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
 }
 
 // since rounds a duration to what the journal keeps.

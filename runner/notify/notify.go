@@ -160,6 +160,12 @@ func (n *Notifier) messages(e runner.Event) []Message {
 			out = append(out, m)
 		}
 	}
+	others := len(n.info.Agents) > 1 // a limit of one is no pause of the run
+	if s := n.fold.Summary(); others && s.Status == runner.RunPaused {
+		if m, ok := n.message(Paused, runner.Event{At: e.At, Run: e.Run, Reason: s.Reason, RetryAt: s.Until}, s.Until.String()); ok {
+			out = append(out, m)
+		}
+	}
 	switch e.Kind {
 	case runner.RunStarted, runner.RunResumed:
 		n.session++
@@ -175,8 +181,10 @@ func (n *Notifier) messages(e runner.Event) []Message {
 			n.told = append(n.told, e.Reason)
 			tell(Blocked, e.Reason)
 		case runner.OutcomeLimited:
-			n.told = append(n.told, e.Reason)
-			tell(Paused, e.Reason)
+			if !others {
+				n.told = append(n.told, e.Reason)
+				tell(Paused, e.Reason)
+			}
 		}
 		if low {
 			e.Reason = fmt.Sprintf("%s of %s", ledger.Dollars(*n.cost), ledger.Dollars(n.info.MaxCostUSD))

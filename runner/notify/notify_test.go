@@ -307,3 +307,33 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Where another agent takes over, a limit is no pause. That none is left is one, told with its end.
+func TestALimitIsNoPauseWhileAnotherAgentTakesOver(t *testing.T) {
+	l := listen(t)
+	job := info()
+	job.OnLimit, job.Workers, job.Batches, job.MaxCostUSD = "wait", 1, job.Batches[:1], 0
+	job.Agents = []runner.AgentInfo{{Name: "claude"}, {Name: "codex"}}
+	n := New(Options{Hook: l.hook, Info: job, Repository: "project"})
+	limit := func(command string, minute int) runner.Event {
+		e := executed("k1", runner.OutcomeLimited, "rate limit", nil)
+		e.Command, e.RetryAt = command, time.Date(2026, 1, 2, 8, minute, 0, 0, time.UTC)
+		return e
+	}
+	events := story(limit("k1/r1-c0/execute", 9), limit("k1/r1-c1/execute", 7), runner.Event{Kind: runner.Note, Reason: "it is quiet"})
+	events[0].Job = &job
+	for i, e := range events {
+		n.Event(e)
+		if i == 1 && len(n.said) > 0 {
+			t.Errorf("a limit of one agent was told: %v", n.said)
+		}
+	}
+	n.Close()
+	told := l.told()
+	if got := kinds(told); got != "paused" {
+		t.Fatalf("told %q", got)
+	}
+	if m := told[0]; !m.RetryAt.Equal(time.Date(2026, 1, 2, 8, 7, 0, 0, time.UTC)) || m.Reason != "batch 1: claude: rate limit; codex: rate limit" {
+		t.Errorf("told until %s: %s", m.RetryAt, m.Reason)
+	}
+}

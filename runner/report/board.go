@@ -17,7 +17,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	f := figuresOf(s.Summary)
 	b := ui.Board{
 		Title: titleOf(s.Summary), Subtitle: strings.Join(about(s.Summary, modeOf(s.Summary)), ", "),
-		Elapsed: millis(s.DurationMS), Done: s.Status != runner.RunActive,
+		Elapsed: millis(s.DurationMS), Done: !s.Status.Live(),
 	}
 	if !b.Done {
 		// The pauses between the sessions of a run do not count.
@@ -38,6 +38,9 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 		line += fmt.Sprintf("; speed-up %s, predicted %s", times(real), times(s.SpeedUp))
 	}
 	b.Footer = append(b.Footer, line)
+	if s.Status == runner.RunPaused {
+		b.Footer = append(b.Footer, "paused "+s.why())
+	}
 	if b.Done && s.Reason != "" {
 		b.Footer = append(b.Footer, outcomeOf(s.Summary).word+": "+s.Reason)
 	}

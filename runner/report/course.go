@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,12 +59,13 @@ type course struct {
 	total int64
 	now   int64
 	last  time.Time
-	open  map[string]span // by the id of the command
-	cups  map[string]bool // batches for which candidates compete
+	open  map[string]span  // by the id of the command
+	cups  map[string]bool  // batches for which candidates compete
+	held  map[string]int64 // batches whose agent met a limit, and when
 }
 
 func courseOf(events []runner.Event) course {
-	c := course{open: map[string]span{}, cups: map[string]bool{}}
+	c := course{open: map[string]span{}, cups: map[string]bool{}, held: map[string]int64{}}
 	for _, e := range events {
 		c.apply(e)
 	}
@@ -104,6 +106,12 @@ func (c *course) apply(e runner.Event) {
 		s = span{batch: e.Batch, kind: kind, from: max(0, c.now-e.DurationMS), early: e.On}
 	}
 	s.to, s.reason = c.now, e.Reason
+	switch {
+	case kind == "wait":
+		delete(c.held, e.Batch) // it waits by itself, which is a span of its own
+	case kind == "edit" && !c.cups[e.Batch]:
+		c.waited(e.Batch, s.from)
+	}
 	if e.Kind == runner.Dispatched {
 		s.early = nil
 		if kind == "edit" {
@@ -118,6 +126,9 @@ func (c *course) apply(e runner.Event) {
 	if e.Candidate > 0 {
 		s.candidate, s.variant = e.Candidate, e.Variant
 	}
+	if kind == "edit" && e.Outcome == runner.OutcomeLimited && e.Candidate == 0 {
+		c.held[e.Batch] = c.now
+	}
 	s.end = endingOf(e)
 	s.merged = e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK
 	if e.Kind != runner.Withdrawn || known {
@@ -125,8 +136,24 @@ func (c *course) apply(e runner.Event) {
 	}
 }
 
+// shortWait is what passes before another agent takes over, or before the same one is asked again at once.
+const shortWait = 1000
+
+// waited ends the time in which a batch was held up by a limit of its agent.
+func (c *course) waited(batch string, until int64) {
+	since, held := c.held[batch]
+	delete(c.held, batch)
+	if held && until-since >= shortWait {
+		c.spans = append(c.spans, span{batch: batch, kind: "wait", from: since, to: until, end: ended})
+	}
+}
+
 // cut ends what is under way.
 func (c *course) cut() {
+	for _, batch := range slices.Sorted(maps.Keys(c.held)) {
+		c.waited(batch, c.now)
+		c.held[batch] = c.now // the next session waits on
+	}
 	var ids []string
 	for id := range c.open {
 		ids = append(ids, id)

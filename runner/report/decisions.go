@@ -13,12 +13,15 @@ import (
 
 // Decisions turns the events of a run into lines of the decision log (ROUTE-10, ROUTE-11).
 type Decisions struct {
-	info   runner.Info
-	tiers  map[string]string   // of each batch, as its agent was last started
-	on     map[string][]string // what each batch was begun on before it was merged
-	tests  *int                // of the last batch that merged
-	after  map[string]int      // tests of each candidate
-	files  map[string]int
+	info  runner.Info
+	tiers map[string]string   // of each batch, as its agent was last started
+	on    map[string][]string // what each batch was begun on before it was merged
+	tests *int                // of the last batch that merged
+	after map[string]int      // tests of each candidate
+	files map[string]int
+
+	competing map[string]bool // batches for which candidates are made
+
 	last   time.Time
 	wall   int64 // of all sessions, in milliseconds
 	worked int64 // sum of the batches' times
@@ -30,7 +33,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		d.info = *e.Job
 	}
 	if d.tiers == nil || e.Kind == runner.RunStarted {
-		d.tiers, d.on, d.after, d.files = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
+		d.tiers, d.on, d.after, d.files, d.competing = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}, map[string]bool{}
 		d.last = e.At
 	}
 	if e.Kind != runner.RunResumed && !d.last.IsZero() { // the pause before it does not count
@@ -59,6 +62,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	case runner.Gated:
 		d.gated(e, name, say)
 	case runner.Sampled, runner.Judged:
+		d.competing[e.Batch] = e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeUndecided
 		if won := candidateKey(e); e.Kind == runner.Judged && e.Outcome == runner.OutcomeOK {
 			d.files[e.Batch] = d.files[won]
 			if n, counted := d.after[won]; counted {
@@ -90,6 +94,12 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
 	if !strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
 		return
+	}
+	if e.Reason != "" {
+		if n := candidateOf(e.Command); n > 0 && d.competing[e.Batch] {
+			name += fmt.Sprintf(" candidate %d", n)
+		}
+		say(routing.LogFallback, "%s goes on with %s: %s", name, e.Agent, e.Reason)
 	}
 	if old := d.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {

@@ -22,6 +22,7 @@ type attempt struct {
 	durationMS int64
 	cost       string
 	reports    []gates.Report
+	outside    []finding // what was touched outside of the workspace, in whichever event it was told
 	log        string
 }
 
@@ -50,6 +51,7 @@ func history(events []runner.Event) map[string][]attempt {
 		if len(e.Reports) > 0 {
 			a.reports = e.Reports
 		}
+		a.sawOutside(e.Reports)
 		if e.Log != "" {
 			a.log = e.Log
 		}
@@ -60,6 +62,54 @@ func history(events []runner.Event) map[string][]attempt {
 			}
 		}
 		out[e.Batch] = list
+	}
+	return out
+}
+
+// OutsideGate names the reports of what an agent touched outside of its workspace.
+const OutsideGate = "outside"
+
+// sawOutside takes up what was touched outside, each once.
+func (a *attempt) sawOutside(reports []gates.Report) {
+	for _, r := range reports {
+		if r.Gate != OutsideGate {
+			continue
+		}
+		g := failedGateOf(r)
+		if g.More > 0 {
+			g.Findings = append(g.Findings, finding{Message: fmt.Sprintf("and %d more, which the journal has", g.More)})
+		}
+		for _, f := range g.Findings {
+			if !slices.Contains(a.outside, f) {
+				a.outside = append(a.outside, f)
+			}
+		}
+	}
+}
+
+// sight is what the agent of a batch touched outside of its workspace without failing for it.
+type sight struct {
+	Batch, Title, Attempt string
+	Findings              []finding
+}
+
+// sights returns what was touched by attempts that went well. Of the others it stands with what went wrong.
+func sights(s runner.Summary, past map[string][]attempt) []sight {
+	var out []sight
+	for _, b := range s.Batches {
+		for _, a := range past[b.Key] {
+			if len(a.outside) == 0 || a.failed() {
+				continue
+			}
+			name := fmt.Sprintf("attempt %d", a.number)
+			if a.candidate > 0 {
+				name += " " + candidateName(a.candidate, a.variant)
+			}
+			if a.agent != "" {
+				name += ", " + a.agent
+			}
+			out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), name, a.outside})
+		}
 	}
 	return out
 }

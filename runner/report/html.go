@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"io"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -29,6 +30,7 @@ type view struct {
 	Batches                    []batchView
 	Totals                     string
 	Troubles                   []troubles
+	Sights                     []sight
 	Receipts                   []fact
 	FewReceipts                bool
 	Steps                      []nextStep
@@ -54,18 +56,24 @@ type troubles struct {
 	Failures []failure
 }
 
-// HTML writes the report of a run as one page that needs nothing else. Events may be nil; with them the
+// HTML returns the report of a run as one page that needs nothing else. Events may be nil; with them the
 // page tells what went wrong on the way.
 func HTML(s runner.Summary, events []runner.Event) (string, error) {
+	var b strings.Builder
+	err := WriteHTML(&b, s, events)
+	return b.String(), err
+}
+
+// WriteHTML writes what [HTML] returns. The page of a long run is large, and so it need not be in memory at once.
+func WriteHTML(to io.Writer, s runner.Summary, events []runner.Event) error {
 	t, err := template.New("report").Parse(page)
 	if err != nil {
-		return "", fmt.Errorf("report: %w", err)
+		return fmt.Errorf("report: %w", err)
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, viewOf(s, events)); err != nil {
-		return "", fmt.Errorf("report of run %s: %w", s.Run, err)
+	if err := t.Execute(to, viewOf(s, events)); err != nil {
+		return fmt.Errorf("report of run %s: %w", s.Run, err)
 	}
-	return b.String(), nil
+	return nil
 }
 
 func viewOf(s runner.Summary, events []runner.Event) view {
@@ -91,6 +99,7 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 			v.Receipts = append(v.Receipts, fact{b.Number + " " + b.Title, ui.Sanitize(x.Receipt)})
 		}
 	}
+	v.Sights = sights(s, past)
 	v.FewReceipts = len(v.Receipts) <= 12
 	return v
 }

@@ -88,7 +88,12 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	default:
 		if e.Batch != "" {
 			out = append(out, p.batch(e)...)
+		} else if e.Kind == runner.Waited && e.Outcome == runner.OutcomeOK {
+			say(ui.Idle, "goes on, the limit of %s is over", e.Agent)
 		}
+	}
+	if s := p.Standing(); s.Status == runner.RunPaused && p.once("paused "+s.Until.String()) {
+		say(ui.Warn, "paused %s", s.why())
 	}
 	return out
 }

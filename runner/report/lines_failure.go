@@ -24,7 +24,7 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	case runner.OutcomeTimedOut:
 		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
 	case runner.OutcomeLimited, runner.OutcomeHuman:
-		s = parking(e.Outcome, e.RetryAt, p.Zone, ui.Sanitize(e.Reason))
+		s = parking(e.Outcome, e.RetryAt, e.At, p.Zone, ui.Sanitize(e.Reason))
 		if e.Outcome == runner.OutcomeLimited {
 			s = "parked " + s
 		}

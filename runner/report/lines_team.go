@@ -35,6 +35,14 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 		if p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] && p.once(fmt.Sprintf("moved %s %d %s", e.Batch, n, e.Base)) {
 			say(ui.Muted, "what is ahead of it has changed, so it is put on top of that and checked again")
 		}
+	case kind == runner.Execute && e.Reason != "":
+		whose := fmt.Sprintf("attempt %d", n)
+		if c := candidateOf(e.Command); competing(b) && c > 0 {
+			whose = fmt.Sprintf("candidate %d", c)
+		}
+		if p.once(fmt.Sprintf("attempt %s", e.Command)) {
+			say(ui.Busy, "%s goes on with %s: %s", whose, e.Agent, e.Reason)
+		}
 	case kind == runner.Execute && !competing(b) && p.once(fmt.Sprintf("attempt %s %d", e.Batch, n)):
 		if why := p.again[e.Batch]; why != "" {
 			how = append(how, why)

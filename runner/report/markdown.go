@@ -50,6 +50,7 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 			markdownFailure(&b, x, f)
 		}
 	}
+	markdownSights(&b, sights(s, past))
 	receipts(&b, s)
 	if steps := nextSteps(s); len(steps) > 0 {
 		b.WriteString("\n## Next\n\n```sh\n")
@@ -77,6 +78,20 @@ func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
 		if g.Output != "" {
 			fence := fenceFor(g.Output)
 			fmt.Fprintf(b, "\n%stext\n%s\n%s\n", fence, g.Output, fence)
+		}
+	}
+}
+
+// markdownSights tells what agents touched outside of their workspaces: it may be somebody else's doing, so it failed
+// nothing, and somebody should look.
+func markdownSights(b *strings.Builder, list []sight) {
+	if len(list) > 0 {
+		b.WriteString("\n## Outside of the workspaces\n")
+	}
+	for _, s := range list {
+		fmt.Fprintf(b, "\n- batch %s (%s), %s\n", md(s.Batch), md(s.Title), md(s.Attempt))
+		for _, n := range s.Findings {
+			fmt.Fprintf(b, "  - %s\n", md(strings.TrimSpace(n.Message+" "+bracket(n.Rule))))
 		}
 	}
 }

@@ -27,7 +27,7 @@ type face struct {
 
 // faceOf tells how batch b of run s looks. A batch under way is busy only while its run is.
 func faceOf(s runner.Summary, b runner.BatchSummary) face {
-	active := s.Status == runner.RunActive
+	active := s.Status.Live()
 	switch runner.Status(b.State) {
 	case runner.Passed:
 		return face{"merged", ui.Good}
@@ -83,6 +83,8 @@ func outcomeOf(s runner.Summary) face {
 		return face{"failed", ui.Bad}
 	case runner.RunStopped:
 		return face{"stopped (" + stopWord(s.Stop) + ")", ui.Warn}
+	case runner.RunPaused:
+		return face{"paused", ui.Warn}
 	}
 	return face{"running", ui.Busy}
 }

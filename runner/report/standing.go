@@ -146,7 +146,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 	_, rebasing := p.at(runner.Rebase)
 	switch st := runner.State(b.State); {
 	case p.parked != "":
-		return parking(p.parked, p.until, s.zone, ui.Sanitize(b.Reason))
+		return parking(p.parked, p.until, s.Updated, s.zone, ui.Sanitize(b.Reason))
 	case st == runner.StateEdit && len(p.early) > 0:
 		if on := s.unmerged(p.early); len(on) > 0 {
 			return "on the candidate of " + strings.Join(on, ", ")
@@ -181,6 +181,19 @@ func (s Standing) unmerged(keys []string) []string {
 	return out
 }
 
+// why says why a run stands as it does, and of one that is paused until when. "" says nothing.
+func (s Standing) why() string {
+	why := ui.Sanitize(s.Reason)
+	if s.Status != runner.RunPaused {
+		return why
+	}
+	until := "until " + s.Until.UTC().Format("2006-01-02 15:04:05 MST")
+	if s.zone != nil {
+		until = "until " + s.Until.In(s.zone).Format("2006-01-02 15:04:05")
+	}
+	return strings.TrimSuffix(until+": "+why, ": ")
+}
+
 // agents counts the agents at work.
 func (s Standing) agents() int {
 	n := 0
@@ -195,12 +208,12 @@ func (s Standing) agents() int {
 }
 
 // parking says what a batch waits for whose agent cannot go on.
-func parking(o runner.Outcome, until time.Time, zone *time.Location, why string) string {
+func parking(o runner.Outcome, until, now time.Time, zone *time.Location, why string) string {
 	text := "waits for a person"
 	if o == runner.OutcomeLimited {
 		text = "rate limit"
 		if !until.IsZero() {
-			text = "until " + clock(until, zone) + " (rate limit)"
+			text = "until " + clock(until, now, zone) + " (rate limit)"
 		}
 	}
 	if why != "" {
@@ -209,10 +222,16 @@ func parking(o runner.Outcome, until time.Time, zone *time.Location, why string)
 	return text
 }
 
-// clock writes a time of day. Without a zone it is UTC, and says so.
-func clock(t time.Time, zone *time.Location) string {
-	if zone == nil {
-		return t.UTC().Format("15:04 MST")
+// clock writes a time of day, with the day where it is another one than now. Without a zone it is UTC, and says so.
+func clock(t, now time.Time, zone *time.Location) string {
+	layout := "15:04 MST"
+	if zone != nil {
+		layout = "15:04"
+	} else {
+		zone = time.UTC
 	}
-	return t.In(zone).Format("15:04")
+	if t, now = t.In(zone), now.In(zone); !now.IsZero() && t.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		layout = time.DateOnly + " " + layout
+	}
+	return t.Format(layout)
 }

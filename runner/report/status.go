@@ -31,8 +31,8 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	o := outcomeOf(s.Summary)
 	head := fmt.Sprintf("%s  %s  %s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
 		st.Faint("run "+ui.Sanitize(s.Run)+", "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
-	if s.Reason != "" {
-		head += st.Tone(o.tone, ui.Sanitize(s.Reason)) + "\n"
+	if why := s.why(); why != "" {
+		head += st.Tone(o.tone, why) + "\n"
 	}
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
 		return err
@@ -81,7 +81,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	last := gateMarks(b, st)
 	if len(last) == 0 && b.State != string(runner.Passed) {
 		why := ui.Sanitize(b.Reason)
-		if s.Status == runner.RunActive && f.tone != ui.Bad && f.tone != ui.Muted {
+		if s.Status.Live() && f.tone != ui.Bad && f.tone != ui.Muted {
 			why = orWord(s.now(b), why)
 		}
 		if why != "" {

@@ -16,7 +16,11 @@ import (
 func StatusLines(w io.Writer, runs []Standing) error {
 	var b strings.Builder
 	for _, s := range runs {
-		fmt.Fprintf(&b, "Run %s: %s: %s\n", ui.Sanitize(s.Run), titleOf(s.Summary), outcomeOf(s.Summary).word)
+		word := outcomeOf(s.Summary).word
+		if s.Status == runner.RunPaused {
+			word += " " + s.why()
+		}
+		fmt.Fprintf(&b, "Run %s: %s: %s\n", ui.Sanitize(s.Run), titleOf(s.Summary), word)
 		if mode := decisionOf(s.Summary); mode != "" {
 			fmt.Fprintf(&b, "Mode: %s\n", mode)
 		}
@@ -70,7 +74,7 @@ func resultFacts(s Standing, b runner.BatchSummary) []string {
 	why := ui.Sanitize(b.Reason)
 	if runner.Status(b.State) == runner.Skipped {
 		why = strings.Trim(why, "()")
-	} else if s.Status == runner.RunActive && b.State != string(runner.Failed) {
+	} else if s.Status.Live() && b.State != string(runner.Failed) {
 		why = orWord(s.now(b), why)
 	}
 	if why != "" {

@@ -1,0 +1,97 @@
+package solver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/knowledge/retrieve"
+)
+
+// Answer is what a model's text asks for: edits, or more context. It is never both.
+type Answer struct {
+	Edits []edit.Edit
+	Needs *retrieve.Refinement
+}
+
+// requestKey is the one field of a request for more context.
+const requestKey = "refinement_request"
+
+// ParseAnswer reads an answer. What cannot be used is a [Fault]. Edits go before a request beside them: they say what to
+// do without it.
+func ParseAnswer(text string) (Answer, error) {
+	text = withoutThoughts(text)
+	edits, err := edit.Parse(text, "")
+	switch {
+	case err == nil:
+		return Answer{Edits: edits}, nil
+	case !errors.Is(err, edit.ErrNone):
+		return Answer{}, &Fault{Class: BadEdit, Err: err}
+	}
+	block, ok := jsonBlock(text)
+	if !ok {
+		return Answer{}, &Fault{Class: NoEdits, Err: errors.New("the answer has neither an edit block nor a request for more context")}
+	}
+	needs, err := parseRequest(block)
+	if err != nil {
+		return Answer{}, &Fault{Class: BadJSON, Err: err}
+	}
+	return Answer{Needs: &needs}, nil
+}
+
+// withoutThoughts takes off what a reasoning model says to itself before its answer: edits that it only thinks of are none.
+func withoutThoughts(text string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
+	if !ok {
+		return text
+	}
+	_, after, _ := strings.Cut(rest, "</think>")
+	return after // nothing, where it never came to an answer
+}
+
+// jsonBlock finds the first fence that is said to hold JSON, or takes the whole text where that is an object.
+func jsonBlock(text string) (string, bool) {
+	var block strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		word := strings.TrimSpace(line)
+		switch {
+		case fence != "" && word == fence:
+			return block.String(), true
+		case fence != "":
+			block.WriteString(line)
+		case word == "```json" || word == "~~~json":
+			fence = word[:3]
+		}
+	}
+	if fence != "" {
+		return block.String(), true // without its end; whether it is whole, the parser says
+	}
+	text = strings.TrimSpace(text)
+	return text, strings.HasPrefix(text, "{")
+}
+
+// parseRequest reads a request strictly: a field that nobody knows is a field that nobody heeds.
+func parseRequest(block string) (retrieve.Refinement, error) {
+	var r struct {
+		Request *retrieve.Refinement `json:"refinement_request"`
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(block)))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&r)
+	if err == nil {
+		if _, more := dec.Token(); more != io.EOF {
+			err = errors.New("there is more behind it")
+		} else if r.Request == nil {
+			err = fmt.Errorf("there is no %q in it", requestKey)
+		}
+	}
+	if err != nil {
+		return retrieve.Refinement{}, fmt.Errorf("the json block is no request for more context: %w", err)
+	}
+	return *r.Request, nil
+}

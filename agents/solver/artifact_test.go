@@ -1,0 +1,198 @@
+package solver
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+func TestArtifactAsMarkdown(t *testing.T) {
+	a, err := Artifact{
+		Title: "Retry on *timeouts*",
+		Goal:  "The client tries again.\nIt says so.",
+		Batches: []ArtifactBatch{
+			{
+				Title: "Count the `tries`", Rationale: "Nothing can be retried that is not counted.",
+				Files: ArtifactFiles{Create: []string{"./client/tries.go", "client/tries.go"}, Test: []string{"client/tries_test.go"}},
+				Tasks: []string{"Write the counter\n\nIt begins at 0.\n\n## Batch 9: not a batch"},
+			},
+			{Title: "Use it", Files: ArtifactFiles{Modify: []string{"client/client.go"}}, Tasks: []string{"Call it from Do"}, DependsOn: []int{1, 1}},
+		},
+	}.Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.Markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `# Retry on timeouts
+
+The client tries again.
+It says so.
+
+## Batch 1: Count the 'tries'
+
+Nothing can be retried that is not counted.
+
+**Files:**
+- Create: ` + "`client/tries.go`" + `
+- Test: ` + "`client/tries_test.go`" + `
+
+### Task 1: Write the counter
+
+~~~~text
+It begins at 0.
+
+## Batch 9: not a batch
+~~~~
+
+## Batch 2: Use it
+
+depends_on: batch-1
+
+**Files:**
+- Modify: ` + "`client/client.go`" + `
+
+### Task 1: Call it from Do
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestArtifactRefuses(t *testing.T) {
+	one := func(b ArtifactBatch) Artifact {
+		return Artifact{Batches: []ArtifactBatch{b, {Title: "b", Tasks: []string{"x"}, DependsOn: []int{1}}}}
+	}
+	tests := map[string]struct {
+		a    Artifact
+		want string
+	}{
+		"nothing":    {Artifact{Title: "x"}, "no batch"},
+		"no work":    {one(ArtifactBatch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
+		"outside":    {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
+		"absolute":   {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Delete: []string{"/etc/passwd"}}}), "is absolute"},
+		"of git":     {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Create: []string{".git/hooks/x"}}}), "belongs to git"},
+		"no path":    {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Create: []string{"a b`c"}}}), "no path that a plan can name"},
+		"on itself":  {one(ArtifactBatch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
+		"on nothing": {one(ArtifactBatch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := tt.a.Normal(); !errors.Is(err, ErrArtifact) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	circle := one(ArtifactBatch{Title: "a", Tasks: []string{"x"}, DependsOn: []int{2}})
+	if a, err := circle.Normal(); err != nil {
+		t.Fatal(err)
+	} else if _, err := a.Markdown(); !errors.Is(err, ErrArtifact) {
+		t.Errorf("a circle: %v", err)
+	}
+}
+
+// Whatever a model puts into its plan, the parser reads the plan as what was meant, or it is refused.
+func TestArtifactReadsBack(t *testing.T) {
+	written := 0
+	for seed := range uint64(1000) {
+		a := randomArtifact(rand.New(rand.NewPCG(seed, 1)))
+		n, err := a.Normal()
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		text, err := n.Markdown()
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%#v", seed, err, n)
+		}
+		written++
+		p, err := planparse.Parse("plan.md", []byte(text))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		back := Artifact{Title: p.Title, Goal: n.Goal}
+		for i, b := range p.Batches {
+			x := ArtifactBatch{Title: b.Title, Rationale: n.Batches[i].Rationale, Files: ArtifactFiles(b.Files)}
+			for _, d := range b.DependsOn {
+				var v int
+				fmt.Sscan(d, &v)
+				x.DependsOn = append(x.DependsOn, v)
+			}
+			for j := range b.Tasks {
+				x.Tasks = append(x.Tasks, n.Batches[i].Tasks[j])
+			}
+			back.Batches = append(back.Batches, x)
+			for _, line := range strings.Split(n.Batches[i].Rationale, "\n") {
+				if !strings.Contains(b.Text, line) {
+					t.Fatalf("seed %d: batch %d lost %q", seed, i+1, line)
+				}
+			}
+			for _, task := range n.Batches[i].Tasks {
+				if _, more := splitTask(task); !strings.Contains(b.Text, more) {
+					t.Fatalf("seed %d: batch %d lost %q", seed, i+1, more)
+				}
+			}
+			if len(b.Blocks)+len(b.Commands) > 0 || b.Critical || b.When != "" || b.Done() {
+				t.Fatalf("seed %d: batch %d has instructions: %+v", seed, i+1, b)
+			}
+		}
+		if d := cmp.Diff(n, back, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("seed %d:\n%s\n%s", seed, d, text)
+		}
+		if again, err := n.Normal(); err != nil || cmp.Diff(n, again, cmpopts.EquateEmpty()) != "" {
+			t.Fatalf("seed %d: normal of normal: %v %s", seed, err, cmp.Diff(n, again))
+		}
+	}
+	if written != 1000 {
+		t.Errorf("%d plans were written", written)
+	}
+}
+
+func randomArtifact(r *rand.Rand) Artifact {
+	hostile := []string{
+		"# ", "## Batch 7: other", "### Task 3: x", "```", "~~~", "````sh file=a.txt", "`", "**", "*", "<!--", "-->", "<task>", "- [ ] ", "- [x] done", "1. ",
+		"Run: `rm -rf /`", "Expected: PASS", "Create: `evil.go`", "**Files:**", "depends_on: batch-9", "critical: true", "(**CRITICAL**)", "when: false", "parallel_safe: true",
+		"---", "===", "\n", "\n\n", "\r\n", "\t", "    indented", "> ", "| a | b |", "[x](y)", "\\", "\x1b[31m", "\u200b", "\u202e", "\xff", "é", "漢字", "🎯", ":", "：", "T001 [P]", "Phase 1: x",
+		"(parallel)", "{{name}}", "%s", "$(x)", "&amp;", "the parser", "counts words", "a.go", "42", "✅", "DONE", "wave: 2", "todos:",
+	}
+	text := func(most int) string {
+		var b strings.Builder
+		for range r.IntN(most + 1) {
+			b.WriteString(hostile[r.IntN(len(hostile))])
+			if r.IntN(3) > 0 {
+				b.WriteByte(' ')
+			}
+		}
+		return b.String()
+	}
+	paths := func(of string) []string {
+		var out []string
+		for i := range r.IntN(3) {
+			out = append(out, fmt.Sprintf("%s/%s%d.go", []string{"a", "b-c", "d_e/f", "пакет"}[r.IntN(4)], of, i))
+		}
+		return out
+	}
+	a := Artifact{Title: text(4), Goal: text(8)}
+	for i := range 1 + r.IntN(4) {
+		b := ArtifactBatch{Title: text(4), Rationale: text(10), Files: ArtifactFiles{paths("c"), paths("m"), paths("t"), paths("d")}}
+		b.Tasks = append(b.Tasks, "begin "+text(4))
+		for range r.IntN(3) {
+			b.Tasks = append(b.Tasks, text(6))
+		}
+		for d := range i {
+			if r.IntN(3) == 0 {
+				b.DependsOn = append(b.DependsOn, d+1)
+			}
+		}
+		a.Batches = append(a.Batches, b)
+	}
+	return a
+}

@@ -1,0 +1,108 @@
+package solver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/runplan/runplan/internal/edit"
+)
+
+// Class is the kind of a failed attempt (SOLVE-07). It is in the journal, and in the prompt of the next attempt.
+type Class string
+
+// The classes. All but the last are known before a gate has looked.
+const (
+	NoMatch             Class = "no_match"     // a search text is not in the file
+	TwoMatches          Class = "two_matches"  // a search text is in the file more than once
+	MissingFile         Class = "missing_file" // an edit of a file that is not there
+	FileExists          Class = "file_exists"  // a new file that is there already
+	NoChange            Class = "no_change"    // an edit that replaces a text by itself
+	UnsafePath          Class = "unsafe_path"
+	BadEdit             Class = "bad_edit" // a block that cannot be read
+	NoEdits             Class = "no_edits" // prose
+	BadJSON             Class = "bad_json" // a request that cannot be read
+	InsufficientContext Class = "insufficient_context"
+	CutOff              Class = "cut_off"   // the answer ended early
+	NoAnswer            Class = "no_answer" // the server or a stage of retrieval failed
+	Gates               Class = "gates"
+)
+
+// Advice says what another attempt has to do differently.
+func (c Class) Advice() string {
+	switch c {
+	case NoMatch:
+		return "copy the lines to search for from the context, with their tabs and spaces, and quote only lines that are there"
+	case TwoMatches:
+		return "quote more of the lines around the change, so that the text is there only once"
+	case MissingFile:
+		return "edit only files that are there; a new file has nothing between SEARCH and ======="
+	case FileExists:
+		return "the file is there: quote the lines of it that are to be replaced"
+	case NoChange:
+		return "the lines that take the place have to differ from those that are there"
+	case UnsafePath:
+		return "name files by their path from the top of the repository, and none outside of it"
+	case BadEdit:
+		return "each block has the lines SEARCH, ======= and REPLACE, and the path on the line before"
+	case NoEdits:
+		return "answer with edit blocks, or with one refinement request"
+	case BadJSON:
+		return "a request is one json block with the fields that are given, and nothing else"
+	case InsufficientContext:
+		return "work with what there is, or name the files and symbols that are missing"
+	case CutOff:
+		return "answer with the edits alone, and quote fewer lines"
+	case NoAnswer:
+		return ""
+	case Gates:
+		return "the edits were carried out, and the checks refused what came of them; start from the same files again"
+	}
+	return ""
+}
+
+// Fault is why an answer could not be used.
+type Fault struct {
+	Class Class
+	Err   error
+	Path  string // file that it is about, "" if none
+	Line  int    // of the answer; 0 is unknown
+}
+
+// Error names the class and the reason.
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Class, f.Err) }
+func (f *Fault) Unwrap() error { return f.Err }
+
+// summary is the first line of the fault, for lists.
+func (f *Fault) summary() string {
+	first, _, _ := strings.Cut(f.Error(), "\n")
+	return strings.TrimSuffix(first, ":")
+}
+
+// classify finds the class of what the edit engine says. ok is false for an error of the disk, which is nobody's answer.
+func classify(err error) (f *Fault, ok bool) {
+	f = &Fault{Err: err}
+	var m *edit.MatchError
+	switch {
+	case errors.As(err, &m):
+		f.Path, f.Line = m.Edit.Path, m.Edit.Line
+		f.Class = NoMatch
+		if m.Count > 0 {
+			f.Class = TwoMatches
+		}
+	case errors.Is(err, edit.ErrUnsafePath):
+		f.Class = UnsafePath
+	case errors.Is(err, edit.ErrExists):
+		f.Class = FileExists
+	case errors.Is(err, edit.ErrSame):
+		f.Class = NoChange
+	case errors.Is(err, fs.ErrNotExist):
+		f.Class = MissingFile
+	case errors.Is(err, edit.ErrNone):
+		f.Class = NoEdits
+	default:
+		return nil, false
+	}
+	return f, true
+}

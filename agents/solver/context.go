@@ -1,0 +1,129 @@
+package solver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/retrieve"
+)
+
+// contextKey is where the session has the context as it goes into prompts. What retrieval keeps there for itself, under
+// final_context, is what it is made of.
+const contextKey = "solver_context"
+
+// context returns what retrieval found for the batch: an earlier attempt may have paid for it.
+func (w *work) context(ctx context.Context) (retrieve.Package, error) {
+	defer w.lock(w.id)()
+	var p retrieve.Package
+	found, err := w.session.Get(ctx, contextKey, &p)
+	if err != nil {
+		return p, err
+	}
+	if found && current(p, w.task.Dir) {
+		w.say("context of an earlier attempt: " + count(len(p.Parts), "part"))
+		return p, nil
+	}
+	p, err = w.cfg.Retrieve(ctx, w.meter, w.session, w.request())
+	if err != nil {
+		return p, err
+	}
+	if err := w.session.Set(ctx, contextKey, p); err != nil {
+		return p, err
+	}
+	for _, note := range p.Notes {
+		w.say(note)
+	}
+	w.say(fmt.Sprintf("retrieved %s, about %d of %d tokens", count(len(p.Parts), "part"), p.Tokens, p.Budget))
+	return p, nil
+}
+
+func (w *work) request() retrieve.Request {
+	b := w.task.Batch
+	return retrieve.Request{
+		Task: w.id, Text: strings.Join(nonEmpty(w.cfg.Task, b.Title, b.Text), "\n"), Dir: w.task.Dir, Stages: w.cfg.Stages, Budget: w.budget,
+		Files: slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
+	}
+}
+
+// more has the context extended by what is missing.
+func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history) (retrieve.Package, error) {
+	w.say("asks for " + wish(needs))
+	defer w.lock(w.id)()
+	if err := w.session.Set(ctx, store.KeyRefinementRequest, needs); err != nil {
+		return retrieve.Package{}, err
+	}
+	if err := w.session.Set(ctx, store.KeyAttemptSummary, append(before.classes(), fmt.Sprintf("attempt %d: %s", w.task.Attempt, InsufficientContext))); err != nil {
+		return retrieve.Package{}, err
+	}
+	p, err := w.cfg.Refine(ctx, w.meter, w.session, w.request())
+	switch {
+	case errors.Is(err, retrieve.ErrNoEvidence):
+		return p, &Fault{Class: InsufficientContext, Err: err}
+	case err != nil:
+		return p, err
+	case len(p.Added) == 0:
+		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, and nothing of that is new to be had", wish(needs))}
+	}
+	w.say("more context: " + strings.Join(p.Added, ", "))
+	return p, w.session.Set(ctx, contextKey, p)
+}
+
+// current reports whether the parts of a package still are what the files of dir have: a search text that is copied from
+// what has changed does not match.
+func current(p retrieve.Package, dir string) bool {
+	texts := map[string][]string{}
+	for _, part := range p.Parts {
+		if part.Altered || !part.Whole {
+			continue
+		}
+		lines, ok := texts[part.Path]
+		if !ok {
+			path, err := edit.SafePath(dir, part.Path)
+			if err != nil {
+				return false
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return false
+			}
+			lines = strings.Split(fence.Clean(string(b)), "\n")
+			texts[part.Path] = lines
+		}
+		if part.Start < 1 || part.End > len(lines) || part.End < part.Start {
+			return false
+		}
+		if strings.TrimSpace(strings.Join(lines[part.Start-1:part.End], "\n")) != strings.TrimSpace(part.Text) {
+			return false
+		}
+	}
+	return true
+}
+
+// wish says in one line what is asked for.
+func wish(r retrieve.Refinement) string {
+	all := slices.Concat(r.MissingFiles, r.MissingSymbols, r.MissingTests, r.ErrorSignatures)
+	if len(all) == 0 {
+		return "nothing by name"
+	}
+	text := fence.Line(strings.Join(all[:min(len(all), 8)], ", "))
+	if more := len(all) - 8; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// granted tells the model what became of its request.
+func granted(r retrieve.Refinement, p retrieve.Package) string {
+	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r), fence.Line(strings.Join(p.Added, ", ")))
+	if len(p.NotFound) > 0 {
+		text += fmt.Sprintf(" Not to be had: %s.", fence.Line(strings.Join(p.NotFound, ", ")))
+	}
+	return text
+}

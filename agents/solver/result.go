@@ -1,0 +1,145 @@
+package solver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+)
+
+// finish turns how an attempt ended into a result. An error is left for what is nobody's answer: the disk, the journal, a
+// model or an index that is not there.
+func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
+	res := agents.Result{Outcome: agents.Done, Model: w.model.Name, Response: w.answer, Usage: w.usage()}
+	if err == nil {
+		res.Summary = "changed " + count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
+		return res, w.keep(ctx, entry{Summary: res.Summary})
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(context.Cause(ctx), errTotal) {
+			return res, context.Cause(ctx)
+		}
+		res.Outcome, res.Kind = agents.TimedOut, agents.KindTotal
+		res.Summary = fmt.Sprintf("time limit reached: %s for the whole attempt", w.task.Limits.Total)
+		return res, nil
+	}
+	if err := unusable(err); err != nil && errors.As(err, new(*agents.UnusableError)) {
+		return res, err
+	}
+	f := fault(err)
+	if f == nil {
+		return res, err
+	}
+	res.Outcome, res.Kind, res.Rule = agents.GaveUp, kindOf(f), string(f.Class)
+	if f.Class == NoAnswer || f.Class == CutOff {
+		res.Outcome = agents.Failed
+	}
+	res.Summary = w.hide(f.summary())
+	res.Detail = agents.Tail(w.hide(f.Err.Error()))
+	if f.Class == NoEdits || f.Class == BadJSON || f.Class == BadEdit {
+		res.Detail = agents.Tail(res.Detail + "\nThe answer was:\n" + w.answer)
+	}
+	if f.Path != "" {
+		res.Findings = []agents.Finding{{Path: w.hide(f.Path), Message: res.Summary}}
+	}
+	w.say(res.Summary)
+	return res, w.keep(ctx, entry{Class: f.Class, Summary: strings.TrimPrefix(res.Summary, string(f.Class)+": ")})
+}
+
+// keep puts the attempt into the session, for those after it.
+func (w *work) keep(ctx context.Context, e entry) error {
+	defer w.lock(w.id)()
+	e.Attempt, e.Variant = w.task.Attempt, w.task.Variant
+	return remember(ctx, w.session, e)
+}
+
+// usage is what the attempt used, retrieval and all. A model on this machine costs nothing; what another program asks for
+// is not known.
+func (w *work) usage() agents.Usage {
+	u := agents.Usage{Source: agents.SourceUnknown}
+	if local(w.model) {
+		var free float64
+		u.CostUSD, u.Source = &free, agents.SourceLocal
+	}
+	if !w.meter.unknown {
+		in, out := w.meter.in, w.meter.out
+		u.InputTokens, u.OutputTokens = &in, &out
+	}
+	ms := w.meter.took.Milliseconds()
+	u.ModelMS = &ms
+	return u
+}
+
+// local tells a model that is served by this machine.
+func local(m llm.Model) bool {
+	u, err := url.Parse(m.BaseURL)
+	if err != nil || m.Provider != "ollama" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// fault finds the class of an error, nil if it is none of a model's.
+func fault(err error) *Fault {
+	var f *Fault
+	var length *llm.LengthError
+	var timeout *llm.TimeoutError
+	var server *llm.ServerError
+	var program *llm.CommandError
+	var answer *llm.AnswerError
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &length), errors.Is(err, llm.ErrCutOff):
+		return &Fault{Class: CutOff, Err: err}
+	case errors.As(err, &timeout), errors.As(err, &server), errors.As(err, &program), errors.As(err, &answer):
+		return &Fault{Class: NoAnswer, Err: err}
+	}
+	return nil
+}
+
+func kindOf(f *Fault) agents.Kind {
+	var server *llm.ServerError
+	var program *llm.CommandError
+	switch {
+	case f.Class == CutOff:
+		return agents.KindCut
+	case errors.As(f.Err, &server), errors.As(f.Err, &program):
+		return agents.KindServer
+	case f.Class == NoAnswer, f.Class == NoEdits:
+		return agents.KindNoAnswer
+	}
+	return ""
+}
+
+// unusable marks what no other try can cure: it is for somebody to change first. Other errors come back as they are.
+func unusable(err error) error {
+	var kind agents.Kind
+	var missing *llm.NotFoundError
+	var none *llm.MissingModelError
+	var unknown *llm.UnknownModelError
+	var remote *llm.RemoteError
+	var down *llm.DownError
+	var window *llm.WindowError
+	switch {
+	case errors.As(err, &missing):
+		kind = agents.KindMissingModel
+	case errors.As(err, &none), errors.As(err, &unknown), errors.As(err, &remote), errors.Is(err, llm.ErrNoModels), errors.Is(err, retrieve.ErrNoIndex), errors.Is(err, proc.ErrNotFound):
+		kind = agents.KindSettings
+	case errors.As(err, &down):
+		kind = agents.KindNetwork
+	case errors.As(err, &window):
+		kind = agents.KindContext
+	default:
+		return err
+	}
+	return &agents.UnusableError{Kind: kind, Err: err}
+}

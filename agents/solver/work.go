@@ -1,0 +1,193 @@
+package solver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/llm"
+)
+
+// work is one attempt.
+type work struct {
+	*Agent
+	task    agents.Task
+	id      string
+	model   llm.Model
+	budget  tokens.Budget
+	session Session
+	meter   *meter
+	obs     agents.Observer
+	log     io.WriteCloser
+	answer  string // the last one, redacted
+	changed []string
+}
+
+// begin opens what an attempt needs.
+func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, model llm.Model) (*work, error) {
+	w := &work{Agent: a, task: t, id: TaskID(t.Run, t.Batch.Key), model: model, budget: a.cfg.Budget, obs: obs, meter: &meter{Completer: a.cfg.LLM}}
+	if model.Window > 0 {
+		w.budget.Window = model.Window
+	}
+	if err := w.budget.Validate(); err != nil {
+		return nil, &agents.UnusableError{Kind: agents.KindSettings, Err: fmt.Errorf("the budget of model %s: %w", model.Name, err)}
+	}
+	err := a.cfg.Log.StartTask(ctx, store.Task{
+		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Name, Window: w.budget.Window, Reserved: w.budget.Reserved,
+		Stages: a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.LogPath != "" {
+		if w.log, err = os.OpenFile(t.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if w.session, err = a.cfg.Sessions(ctx, w.id); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *work) close() {
+	if w.session != nil {
+		_ = w.session.Close() // what was set in it is there
+	}
+	if w.log != nil {
+		_ = w.log.Close()
+	}
+}
+
+// attempt asks until there is an answer that is no request, and carries it out.
+func (w *work) attempt(ctx context.Context) error {
+	before, err := past(ctx, w.session, w.task.Attempt)
+	if err != nil {
+		return err
+	}
+	q := question{prompt: executeCode, task: w.cfg.Task, brief: w.task.Brief, history: before}
+	if rest := strings.Replace(q.brief, w.task.Failure, "", 1); w.task.Failure != "" && rest != q.brief {
+		q.brief, q.failure = rest, w.task.Failure
+	}
+	if q.context, err = w.context(ctx); err != nil {
+		return err
+	}
+	for loop := 0; ; loop++ {
+		answer, err := w.ask(ctx, q, loop)
+		if err != nil || answer.Needs == nil {
+			return err
+		}
+		if q.context, err = w.more(ctx, *answer.Needs, before); err != nil {
+			return err
+		}
+		q.granted = granted(*answer.Needs, q.context)
+	}
+}
+
+// ask puts one question, and carries out the edits that are the answer. Whatever came of it is in the log: what could not
+// be carried out is no example to learn from.
+func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
+	r, left, err := q.fit(w.cfg.Prompts, llm.Request{Model: w.model, Stage: llm.ExecuteCode}, w.budget)
+	if err != nil {
+		return Answer{}, err
+	}
+	for _, what := range left {
+		w.say("left out for want of room: " + what)
+	}
+	w.say("ask " + w.model.Name)
+	at := w.cfg.Now()
+	resp, err := w.meter.Complete(ctx, r)
+	call := store.Call{
+		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt, Role: string(w.model.Role), Model: w.model.Name,
+		System: w.hide(r.System), Prompt: w.hide(r.Prompt), PromptTokens: resp.PromptTokens, CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
+	}
+	var answer Answer
+	if err == nil {
+		w.answer = w.hide(resp.Text)
+		call.Response = w.answer
+		w.write(resp.Text)
+		answer, err = w.use(resp.Text, loop)
+	}
+	if err != nil {
+		call.Error = w.hide(err.Error())
+	}
+	return answer, errors.Join(err, w.cfg.Log.AddCall(ctx, call))
+}
+
+// use reads an answer and does what it says, but for a request, which it only looks at.
+func (w *work) use(text string, loop int) (Answer, error) {
+	answer, err := ParseAnswer(text)
+	switch {
+	case err != nil:
+		return answer, err
+	case answer.Needs == nil:
+		return answer, w.carryOut(answer.Edits)
+	case loop >= w.cfg.Loops:
+		return answer, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more", wish(*answer.Needs), count(loop, "refinement"))}
+	}
+	if err := answer.Needs.Check(); err != nil {
+		return answer, &Fault{Class: InsufficientContext, Err: err}
+	}
+	return answer, nil
+}
+
+// carryOut makes the edits, all or none.
+func (w *work) carryOut(edits []edit.Edit) error {
+	paths, err := edit.Files(w.task.Dir, edits)
+	if err != nil {
+		if f, ok := classify(err); ok {
+			return f
+		}
+		return err
+	}
+	w.changed = paths
+	for _, p := range paths {
+		w.say("edit " + p)
+	}
+	return nil
+}
+
+func count(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
+// hide makes text fit to be kept.
+func (w *work) hide(text string) string {
+	if w.task.Redact != nil {
+		text = w.task.Redact(text)
+	}
+	return redact.Clean(text)
+}
+
+const maxSay = 300
+
+// say reports a line to the observer and to the log.
+func (w *work) say(text string) {
+	text = strings.Join(strings.Fields(w.hide(text)), " ")
+	if len(text) > maxSay {
+		text = strings.ToValidUTF8(text[:maxSay], "") + "…"
+	}
+	if w.obs != nil {
+		w.obs.Line(text)
+	}
+	w.write(text)
+}
+
+// write puts text into the log of the attempt. A log that cannot be written loses nothing: all calls are in the journal.
+func (w *work) write(text string) {
+	if w.log != nil {
+		_, _ = io.WriteString(w.log, strings.TrimRight(w.hide(text), "\n")+"\n")
+	}
+}

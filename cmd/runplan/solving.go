@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/patterns"
+)
+
+// solveOptions are what the command line says of the solver. What it does not say, the settings do; what they do not say
+// either is missing (CFG-04).
+type solveOptions struct {
+	stages string
+	budget tokens.Budget // the window 0: as the settings say
+	loops  figure
+	task   string // that a plan is for
+}
+
+// figure is a flag for a whole number that may not have been given.
+type figure struct{ n *int }
+
+func (f *figure) String() string {
+	if f.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*f.n)
+}
+
+func (f *figure) Type() string { return "int" }
+
+func (f *figure) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("it is a whole number, 0 or above")
+	}
+	f.n = &n
+	return nil
+}
+
+// keep notes what was said, for a run that goes on.
+func (o solveOptions) keep(set func(name, value string, on bool)) {
+	set("stages", o.stages, o.stages != "")
+	set("context-window", strconv.Itoa(o.budget.Window), o.budget.Window > 0)
+	set("reserved-tokens", strconv.Itoa(o.budget.Reserved), o.budget.Window > 0)
+	set("max-refinement-loops", o.loops.String(), o.loops.n != nil)
+	set("task", o.task, o.task != "")
+}
+
+// take brings it back.
+func (o *solveOptions) take(flags map[string]string) {
+	o.stages, o.task = first(o.stages, flags["stages"]), first(o.task, flags["task"])
+	if o.loops.n == nil && flags["max-refinement-loops"] != "" {
+		_ = o.loops.Set(flags["max-refinement-loops"]) // a number when it was written
+	}
+	if o.budget.Window == 0 {
+		o.budget.Window, _ = strconv.Atoi(flags["context-window"])
+		o.budget.Reserved, _ = strconv.Atoi(flags["reserved-tokens"])
+	}
+}
+
+// solving is what asking a model with context of the repository begins with.
+type solving struct {
+	role   llm.Role
+	budget tokens.Budget
+	stages []string
+	loops  int
+}
+
+// solving puts what was said and the settings together. stage is what the command is about: the window of its model is
+// the budget (BUD-03).
+func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
+	s := solving{role: llm.RoleOf(stage), budget: o.budget}
+	if !p.config.Models.Configured() {
+		return s, usage(llm.ErrNoModels, "")
+	}
+	var err error
+	if s.budget.Window == 0 {
+		if s.budget, err = configuredBudget(p.config, s.role); err != nil {
+			return s, err
+		}
+	}
+	s.budget.Margin = p.config.Models.Margin
+	if err := s.budget.Validate(); err != nil {
+		return s, usage(err, "correct [budget] in .runplan/config.toml")
+	}
+	if s.stages, err = namedStages(first(o.stages, p.config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+		return s, err
+	}
+	loops := first(o.loops.n, p.config.Solve.MaxRefinementLoops)
+	if loops == nil {
+		return s, usage(errors.New("it is not said how often an attempt may ask for more context"),
+			"give --max-refinement-loops to solve, or set solve.max_refinement_loops in .runplan/config.toml; 0 is never")
+	}
+	s.loops = *loops
+	return s, nil
+}
+
+func namedStages(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+	}
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		out = append(out, strings.TrimSpace(name))
+	}
+	if err := retrieve.CheckStages(out); err != nil {
+		return nil, usage(err, "")
+	}
+	return out, nil
+}
+
+// addStages adds the flag for the stages.
+func addStages(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "stages", "", "stages that look for context, in order: scope,precision (else stages.default)")
+}
+
+// modelTools are what a model is asked with.
+type modelTools struct {
+	*retrieval
+	solver prompt.Set
+}
+
+// openModels opens the index and the models of a project. The log is the caller's.
+func (a *App) openModels(ctx context.Context, p *project, s solving, r *proc.Reaper) (*modelTools, error) {
+	t := &modelTools{retrieval: &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}}
+	if err := t.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.fillModels(ctx, p, s, r, t); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (a *App) fillModels(ctx context.Context, p *project, s solving, r *proc.Reaper, t *modelTools) error {
+	var err error
+	o := llm.RouterOptions{Window: first(p.config.Budget.ContextWindow, s.budget.Window), Windows: map[llm.Role]int{s.role: s.budget.Window}}
+	o.Adapter = func(stage llm.Stage) (string, bool) {
+		found, ok, err := t.curated.AdapterForStage(ctx, string(stage))
+		return found.Tag, ok && err == nil
+	}
+	if t.router, err = llm.NewRouter(p.config.Models, o); err != nil {
+		return modelTrouble(ctx, err)
+	}
+	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
+	if s.role == llm.Coding {
+		needed[1] = llm.ExecuteCode
+	}
+	for _, stage := range needed {
+		if _, err := t.router.Model(stage); err != nil {
+			return modelTrouble(ctx, err)
+		}
+	}
+	options := llm.OptionsOf(p.config.Models)
+	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, t.redact.String, r, p.repo.Root
+	t.llm = llm.New(options)
+	if t.program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return fail(exitCannotRun, err, "")
+	}
+	own := p.prompts()
+	if t.prompts, err = retrieve.LoadPrompts(own); err == nil {
+		t.solver, err = solver.LoadPrompts(own)
+	}
+	if err != nil {
+		return usage(err, "correct the prompts of the project, or take them away")
+	}
+	return nil
+}
+
+// finder asks through the completer, and keeps in the session, that it is given.
+func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
+		return find(ctx, retrieve.Deps{
+			Base: t.base, Repo: t.repo, LLM: c, Model: t.router.Model, Log: log, Session: s, Prompts: t.prompts, Program: t.program,
+			Environ: t.environ, Redact: t.clean, Now: time.Now,
+		}, r)
+	}
+}
+
+// session opens the session of a task.
+func (p *project) session(ctx context.Context, task string) (solver.Session, error) {
+	s, err := store.CreateSession(ctx, p.layout.Sessions(), task)
+	if err != nil {
+		return nil, fmt.Errorf("keep what is found out about the task: %w", err)
+	}
+	return s, nil
+}

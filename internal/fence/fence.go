@@ -1,0 +1,56 @@
+// Package fence puts text of others into a prompt so that nothing in it passes for a directive: what nobody sees and a
+// model reads is taken out, what looks like a secret is hidden, and the fence around it cannot be closed from inside.
+package fence
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Around puts a text into a fence that it cannot close. It stays as it is; see [Clean] and [Hide]. The info, such as a
+// language, stands on the opening line.
+func Around(info, text string) string {
+	longest, run := 3, 0
+	for i := range len(text) {
+		if text[i] != '~' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	row := strings.Repeat("~", longest+1)
+	return row + info + "\n" + text + "\n" + row + "\n"
+}
+
+// Foreign cleans a text, hides what looks like a secret, and fences it.
+func Foreign(info, text string) string { return Around(info, Hide(Clean(text))) }
+
+// Line is a text of others that has to stay on the line where it is put.
+func Line(text string) string { return strings.Join(strings.Fields(Hide(Clean(text))), " ") }
+
+// Hide takes out what looks like a secret. It comes before anything is cut: half a key would not look like one.
+func Hide(text string) string { return shapes().String(text) }
+
+var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
+
+// Clean takes from foreign text what a reader does not see and a model does: control codes, marks that turn the
+// direction of text, and the characters that only ever hide words. Line ends become line feeds.
+func Clean(text string) string {
+	if strings.Contains(text, "\r") {
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	}
+	return strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, redact.Clean(text))
+}
+
+func invisible(r rune) bool {
+	return r == 0x200b || r >= 0x2060 && r <= 0x2064 || // zero width: joins words that look apart, or the other way round
+		r >= 0xe0000 && r <= 0xe01ef // tags and rare variants: whole sentences can be written in them
+}

@@ -1,0 +1,72 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/runner"
+)
+
+// responseName is the file with what a model answered, beside the logs of an attempt.
+const responseName = "answer.md"
+
+// keepResponse keeps what a model answered. The row of the attempt is written when the gates have looked, which another
+// process may do.
+func (w *work) keepResponse(c runner.Command, res agents.Result) error {
+	path := filepath.Join(w.attemptDir(c), responseName)
+	if res.Response == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the agent that this one took over from
+			return fmt.Errorf("keep what the agent answered: %w", err)
+		}
+		return nil
+	}
+	return writeFile(path, []byte(w.redact.String(res.Response)))
+}
+
+// response is what the model answered in the attempt that an event is about, "" if its agent is none that tells.
+func (w *work) response(ev runner.Event) string {
+	c := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
+	if ev.Candidate > 0 {
+		c.Slot = &runner.Slot{Number: ev.Candidate}
+	}
+	text, err := os.ReadFile(filepath.Join(w.attemptDir(c), responseName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.Note("the answer of batch " + ev.Batch + " could not be read: " + err.Error())
+	}
+	return string(text)
+}
+
+// over tells agents that keep something for the attempts at a batch that there will be no other. What they then cannot
+// tidy away, gc does.
+func (s *session) over(ev runner.Event) {
+	if ev.Kind != runner.BatchPassed && ev.Kind != runner.BatchFailed {
+		return
+	}
+	for _, a := range append([]agents.Agent{s.Agent}, s.Fallback...) {
+		if ender, ok := a.(agents.Ender); ok {
+			s.tell(ender, ev)
+		}
+	}
+}
+
+// tell tells one agent.
+func (s *session) tell(ender agents.Ender, ev runner.Event) {
+	ctx := context.Background()
+	end := agents.End{Run: s.run, Batch: ev.Batch, Success: ev.Kind == runner.BatchPassed}
+	var err error
+	if end.Success && ev.Commit != "" {
+		end.Diff, err = s.Repo.Run(ctx, "diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-ext-diff", "--no-color", "--root", ev.Commit)
+		end.Diff = s.work.redact.String(end.Diff)
+	}
+	if err == nil {
+		err = ender.End(ctx, end)
+	}
+	if err != nil {
+		s.note(fmt.Sprintf("what the agent kept for batch %s could not be put away: %v", ev.Batch, err))
+	}
+}

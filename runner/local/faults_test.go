@@ -1,0 +1,151 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/sandbox"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+)
+
+// What nobody can put right within a run is not tried again.
+func TestInfrastructure(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("agent claude: %w: bwrap: no namespaces", sandbox.ErrUnusable): true,
+		&agents.UnusableError{Err: fmt.Errorf("no such model")}:                   true,
+		fmt.Errorf("the disk is busy"):                                            false,
+	} {
+		if got := infrastructure(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// A command is carried out by the agent that it names; one that this session does not have is no reason to take another.
+func TestWhoWorks(t *testing.T) {
+	w := &work{Config: Config{Agent: named("claude"), Fallback: []agents.Agent{named("codex")}}, info: runner.Info{Model: "sonnet"}}
+	for name, want := range map[string]string{"": "claude sonnet", "claude": "claude sonnet", "codex": "codex "} {
+		a, err := w.agent(runner.Command{Agent: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Name() + " " + w.model(runner.Command{Agent: name}); got != want {
+			t.Errorf("%q: %q works, want %q", name, got, want)
+		}
+	}
+	if a, err := w.agent(runner.Command{Batch: "1", Agent: "gemini"}); err == nil {
+		t.Errorf("%s works instead of gemini", a.Name())
+	}
+}
+
+type named string
+
+func (n named) Name() string { return string(n) }
+func (n named) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
+	return agents.Result{}, nil
+}
+
+// That a batch has failed for good is kept, however it came about: by its last attempt, or as nobody won a tournament.
+func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
+	c := newCup(t, "vanilla", "minimal-change")
+	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
+	m, err := runner.New(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Start()
+	s := &session{Engine: New(c.Config), run: c.run, machine: m, work: c.work, facts: map[string]*facts{}}
+	success := func() *bool {
+		t.Helper()
+		log, err := store.OpenLog(t.Context(), c.Layout.Journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		tasks, err := log.Tasks(t.Context(), store.TaskFilter{Task: c.run + "/1"})
+		if err != nil || len(tasks) != 1 {
+			t.Fatalf("%d tasks: %v", len(tasks), err)
+		}
+		return tasks[0].Success
+	}
+	for _, e := range []runner.Event{
+		{Kind: runner.Gated, Batch: "1", Attempt: 1, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: "t", At: time.Now()},
+		{Kind: runner.Gated, Batch: "1", Attempt: 1, Candidate: 2, Outcome: runner.OutcomeFailed, Tree: "t", At: time.Now()},
+		{Kind: runner.Judged, Batch: "1", Attempt: 1, Outcome: runner.OutcomeFailed, At: time.Now()},
+	} {
+		if err := s.attempt(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ok := success(); ok != nil {
+		t.Fatalf("its end is known before it is told: %v", *ok)
+	}
+	if err := s.attempt(runner.Event{Kind: runner.BatchFailed, Batch: "1", Attempt: 1, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if ok := success(); ok == nil || *ok {
+		t.Errorf("success is %v after the batch failed", ok)
+	}
+	// One that failed before any attempt of it was judged has an end as well.
+	if err := s.attempt(runner.Event{Kind: runner.BatchFailed, Batch: "2", At: time.Now()}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Why an attempt cannot count may name a branch, and a branch may be called anything.
+func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
+	b := newBench(t)
+	const secret = "tok-4kQ7vTz2LmW9x"
+	b.redact = redact.New([]string{"DEPLOY_TOKEN=" + secret})
+	if _, err := b.Repo.Run(t.Context(), "branch", secret); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := planparse.Parse("plan.md", []byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
+	b.chronicle = func() chronicle { return chronicle{} }
+	b.Agent = switching{b, secret}
+	e, err := b.Execute(t.Context(), runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base}, lines(func(string, string) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Outcome != runner.OutcomeFailed || !strings.Contains(e.Reason, "switched to branch") || strings.Contains(string(text), secret) {
+		t.Errorf("%s: %s", e.Outcome, text)
+	}
+	if e.Model != "[redacted DEPLOY_TOKEN]-large" {
+		t.Errorf("the model is told as %q", e.Model)
+	}
+}
+
+// switching is an agent that goes to a branch of the user's and moves it. Its model has the name of the branch.
+type switching struct {
+	*bench
+	branch string
+}
+
+func (switching) Name() string { return "switching" }
+
+func (s switching) Run(ctx context.Context, t agents.Task, _ agents.Observer) (agents.Result, error) {
+	for _, args := range [][]string{{"switch", "--quiet", s.branch}, {"commit", "--quiet", "--allow-empty", "-m", "mine"}} {
+		c := exec.CommandContext(ctx, "git", args...)
+		c.Dir, c.Env = t.Dir, s.Environ
+		if out, err := c.CombinedOutput(); err != nil {
+			return agents.Result{}, fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	return agents.Result{Outcome: agents.Done, Model: s.branch + "-large"}, nil
+}

@@ -1,0 +1,76 @@
+package local
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// freshLook is how long a look around holds: an agent that begins as another one ends finds what that one left.
+const freshLook = 100 * time.Millisecond
+
+// lookout remembers the last look around.
+type lookout struct {
+	mu      sync.Mutex
+	last    outside
+	began   time.Time // that look; zero for none
+	dropped time.Time
+}
+
+// recent returns a look that still holds.
+func (l *lookout) recent() (outside, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last, !l.began.IsZero() && time.Since(l.began) < freshLook
+}
+
+// keep takes up a look that began at that time, unless somebody has been at work since.
+func (l *lookout) keep(o outside, began time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if began.After(l.dropped) {
+		l.last, l.began = o, began
+	}
+}
+
+// drop says that gates or hooks were at work, which may have written anywhere: no agent is blamed for that.
+func (l *lookout) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropped, l.began = time.Now(), time.Time{}
+}
+
+// around is [work.lookOutside] before an agent begins, but for what the user's own plan does.
+func (w *work) around(ctx context.Context) (outside, error) {
+	if literal(w.Agent) {
+		return outside{}, nil
+	}
+	if o, ok := w.lookout.recent(); ok {
+		return o, nil
+	}
+	return w.lookOutside(ctx)
+}
+
+// looking looks around beside other work, once an agent has ended. What it returns waits for that.
+func (w *work) looking(ctx context.Context) (seen func() (outside, error)) {
+	if literal(w.Agent) {
+		return func() (outside, error) { return outside{}, nil }
+	}
+	type look struct {
+		outside
+		err error
+	}
+	result := make(chan look, 1)
+	began := time.Now()
+	go func() {
+		o, err := w.lookOutside(ctx)
+		if err == nil {
+			w.lookout.keep(o, began)
+		}
+		result <- look{o, err}
+	}()
+	return func() (outside, error) {
+		l := <-result
+		return l.outside, l.err
+	}
+}

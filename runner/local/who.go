@@ -1,0 +1,35 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/runner"
+)
+
+// agent is who is to carry out c: the run's own, or one that takes over from it.
+func (w *work) agent(c runner.Command) (agents.Agent, error) {
+	if c.Agent == "" || c.Agent == w.Agent.Name() {
+		return w.Agent, nil
+	}
+	for _, a := range w.Fallback {
+		if a.Name() == c.Agent {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("batch %s is to be carried out by agent %s, which this session does not have; stop it, see to [run] fallback, and resume", c.Batch, c.Agent)
+}
+
+// model is what the agent is told to use. What the run says of its own agent's model means nothing to another.
+func (w *work) model(c runner.Command) string {
+	if c.Agent != "" && c.Agent != w.Agent.Name() {
+		return c.Model
+	}
+	return cmp.Or(c.Model, w.info.Model)
+}
+
+// worker names who did the work that a batch is committed with.
+func (w *work) worker(batch string) string {
+	return cmp.Or(w.factsOf(batch, "").agent, w.Agent.Name())
+}

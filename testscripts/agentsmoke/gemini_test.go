@@ -1,0 +1,116 @@
+package agentsmoke
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// generate is the API of Gemini: generateContent, and the same as a stream.
+func (m *model) generate(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Tools []struct {
+			Functions []struct {
+				Name       string
+				Parameters json.RawMessage
+				JSONSchema json.RawMessage `json:"parametersJsonSchema"`
+			} `json:"functionDeclarations"`
+		}
+		Contents []struct{ Parts []map[string]json.RawMessage }
+		Config   struct {
+			Schema     json.RawMessage `json:"responseSchema"`
+			JSONSchema json.RawMessage `json:"responseJsonSchema"`
+		} `json:"generationConfig"`
+	}
+	body, ok := read(w, r, &q)
+	if !ok {
+		return
+	}
+	name, call, _ := strings.Cut(r.PathValue("call"), ":")
+	m.note(call)
+	switch status := m.status(); status {
+	case 0:
+	case http.StatusTooManyRequests:
+		reply(w, status, geminiError(status, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", []any{
+			map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"},
+		}))
+		return
+	default:
+		reply(w, status, geminiError(status, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key.", []any{}))
+		return
+	}
+	if call == "countTokens" {
+		reply(w, http.StatusOK, map[string]any{"totalTokens": tokensIn})
+		return
+	}
+	ask := question{body: body}
+	for _, t := range q.Tools {
+		for _, f := range t.Functions {
+			ask.tools = append(ask.tools, tool{f.Name, append(f.Parameters, f.JSONSchema...)})
+		}
+	}
+	for _, c := range q.Contents {
+		for _, p := range c.Parts {
+			ask.answered = ask.answered || p["functionResponse"] != nil
+		}
+	}
+	a := m.answer(ask)
+	// It asks first how hard the task is, and wants that in a form.
+	if form := append(q.Config.Schema, q.Config.JSONSchema...); len(form) > 0 {
+		a = answer{text: filled(form)}
+	}
+	part := map[string]any{"text": a.text}
+	if a.tool != "" {
+		part = map[string]any{"functionCall": map[string]any{"name": a.tool, "args": a.args}}
+	}
+	response := map[string]any{
+		"candidates": []any{map[string]any{"index": 0, "finishReason": "STOP", "content": map[string]any{"role": "model", "parts": []any{part}}}},
+		"usageMetadata": map[string]any{
+			"promptTokenCount": tokensIn, "cachedContentTokenCount": tokensCached, "candidatesTokenCount": tokensOut - tokensThink,
+			"thoughtsTokenCount": tokensThink, "totalTokenCount": tokensIn + tokensOut,
+		},
+		"modelVersion": name, "responseId": "r1",
+	}
+	if call != "streamGenerateContent" {
+		reply(w, http.StatusOK, response)
+		return
+	}
+	streaming(w)
+	stream(w, "", response)
+}
+
+func geminiError(code int, status, message string, details []any) any {
+	return map[string]any{"error": map[string]any{"code": code, "status": status, "message": message, "details": details}}
+}
+
+// filled is the shortest text that has the form.
+func filled(form json.RawMessage) string {
+	b, _ := json.Marshal(fill(form))
+	return string(b)
+}
+
+func fill(form json.RawMessage) any {
+	var f struct {
+		Type       string
+		Enum       []any
+		Properties map[string]json.RawMessage
+	}
+	_ = json.Unmarshal(form, &f)
+	switch {
+	case len(f.Enum) > 0:
+		return f.Enum[0]
+	case strings.EqualFold(f.Type, "object"):
+		out := map[string]any{}
+		for name, p := range f.Properties {
+			out[name] = fill(p)
+		}
+		return out
+	case strings.EqualFold(f.Type, "array"):
+		return []any{}
+	case strings.EqualFold(f.Type, "integer"), strings.EqualFold(f.Type, "number"):
+		return 1
+	case strings.EqualFold(f.Type, "boolean"):
+		return false
+	}
+	return "x"
+}
