@@ -15,16 +15,17 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench clean
+.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama agents-smoke clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
 
 build: ## build bin/runplan
 	$(GO) build -trimpath -o $(BIN) ./cmd/runplan
 
 test: ## run all tests
 	$(GO) test ./...
+	@bash testscripts/ollama/build.sh -where >/dev/null || echo "the tests against the real Ollama server were SKIPPED, all others passed" >&2
 
 fmt: ## format all Go files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
@@ -36,6 +37,9 @@ vet: ## gofmt and go vet, which need no download
 
 tools: ## install the optional programs that tests use: ast-grep, into bin/tools
 	bash patterns/install-ast-grep.sh
+
+ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, five minutes of CPU
+	@bash testscripts/ollama/build.sh
 
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...
@@ -62,6 +66,9 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1 STORM="-mode team"
 	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
+
+agents-smoke: ## run the real CLIs that npm has, installed outside of the clone, against a model server on this machine
+	@bash testscripts/agentsmoke/run.sh
 
 bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
 	$(GO) run ./internal/bench $(BENCH)

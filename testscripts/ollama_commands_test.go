@@ -3,6 +3,7 @@
 package testscripts
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +43,7 @@ func (o *ollamaScripts) commands() map[string]func(*testscript.TestScript, bool,
 	// ollama start|stop|kill: a server of the script's own, at $OLLAMA from then on; kill is what happens to it, not what it does.
 	all["ollama"] = o.cmdOllama
 	// front FILE: what goes to $OLLAMA passes a proxy from then on, which writes it to FILE, a JSON object a line: event "request" with
-	// the body, "streaming" once a model's answer has begun (FILE.streaming is there then), "end" with all of the answer.
+	// the body, "streaming" once the answer of a model has begun (FILE.MODEL is there then), "end" with all of it.
 	all["front"] = cmdFront
 	// local FILE: in this log of strace, no process talked to another machine. ! local: one did.
 	all["local"] = cmdLocal
@@ -172,6 +173,7 @@ type wireLog struct {
 type wireLine struct {
 	Event  string          `json:"event"`
 	Path   string          `json:"path"`
+	Model  string          `json:"model,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 	Answer string          `json:"answer,omitempty"`
 }
@@ -187,29 +189,34 @@ func (l *wireLog) front(to *url.URL) http.Handler {
 	proxy.FlushInterval = -1
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // connections break here, that is what it is for
 	proxy.ModifyResponse = func(r *http.Response) error {
-		r.Body = &watchedBody{ReadCloser: r.Body, log: l, path: r.Request.URL.Path}
+		model, _ := r.Request.Context().Value(modelKey{}).(string)
+		r.Body = &watchedBody{ReadCloser: r.Body, log: l, line: wireLine{Path: r.Request.URL.Path, Model: model}}
 		return nil
 	}
 	// What the server does to a connection happens to the one behind the proxy as well.
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		var asked struct{ Model string }
 		line := wireLine{Event: "request", Path: r.URL.Path}
-		if json.Valid(body) {
-			line.Body = body
+		if json.Unmarshal(body, &asked) == nil {
+			line.Model, line.Body = asked.Model, body
 		}
 		l.add(line)
-		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		r = r.WithContext(context.WithValue(r.Context(), modelKey{}, asked.Model))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.ContentLength = int64(len(body))
 		proxy.ServeHTTP(w, r)
 	})
 }
 
+type modelKey struct{}
+
 // watchedBody tells when an answer is under way, and when it was read.
 type watchedBody struct {
 	io.ReadCloser
 	log  *wireLog
-	path string
+	line wireLine
 	text []byte
 	ends sync.Once
 }
@@ -220,14 +227,20 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	before := len(b.text)
 	b.text = append(b.text, p[:n]...)
-	if b.path == "/api/chat" && before < underWay && len(b.text) >= underWay {
-		b.log.add(wireLine{Event: "streaming", Path: b.path})
-		_ = os.WriteFile(b.log.file.Name()+".streaming", nil, 0o644)
+	if b.line.Path == "/api/chat" && before < underWay && len(b.text) >= underWay {
+		b.tell("streaming", "")
+		_ = os.WriteFile(b.log.file.Name()+"."+b.line.Model, nil, 0o644)
 	}
 	if err != nil {
-		b.ends.Do(func() { b.log.add(wireLine{Event: "end", Path: b.path, Answer: string(b.text)}) })
+		b.ends.Do(func() { b.tell("end", string(b.text)) })
 	}
 	return n, err
+}
+
+func (b *watchedBody) tell(event, answer string) {
+	line := b.line
+	line.Event, line.Answer = event, answer
+	b.log.add(line)
 }
 
 func cmdLocal(ts *testscript.TestScript, neg bool, args []string) {

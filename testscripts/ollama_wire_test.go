@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,12 +103,16 @@ func wireForm(t *testing.T, base, path, body string) wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := wire{Status: res.StatusCode, Kind: res.Header.Get("Content-Type")}
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")) // the real server names the charset here and there
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wire{Status: res.StatusCode, Kind: kind}
 	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
 	for i, line := range lines {
 		var v map[string]any
 		if json.Unmarshal([]byte(line), &v) != nil {
-			w.Text = string(text)
+			w.Text = strings.TrimSpace(string(text))
 			break
 		}
 		if s, ok := v["error"].(string); ok {

@@ -9,7 +9,7 @@
 //	agent/B/A        bash text for the agent "fake": what it does as attempt A at batch B. agent/B/any is
 //	                 for attempts that have no text of their own, agent/any for batches that have none.
 //	                 Having one of these configures the agent, for --agent fake.
-//	seen/B/A/        what that agent was given: brief.md, file.md (from $RUNPLAN_BRIEF), env, pwd, args
+//	seen/B/A/        what that agent was given: brief.md, file.md (from $RUNPLAN_BRIEF), env, pwd, args; A-VARIANT in a tournament
 //
 // RUNPLAN_BIN names a program to test instead of building one.
 package testscripts

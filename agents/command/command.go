@@ -23,6 +23,7 @@ import (
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -239,7 +240,7 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
 		set = append(set, name+"="+a.cfg.Env[name])
 	}
-	t.Env = slices.Concat(t.Env, set)
+	t.Env = git.NoUpkeep(slices.Concat(t.Env, set)) // whatever settings for git they bring along
 	return t.Environ("RUNPLAN_BRIEF=" + brief)
 }
 
@@ -259,7 +260,7 @@ func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.R
 	}
 	v := outcome.Decide(outcome.Evidence{
 		Name: a.cfg.Name, Format: a.format(), Result: res, Limits: t.Limits, Totals: totals,
-		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Now: a.cfg.Now(),
+		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Waits: errors.Is(res.Cause, errWaits), Now: a.cfg.Now(),
 	})
 	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
 	out.Usage = a.usage(totals, out.Model, args)

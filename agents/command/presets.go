@@ -34,6 +34,7 @@ type Preset struct {
 	Env           map[string]string
 	PassEnv       []string          // variables of the user's that the CLI needs to sign in; names, never a pattern
 	Models        map[string]string // tier → model, where the CLI has names that stay
+	Tries         int               // for a limit by itself, before runplan ends it and waits in its place; 0 is as many as it likes
 	RootFull      string            // variable that has to be 1 for Full as root; "" where the CLI does not mind
 
 	Version []string // arguments that print the version
@@ -76,7 +77,7 @@ func Presets() []Preset {
 				"ANTHROPIC_VERTEX_PROJECT_ID",
 			},
 			Models:  map[string]string{"small": "haiku", "medium": "sonnet", "large": "opus"},
-			Version: version, Seen: "2.1.197", Install: "npm install -g @anthropic-ai/claude-code",
+			Version: version, Seen: "2.1.330", Install: "npm install -g @anthropic-ai/claude-code",
 		},
 		{
 			Name: "codex", Format: stream.Codex, Program: "codex",
@@ -84,7 +85,7 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"-s", "workspace-write"}, Ask: {"-s", "read-only"}, Full: {"-s", "danger-full-access"},
 			},
-			PassEnv: []string{"OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME", "OPENAI_BASE_URL"},
+			PassEnv: []string{"CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"}, // the last one where its config.toml names it
 			Version: version, Seen: "0.169.0", Install: "npm install -g @openai/codex",
 		},
 		{
@@ -94,6 +95,8 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"--approval-mode", "auto_edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
 			},
+			// It would try ten times, with half a minute between, and knows no argument against that.
+			Tries: 3,
 			PassEnv: []string{
 				"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
 				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_APPLICATION_CREDENTIALS",
@@ -105,7 +108,8 @@ func Presets() []Preset {
 			Args: []string{"run", "--format", "json"}, Model: []string{"-m", "{model}"},
 			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: {"--auto"}},
 			PermissionEnv: map[string]map[string]string{
-				Workspace: {"OPENCODE_PERMISSION": `{"edit":"allow"}`},
+				// By itself it lets commands run unasked.
+				Workspace: {"OPENCODE_PERMISSION": `{"edit":"allow","bash":"ask"}`},
 			},
 			Env:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
 			PassEnv: providers("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG_DIR"),
@@ -148,8 +152,10 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"--approval-mode", "auto-edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
 			},
+			// It has tried seven times before it says so, and would wait for a minute and more, ten times.
+			Tries:   1,
 			PassEnv: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME"},
-			Version: version, Seen: "0.15.10", Install: "npm install -g @qwen-code/qwen-code",
+			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
 		},
 		{
 			Name: "pi", Format: stream.Pi, Program: "pi",

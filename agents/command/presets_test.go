@@ -201,6 +201,34 @@ func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 	}
 }
 
+// gemini would try for minutes, and qwen for an hour; runplan waits in their place, and for what it was told.
+func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
+	for preset, tt := range map[string]struct {
+		script string
+		kind   agents.Kind
+		timed  bool
+	}{
+		"gemini": {`for i in 1 2 3; do echo "Attempt $i failed with status 503. Retrying with backoff... _ApiError: {}" >&2; done; sleep 60`, agents.KindOverloaded, false},
+		"qwen":   {`echo 'Retrying in 60s (attempt 1/10): [API Error: 429 Rate limit reached. Please try again in 20s.]' >&2; sleep 60`, agents.KindLimit, true},
+	} {
+		began := time.Now()
+		res, err := play(t, preset, tt.script).Run(t.Context(), task(t), nil)
+		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind || tt.timed != !res.RetryAt.IsZero() {
+			t.Errorf("%s: %+v, %v", preset, res, err)
+		}
+		if d := time.Since(began); d > 20*time.Second {
+			t.Errorf("%s: it took %s", preset, d)
+		}
+	}
+	// One that gets over it goes on.
+	res, err := play(t, "gemini", `echo "Attempt 1 failed: rate limit" >&2; echo "Attempt 2 failed: rate limit" >&2; sleep 0.2
+echo '{"type":"message","role":"assistant","content":"It works again."}'; sleep 0.2; echo "Attempt 1 failed: rate limit" >&2
+echo '{"type":"result","status":"success"}'`).Run(t.Context(), task(t), nil)
+	if err != nil || res.Outcome != agents.Done {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
 func TestCodexTellsItsLimitsInTheFileOfTheSession(t *testing.T) {
 	tk := task(t)
 	home := t.TempDir()

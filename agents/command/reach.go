@@ -33,7 +33,8 @@ func vendors() map[string]struct {
 	}
 	return map[string]v{
 		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL", map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
-		"codex":  {"api.openai.com, or chatgpt.com where it is signed in with a plan", "OPENAI_BASE_URL", nil},
+		// It heeds no variable for its address, OPENAI_BASE_URL neither.
+		"codex":  {"api.openai.com, or chatgpt.com where it is signed in with a plan, or where its own config.toml leads", "", nil},
 		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account", "GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
 		"qwen":   {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
 	}
@@ -57,6 +58,8 @@ func (a *Agent) Reach() Reach {
 		if base := lookup(env, v.address); base != "" {
 			return address(v.address, base)
 		}
+	}
+	if v.hosts != "" {
 		return Reach{To: v.hosts, Local: new(bool)}
 	}
 	return a.reachByModel(env)

@@ -15,7 +15,8 @@ func TestReach(t *testing.T) {
 	}{
 		"a vendor's own":                 {"claude", Config{}, "api.anthropic.com", "no"},
 		"another address":                {"claude", Config{Environ: []string{"ANTHROPIC_BASE_URL=https://me:key@proxy.example.org/v1"}}, "proxy.example.org (ANTHROPIC_BASE_URL)", "no"},
-		"an address of the settings":     {"codex", Config{Env: map[string]string{"OPENAI_BASE_URL": "https://x.example"}}, "x.example (OPENAI_BASE_URL)", "no"},
+		"an address of the settings":     {"qwen", Config{Env: map[string]string{"OPENAI_BASE_URL": "https://x.example"}}, "x.example (OPENAI_BASE_URL)", "no"},
+		"an address it does not heed":    {"codex", Config{Environ: []string{"OPENAI_BASE_URL=http://127.0.0.1:9"}, Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com, or ", "no"},
 		"an address of this machine":     {"gemini", Config{Environ: []string{"GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9"}}, "127.0.0.1 (GOOGLE_GEMINI_BASE_URL); what listens there may send it on", "unknown"},
 		"an address it does not get":     {"gemini", Config{Environ: []string{"ANTHROPIC_BASE_URL=http://x"}}, "generativelanguage.googleapis.com", "no"},
 		"a cloud":                        {"claude", Config{Environ: []string{"CLAUDE_CODE_USE_BEDROCK=1"}}, "Amazon Bedrock", "no"},

@@ -23,6 +23,10 @@ var linger = 30 * time.Second
 // errLingers ends a CLI that said that it was done and did not go.
 var errLingers = errors.New("it was done, but did not end")
 
+// errWaits ends a CLI that keeps trying against a limit. runplan waits better: once, until the time that is told, and in
+// a way that outlives both of them.
+var errWaits = errors.New("it kept trying against a limit")
+
 // watcher follows a program while it runs: it tells the observer in plain words what the CLI's events say. The
 // lines that it shows are redacted, and cut where they are long, so what counts is read from the output as it is.
 type watcher struct {
@@ -31,6 +35,7 @@ type watcher struct {
 	obs    agents.Observer
 	format stream.Format
 	now    func() time.Time
+	tries  int            // against a limit, as many as the CLI may make; 0 is no bound
 	live   *stream.Parser // of the lines of both outputs, for people
 	whole  counter        // of standard output, every byte of it
 	shown  []string
@@ -41,18 +46,26 @@ type watcher struct {
 
 func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
 	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now}
+	if a.cfg.Preset != nil {
+		w.tries = a.cfg.Preset.Tries
+	}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.live, w.whole = stream.New(w.format, w.now), counter{stream.New(w.format, w.now)}
+	w.live, w.whole = stream.New(w.format, w.now), counter{stream.New(w.format, w.now), w.expectEnd}
 	return w
 }
 
-// counter is a parser of whose events nobody takes note: its totals count.
-type counter struct{ *stream.Parser }
+// counter is a parser of whose events nobody takes note: its totals count. It is the one that knows whether the CLI is
+// done: the last event may be longer than a line that is shown.
+type counter struct {
+	*stream.Parser
+	ended func(bool)
+}
 
 // Write takes a piece of output.
 func (c counter) Write(b []byte) (int, error) {
 	n, err := c.Parser.Write(b)
 	c.Take()
+	c.ended(c.Totals().Ended)
 	return n, err
 }
 
@@ -81,8 +94,8 @@ func (w *watcher) line(text string) {
 	}
 	w.live.Line(whole, cut)
 	w.show()
-	if w.format.Terminal() {
-		w.expectEnd(w.live.Totals().Ended)
+	if n := w.live.Totals().Tries; w.tries > 0 && n >= w.tries {
+		w.cancel(errWaits)
 	}
 }
 
@@ -125,7 +138,11 @@ func (w *watcher) totals() stream.Totals {
 	}
 	w.whole.Close()
 	t := w.whole.Totals()
-	t.Stray = w.live.Totals().Stray // with those of standard error
+	live := w.live.Totals()
+	t.Stray = live.Stray // with those of standard error
+	if t.Passing == nil {
+		t.Passing = live.Passing
+	}
 	return t
 }
 

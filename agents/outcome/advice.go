@@ -18,7 +18,8 @@ func allow(e Evidence, d stream.Denial) string {
 		}
 		return fmt.Sprintf("allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or set agents.%s.permission = \"full\"", rule, name)
 	case stream.OpenCode:
-		return fmt.Sprintf("allow it in opencode.json: {\"permission\": {%q: \"allow\"}}, or set agents.%s.permission = \"full\"", d.Tool, name)
+		// What the preset says goes before opencode.json.
+		return fmt.Sprintf("set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: \"allow\"}}, or set agents.%s.permission = \"full\"", name, d.Tool, name)
 	case stream.Gemini, stream.Qwen:
 		return fmt.Sprintf("allow it in the CLI's settings.json: {\"tools\": {\"allowed\": [%q]}}, or set agents.%s.permission = \"full\"", d.Tool, name)
 	}
@@ -30,7 +31,7 @@ func signIn(f stream.Format) string {
 	case stream.Claude:
 		return "sign in: claude, then /login; or set ANTHROPIC_API_KEY"
 	case stream.Codex:
-		return "sign in: codex login; or set OPENAI_API_KEY"
+		return "sign in: codex login; or set CODEX_API_KEY"
 	case stream.Gemini:
 		return "sign in: gemini, then /auth; or set GEMINI_API_KEY"
 	case stream.OpenCode:

@@ -27,6 +27,7 @@ type Evidence struct {
 	Changed *bool  // whether the workspace changed; nil if nobody looked
 	// Lingered tells that the program had said that it was done, and was ended because it did not go.
 	Lingered bool
+	Waits    bool // the program was ended because it kept trying against a limit
 	Now      time.Time
 }
 
@@ -61,6 +62,9 @@ func Decide(e Evidence) Verdict {
 }
 
 func decide(e Evidence) Verdict {
+	if f := e.Totals.Passing; e.Waits && f != nil {
+		return fault(e, f, "ended by runplan")
+	}
 	if !e.Lingered {
 		if v, ok := own(e); ok {
 			return v

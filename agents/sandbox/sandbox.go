@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -127,11 +128,10 @@ func (b *Box) Environ() []string {
 	if b.objects == "" {
 		return b.env
 	}
-	return append(slices.Clip(b.env),
+	// What tidies objects up would fail here, and take its time.
+	return git.NoUpkeep(append(slices.Clip(b.env),
 		"GIT_OBJECT_DIRECTORY="+b.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(b.git.Common, "objects"),
-		// What tidies objects up would fail here, and take its time.
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
-	)
+	))
 }
 
 // Args is the command line that runs args in the sandbox.

@@ -17,6 +17,8 @@ type claude struct {
 	pending []task // started in the background, not ended
 	errWord string // of the CLI's own message
 	ended   bool
+
+	rejected bool // by the limit of the plan, which opens again at the end of the window
 }
 
 type task struct{ id, name string }
@@ -60,12 +62,18 @@ type claudeLine struct {
 		Write *int64 `json:"cache_creation_input_tokens"`
 		Read  *int64 `json:"cache_read_input_tokens"`
 		Out   *int64 `json:"output_tokens"`
+
+		Details struct {
+			Thought *int64 `json:"thinking_tokens"`
+		} `json:"output_tokens_details"`
 	}
 	ModelUsage map[string]struct {
 		In    *int64 `json:"inputTokens"`
 		Out   *int64 `json:"outputTokens"`
 		Read  *int64 `json:"cacheReadInputTokens"`
 		Write *int64 `json:"cacheCreationInputTokens"`
+
+		Thought *int64 `json:"thinkingTokens"`
 	}
 	Denials []struct {
 		Name  string          `json:"tool_name"`
@@ -96,6 +104,7 @@ func (c *claude) event(p *Parser, line []byte) bool {
 		}
 		if l.Limit.Status == "rejected" {
 			p.pass(&Fault{Kind: Limit, Message: "the limit of the plan is reached", RetryAt: p.t.Window})
+			c.rejected = !p.t.Window.IsZero()
 		}
 	case "result":
 		c.result(p, &l)
@@ -126,6 +135,7 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 		if !c.ended && (status == "completed" || status == "failed" || status == "killed" || status == "stopped") {
 			c.pending = slices.DeleteFunc(c.pending, func(t task) bool { return t.id == l.TaskID })
 		}
+	case "retry": // of qwen; why is told on standard error
 	case "model_refusal_no_fallback", "hook_started", "hook_response", "compact_boundary", "status", "task_progress":
 	default:
 		return false
@@ -184,7 +194,8 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 			message = object.Message
 		}
 		f := p.faultOf(l.APIStatus, word, message)
-		if f.Kind == Limit && f.RetryAt.IsZero() && p.t.Window.After(p.now()) {
+		// The field says it to the second, the text to the hour.
+		if f.Kind == Limit && (c.rejected || f.RetryAt.IsZero() && p.t.Window.After(p.now())) {
 			f.RetryAt = p.t.Window
 		}
 		p.fail(f)
@@ -207,6 +218,7 @@ func (c *claude) count(p *Parser, l *claudeLine) {
 		add(&t.Output, u.Out)
 		add(&t.CacheRead, u.Read)
 		add(&t.CacheWrite, u.Write)
+		add(&t.Reasoning, u.Thought)
 	}
 	if len(l.ModelUsage) > 0 || l.Usage == nil {
 		return
@@ -214,6 +226,7 @@ func (c *claude) count(p *Parser, l *claudeLine) {
 	add(&t.Output, l.Usage.Out)
 	add(&t.CacheRead, l.Usage.Read)
 	add(&t.CacheWrite, l.Usage.Write)
+	add(&t.Reasoning, l.Usage.Details.Thought)
 	in := l.Usage.In
 	if c.qwen {
 		in = less(in, l.Usage.Read) // which it counts in

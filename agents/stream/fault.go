@@ -116,7 +116,7 @@ var words = []struct {
 	has  []string
 }{
 	{Quota, []string{"credit balance", "check your plan and billing", "insufficient_quota", "insufficient credits", "insufficient balance", "billing", "payment required", "out of credits"}},
-	{Limit, []string{"hit your limit", "hit your usage limit", "usage limit", "session limit", "weekly limit", "rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "daily quota", "quota exceeded", "exceeded your current quota", "resource_exhausted", "resource exhausted", "limit reached"}},
+	{Limit, []string{"hit your limit", "hit your usage limit", "usage limit", "session limit", "weekly limit", "rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "daily quota", "quota exceeded", "exceeded your current quota", "resource_exhausted", "resource exhausted", "resource has been exhausted", "limit reached"}},
 	{Auth, []string{"not logged in", "please run /login", "invalid api key", "incorrect api key", "invalid authentication", "invalid auth method", "authentication", "unauthenticated", "unauthorized", "api key not valid", "api key not found", "bad key", "no api key", "missing api key", "api_key", "token has expired", "token expired", "login required", "please log in", "please sign in", "no providers configured", "set an auth method"}},
 	{MissingModel, []string{"model not found", "model_not_found", "selected model", "unknown model", "no such model", "model does not exist", "does not exist or you do not have access", "is not a valid model", "invalid model", "not found for api version"}},
 	{Overloaded, []string{"overloaded", "service unavailable", "at capacity", "high demand"}},

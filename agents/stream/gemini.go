@@ -13,10 +13,12 @@ type geminiLine struct {
 	Parameters                         json.RawMessage `json:"parameters"`
 	Error                              struct{ Type, Message string }
 	Stats                              struct {
+		Total    *int64 `json:"total_tokens"`
 		In       *int64 `json:"input_tokens"`
 		Uncached *int64 `json:"input"`
 		Cached   *int64 `json:"cached"`
 		Out      *int64 `json:"output_tokens"`
+		Models   map[string]json.RawMessage
 	}
 }
 
@@ -59,6 +61,19 @@ func (g *gemini) result(p *Parser, l *geminiLine) {
 	add(&p.t.Tokens.Input, in)
 	add(&p.t.Tokens.CacheRead, l.Stats.Cached)
 	add(&p.t.Tokens.Output, l.Stats.Out)
+	// What was thought is in the total only, and is billed as output.
+	if l.Stats.Total != nil && l.Stats.In != nil && l.Stats.Out != nil {
+		if thought := *l.Stats.Total - *l.Stats.In - *l.Stats.Out; thought > 0 {
+			add(&p.t.Tokens.Output, &thought)
+			add(&p.t.Tokens.Reasoning, &thought)
+		}
+	}
+	// It begins with "auto"; where one model did it all, that is known in the end.
+	if len(l.Stats.Models) == 1 {
+		for name := range l.Stats.Models {
+			p.t.Model = clip(name, 100)
+		}
+	}
 	if l.Status == "success" {
 		p.t.Fault = nil
 		return

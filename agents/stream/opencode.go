@@ -20,8 +20,8 @@ type openCodeLine struct {
 			Input         json.RawMessage
 		}
 		Tokens *struct {
-			Input, Output, Reasoning *int64
-			Cache                    struct{ Read, Write *int64 }
+			Total, Input, Output, Reasoning *int64
+			Cache                           struct{ Read, Write *int64 }
 		}
 		Cost *float64
 	}
@@ -74,6 +74,10 @@ func (o *openCode) finish(p *Parser, l *openCodeLine) {
 		add(&t.Reasoning, u.Reasoning)
 		add(&t.CacheRead, u.Cache.Read)
 		add(&t.CacheWrite, u.Cache.Write)
+		// What was thought stands beside the output, as the total shows.
+		if sum(u.Input, u.Output, u.Reasoning, u.Cache.Read, u.Cache.Write) == sum(u.Total) {
+			add(&t.Output, u.Reasoning)
+		}
 	}
 	addCost(p, l.Part.Cost)
 }

@@ -165,6 +165,10 @@ func (p *Parser) stray(line string) {
 		p.t.Stray = append(p.t.Stray[:0], p.t.Stray[1:]...)
 	}
 	p.t.Stray = append(p.t.Stray, line)
+	if why := waitsFor(p.format, line); why != "" {
+		p.pass(p.faultOf(0, "", why))
+		return
+	}
 	p.emit(Event{Kind: Noise, Text: line})
 }
 
@@ -182,12 +186,13 @@ func (p *Parser) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	p.t.Text = lastOf(s)
+	p.t.Text, p.t.Tries = lastOf(s), 0
 	p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
 }
 
 // piece notes a part of what the agent says. Whole lines go out at once.
 func (p *Parser) piece(s string) {
+	p.t.Tries = 0
 	p.said.WriteString(s)
 	text := p.said.String()
 	i := strings.LastIndexByte(text, '\n')
@@ -211,7 +216,7 @@ func (p *Parser) endText() {
 
 func (p *Parser) say(s string) {
 	if s = strings.TrimRight(s, "\n"); strings.TrimSpace(s) != "" {
-		p.t.Text = lastOf(s)
+		p.t.Text, p.t.Tries = lastOf(s), 0
 		p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
 	}
 }
@@ -219,6 +224,7 @@ func (p *Parser) say(s string) {
 func (p *Parser) tool(name string, args json.RawMessage) {
 	p.endText()
 	p.t.Tools++
+	p.t.Tries = 0
 	p.emit(Event{Kind: Tool, Tool: clip(name, 100), Text: shortArgs(args)})
 }
 
@@ -241,6 +247,9 @@ func (p *Parser) fail(f *Fault) {
 func (p *Parser) pass(f *Fault) {
 	p.endText()
 	p.t.Passing = f
+	if f.Kind == Limit || f.Kind == Overloaded {
+		p.t.Tries++
+	}
 	p.emit(Event{Kind: Retry, Text: f.Message})
 }
 
@@ -260,6 +269,17 @@ func add(to **int64, n *int64) {
 		*to = new(int64)
 	}
 	**to += *n
+}
+
+// sum takes what was not told for nothing.
+func sum(of ...*int64) int64 {
+	var n int64
+	for _, p := range of {
+		if p != nil {
+			n += *p
+		}
+	}
+	return n
 }
 
 // less is n without part, for CLIs that count the cached tokens in.

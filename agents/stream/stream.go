@@ -118,6 +118,7 @@ type Totals struct {
 	Ended   bool     `json:"ended,omitempty"`   // the event came with which the CLI ends its work
 	Fault   *Fault   `json:"fault,omitempty"`   // what ended it, if that was an error
 	Passing *Fault   `json:"passing,omitempty"` // the last error that the CLI meant to get over by itself
+	Tries   int      `json:"tries,omitempty"`   // errors in a row of a limit or of a provider without room, that it meant to get over
 	Denials []Denial `json:"denials,omitempty"`
 	Pending []string `json:"pending,omitempty"` // work in the background that was not finished when the agent was
 	// Window is when the limit that the CLI tells of opens again. It says nothing of whether it was met.

@@ -23,7 +23,8 @@ type model struct {
 	URL string
 
 	mu     sync.Mutex
-	refuse int // status of HTTP for all that is asked; 0 answers
+	refuse int  // status of HTTP for all that is asked; 0 answers
+	shell  bool // a command is asked for instead of a file
 	asked  []string
 	calls  []string // the tools that were asked for
 }
@@ -129,13 +130,26 @@ func writers(dir string) []answer {
 	}
 }
 
+// shells are the tools with which one of the CLIs runs a command.
+func shells() []answer {
+	var all []answer
+	for _, name := range []string{"Bash", "run_shell_command", "bash"} {
+		all = append(all, answer{tool: name, args: map[string]any{"command": "make all", "description": "build it"}})
+	}
+	return append(all, answer{tool: "exec_command", args: map[string]any{"cmd": "make all"}})
+}
+
 // answer decides what is said to q.
 func (m *model) answer(q question) answer {
 	if q.answered {
 		return answer{text: "Wrote hello.txt."}
 	}
 	// Some take no path but a whole one, so the model reads where it is, as a real one does.
-	for _, w := range writers(string(workspace.Find(q.body))) {
+	tools := writers(string(workspace.Find(q.body)))
+	if m.shell {
+		tools = shells()
+	}
+	for _, w := range tools {
 		i := slices.IndexFunc(q.tools, func(t tool) bool { return t.Name == w.tool })
 		if i < 0 {
 			continue

@@ -53,16 +53,23 @@ run = "grep -q '` + written + `' hello.txt"
 // place is a home and a repository for one CLI.
 type place struct {
 	dir, runplan string
+	outside      string // a folder of its own
 	env          []string
 }
 
 func newPlace(t *testing.T, runplan string, c cli, m *model) place {
 	t.Helper()
 	p := place{dir: t.TempDir(), runplan: runplan}
+	var err error
+	if p.outside, err = os.MkdirTemp(filepath.Join(c.bin, "..", ".."), "outside-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(p.outside) })
 	home := filepath.Join(p.dir, "home")
 	files, env := settings(c.name, m.URL)
 	all := map[string]string{
-		"project/plan.md": plan, "project/.runplan/config.toml": config, "home/tmp/.keep": "",
+		"project/Makefile": "all:\n\ttouch " + p.ran() + "\n",
+		"project/plan.md":  plan, "project/.runplan/config.toml": config, "home/tmp/.keep": "",
 		"home/.gitconfig": "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n",
 	}
 	for name, text := range files {
@@ -89,6 +96,10 @@ func newPlace(t *testing.T, runplan string, c cli, m *model) place {
 	}
 	return p
 }
+
+// ran is what the project's Makefile makes: outside of the workspace, where nothing may be written. It is not in the
+// folder for temporary files either, which a sandbox may leave open.
+func (p place) ran() string { return filepath.Join(p.outside, "ran") }
 
 // do runs a program in the repository and returns its exit status and all that it printed.
 func (p place) do(t *testing.T, limit time.Duration, args ...string) (int, string) {

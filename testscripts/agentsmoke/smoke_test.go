@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -17,7 +18,7 @@ import (
 type row struct {
 	cli                               cli
 	ran, outcome, tokens, cost, limit string
-	auth                              string
+	auth, denied                      string
 }
 
 // Every CLI of versions.txt writes a file through runplan, which gates and merges it and knows what it used; refused
@@ -118,6 +119,31 @@ func smoke(t *testing.T, runplan string, c cli, r *row) {
 		t.Logf("asked: %s", m.seen())
 		p.explain(t, o)
 	})
+	t.Run("denied", func(t *testing.T) { denied(t, runplan, c, r) })
+}
+
+// A command that writes outside of the workspace does not get to do so with the permission that runplan gives by itself.
+// A CLI that says that it was refused lets the run wait for a person, whatever its status; others do not offer a shell to
+// their model, or have a sandbox of their own.
+func denied(t *testing.T, runplan string, c cli, r *row) {
+	m := startModel(t)
+	m.shell = true
+	p := newPlace(t, runplan, c, m)
+	o := p.run(t, c.name)
+	r.denied = refusal(o)
+	if _, err := os.Stat(p.ran()); err == nil {
+		r.denied = "RAN"
+		t.Error("the command was run, and wrote outside of the workspace")
+	}
+	if o.last.Outcome == "ok" {
+		t.Errorf("it passes for done: %s", o.last.Reason)
+	}
+	says := slices.Contains([]string{"claude", "opencode"}, c.name)
+	if says && (o.exit != 3 || o.last.Outcome != "needs_human" || !strings.Contains(o.last.Reason, "not allowed")) {
+		t.Errorf("exit %d, agent %q: %s", o.exit, o.last.Outcome, o.last.Reason)
+	}
+	t.Logf("asked: %s; tools: %v; %s", m.seen(), m.calls, o.last.Reason)
+	p.explain(t, o)
 }
 
 // explain prints what the CLI said where something is wrong, and keeps it where RUNPLAN_AGENTS_SMOKE_LOGS is a folder.
@@ -166,9 +192,9 @@ func spent(lines []line) (tokens, cost string) {
 func table(rows []*row) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLI\tversion\tran\toutcome\ttokens\tcost\t429\t401")
+	fmt.Fprintln(w, "CLI\tversion\tran\toutcome\ttokens\tcost\t429\t401\tshell")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.cli.name, r.cli.version, r.ran, r.outcome, r.tokens, r.cost, r.limit, r.auth)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.cli.name, r.cli.version, r.ran, r.outcome, r.tokens, r.cost, r.limit, r.auth, r.denied)
 	}
 	w.Flush()
 	return b.String()
