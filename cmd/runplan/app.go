@@ -52,7 +52,7 @@ func Main(a App) int {
 	// need not be gone through for each megabyte: the ballast counts as memory in use, and takes none, as nobody touches it.
 	ballast := make([]byte, 12<<20)
 	defer runtime.KeepAlive(ballast)
-	debug.SetGCPercent(25)
+	debug.SetGCPercent(20)
 	root := newRootCommand(&a)
 	root.SetArgs(withRun(root, a.Args))
 	root.SetIn(a.Stdin)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
 )
 
 // addCompletions tells the shells what they can offer for arguments and values of flags.
@@ -35,7 +36,7 @@ func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 
 // completeAgent offers the agents there are. Where the settings cannot be read, the command itself says so.
 func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{script.Name}
+	names := []string{script.Name, solver.Name}
 	if p, err := a.openProject(cmd.Context()); err == nil {
 		names = append(names, slices.Sorted(maps.Keys(p.config.Agents))...)
 	}

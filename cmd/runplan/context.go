@@ -249,7 +249,7 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
 			continue
 		}
-		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status == runner.RunActive {
+		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status.Live() {
 			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
 		}
 	}

@@ -251,12 +251,13 @@ func (x *execution) writeReport(s runner.Summary) error {
 		return err
 	}
 	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	debug.FreeOSMemory()
 	events, err := x.events()
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // reading them took more than they do
 	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, events)), 0o644); err != nil {
 		return err
 	}
@@ -277,7 +278,7 @@ func (x *execution) writeReport(s runner.Summary) error {
 
 // events returns what the report tells of the run's course. What passed is in the summary; a long run has much of it.
 func (x *execution) events() ([]runner.Event, error) {
-	var out []runner.Event
+	out := make([]runner.Event, 0, 4*len(x.info.Batches)) // edited, gated, committed, merged
 	for ev, err := range local.Events(context.Background(), x.journal, x.run, 0) {
 		switch {
 		case err != nil:
@@ -289,6 +290,9 @@ func (x *execution) events() ([]runner.Event, error) {
 		case ev.Outcome == runner.OutcomeOK:
 			ev.Base, ev.Commit, ev.Tree, ev.Receipt, ev.Fingerprint, ev.Tests = "", "", "", "", "", nil // the summary has them
 			ev.Reports = slices.DeleteFunc(ev.Reports, func(r gates.Report) bool { return r.Gate != report.OutsideGate })
+			if len(ev.Reports) == 0 {
+				ev.Reports = nil // or else the room for all of them stays taken
+			}
 		}
 		ev.Run, ev.Job = "", nil
 		out = append(out, ev)

@@ -15,9 +15,10 @@ func newGCCommand(a *App) *cobra.Command {
 	var asJSONFlag, list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove worktrees and branches that finished runs left behind",
-		Long: `Remove worktrees and branches that finished runs left behind. Only what runplan made is looked
-at, and nothing is removed that holds work which is not merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Short: "Remove worktrees, branches and sessions that finished runs left behind",
+		Long: `Remove worktrees and branches that finished runs left behind, and the sessions of tasks that were
+killed. Only what runplan made is looked at, and nothing is removed that holds work which is not
+merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -33,12 +34,15 @@ at, and nothing is removed that holds work which is not merged: it is listed wit
 			if err != nil {
 				return err
 			}
+			sessions, err := p.leftSessions(ctx, active)
+			if err != nil {
+				return err
+			}
+			found = append(found, sessions...)
 			if !list {
 				for _, x := range found {
-					if x.Remove {
-						if err := local.RemoveLeftover(ctx, p.repo, p.layout, x); err != nil {
-							return err
-						}
+					if err := p.removeLeftover(ctx, x); err != nil {
+						return err
 					}
 				}
 			}
@@ -63,6 +67,17 @@ at, and nothing is removed that holds work which is not merged: it is listed wit
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
+}
+
+// removeLeftover removes what can go.
+func (p *project) removeLeftover(ctx context.Context, x local.Leftover) error {
+	switch {
+	case !x.Remove:
+		return nil
+	case x.Kind == "session":
+		return p.removeSession(x)
+	}
+	return local.RemoveLeftover(ctx, p.repo, p.layout, x)
 }
 
 // active returns the slugs whose runs are at work or not finished.

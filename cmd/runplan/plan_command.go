@@ -95,7 +95,7 @@ func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 	if err := a.trustConfig(p, ""); err != nil {
 		return err
 	}
-	tools, err := a.openModels(ctx, p, s, nil)
+	tools, err := a.openSolving(ctx, p, s, nil)
 	if err != nil {
 		return err
 	}

@@ -24,13 +24,16 @@ import (
 func newInitCommand(a *App) *cobra.Command {
 	var agent string
 	var command []string
+	var models modelFlags
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write .runplan/config.toml from what you say",
 		Long: `Write .runplan/config.toml with the values you give, and none that you do not give.
 An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Example: `  runplan init --agent claude
-  runplan init --agent mine --command ./agent.sh --command --fast`,
+  runplan init --agent mine --command ./agent.sh --command --fast
+  runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
+  runplan init --model-command claude --model-command -p`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.openProject(cmd.Context())
@@ -40,6 +43,9 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 			_, preset := agentcommand.PresetOf(agent)
 			if (agent == "") != (len(command) == 0) && agent != "script" && !preset {
 				return usage(errors.New("--agent and --command belong together"), "see: runplan init --help")
+			}
+			if err := models.wrong(); err != nil {
+				return usage(err, "see: runplan init --help")
 			}
 			path := p.layout.Config()
 			if _, err := os.Stat(path); err == nil {
@@ -56,10 +62,18 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 			if err != nil {
 				return err
 			}
+			section, err := models.section()
+			if err != nil {
+				return err
+			}
 			if err := p.layout.Make(); err != nil {
 				return fail(exitCannotRun, err, "")
 			}
-			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data)
+			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section
+			// What is wrong is told now, and not written.
+			if err := config.Check(path, []byte(text)); err != nil {
+				return usage(err, "nothing was written")
+			}
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				return fail(exitCannotRun, err, "")
 			}
@@ -73,6 +87,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
 	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, then each argument")
+	models.add(cmd.Flags())
 	return cmd
 }
 
@@ -131,7 +146,7 @@ The command line wins over variables, those over .runplan/config.toml, that over
 // checked is one line of doctor.
 type checked struct {
 	What   string `json:"what"`
-	Status string `json:"status"` // ok, missing, problem
+	Status string `json:"status"` // ok, missing, problem; error: could not be looked at; unknown, skipped
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
@@ -142,7 +157,7 @@ func newDoctorCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether everything a run needs is there, and say what to do",
-		Long:  "Look at git, the repository, the settings, the agents and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Long:  "Look at git, the repository, the settings, the agents, the models and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
@@ -152,11 +167,14 @@ func newDoctorCommand(a *App) *cobra.Command {
 				return a.trySandbox(cmd.Context(), confined, asJSONFlag)
 			}
 			list := a.examine(cmd)
-			bad := 0
+			bad, unseen := 0, 0
 			var rows [][]string
 			for _, c := range list {
-				if c.Status == "problem" {
+				switch c.Status {
+				case "problem":
 					bad++
+				case "error":
+					unseen++
 				}
 				rows = append(rows, []string{c.Status, c.What, c.Detail, c.Fix})
 			}
@@ -168,6 +186,9 @@ func newDoctorCommand(a *App) *cobra.Command {
 			}
 			if err == nil && bad > 0 {
 				err = fail(exitFailed, fmt.Errorf("%d problem(s)", bad), "")
+			}
+			if err == nil && unseen > 0 {
+				err = fail(exitCannotRun, fmt.Errorf("%d thing(s) could not be looked at", unseen), "")
 			}
 			return err
 		},
@@ -218,6 +239,7 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 	}
 	add("agent script", "ok", "embedded", "")
 	out = append(out, a.examineAgents(ctx, p)...)
+	out = append(out, a.examineModels(ctx, p)...)
 	for _, g := range suite.All(p.repo.Root, gates.Settings{Detect: p.config.Gates.Detect, Disable: p.config.Gates.Disable}) {
 		add("gate "+g.Info().Name, "ok", g.Info().Command, "")
 	}

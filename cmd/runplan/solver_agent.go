@@ -19,13 +19,13 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	tools, err := a.openModels(ctx, p, s, nil)
+	tools, err := a.openSolving(ctx, p, s, nil)
 	if err != nil {
 		return chosenAgent{}, err
 	}
 	tools.close() // a run may be long in coming
 	return chosenAgent{name: solver.Name, open: func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error) {
-		tools, err := a.openModels(ctx, p, s, r)
+		tools, err := a.openSolving(ctx, p, s, r)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/patterns"
 )
 
 // solveOptions are what the command line says of the solver. What it does not say, the settings do; what they do not say
@@ -133,28 +132,23 @@ type modelTools struct {
 	solver prompt.Set
 }
 
-// openModels opens the index and the models of a project. The log is the caller's.
-func (a *App) openModels(ctx context.Context, p *project, s solving, r *proc.Reaper) (*modelTools, error) {
+// openSolving opens the index and the models of a project. The log is the caller's.
+func (a *App) openSolving(ctx context.Context, p *project, s solving, r *proc.Reaper) (*modelTools, error) {
 	t := &modelTools{retrieval: &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}}
 	if err := t.openIndex(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.fillModels(ctx, p, s, r, t); err != nil {
+	if err := a.fillSolving(ctx, p, s, r, t); err != nil {
 		t.close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (a *App) fillModels(ctx context.Context, p *project, s solving, r *proc.Reaper, t *modelTools) error {
-	var err error
-	o := llm.RouterOptions{Window: first(p.config.Budget.ContextWindow, s.budget.Window), Windows: map[llm.Role]int{s.role: s.budget.Window}}
-	o.Adapter = func(stage llm.Stage) (string, bool) {
-		found, ok, err := t.curated.AdapterForStage(ctx, string(stage))
-		return found.Tag, ok && err == nil
-	}
-	if t.router, err = llm.NewRouter(p.config.Models, o); err != nil {
-		return modelTrouble(ctx, err)
+func (a *App) fillSolving(ctx context.Context, p *project, s solving, r *proc.Reaper, t *modelTools) error {
+	err := a.openModels(ctx, t.retrieval, s.role, s.budget.Window, r)
+	if err != nil {
+		return err
 	}
 	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
 	if s.role == llm.Coding {
@@ -164,12 +158,6 @@ func (a *App) fillModels(ctx context.Context, p *project, s solving, r *proc.Rea
 		if _, err := t.router.Model(stage); err != nil {
 			return modelTrouble(ctx, err)
 		}
-	}
-	options := llm.OptionsOf(p.config.Models)
-	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, t.redact.String, r, p.repo.Root
-	t.llm = llm.New(options)
-	if t.program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return fail(exitCannotRun, err, "")
 	}
 	own := p.prompts()
 	if t.prompts, err = retrieve.LoadPrompts(own); err == nil {

@@ -83,6 +83,8 @@ func (p *project) executables() []trust.Executable {
 		// Nothing runs, but what is told leaves the machine, to where the repository says.
 		out = append(out, trust.Executable{Where: "notifications", What: "post to " + c.Notify.Webhook})
 	}
+	out = append(out, p.modelExecutables()...)
+	out = append(out, p.reviewExecutables()...)
 	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}
@@ -175,14 +177,8 @@ func (a *App) yes(question string) bool {
 	return err == nil && (answer == "y" || answer == "yes")
 }
 
-func newTrustCommand(a *App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "trust",
-		Short: "Say what may be done without asking",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(&cobra.Command{
+func newTrustConfigCommand(a *App) *cobra.Command {
+	return &cobra.Command{
 		Use:   "config",
 		Short: "Trust what this repository's configuration can run",
 		Long: `Show what .runplan/config.toml can run (agents, gates, the setup of workspaces), with the digest
@@ -213,8 +209,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])
 			return nil
 		},
-	})
-	return cmd
+	}
 }
 
 // rel names a file as seen from here.

@@ -14,7 +14,12 @@ import (
 
 // ReadGo makes an outline of a Go file. The names of an import are those that the file uses of the package.
 func ReadGo(name string, text []byte) Outline {
-	g := goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
+	g, _ := readGo(name, text)
+	return g.out
+}
+
+func readGo(name string, text []byte) (*goReader, *ast.File) {
+	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
 	f, err := parser.ParseFile(g.files, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		g.failed(err)
@@ -23,7 +28,7 @@ func ReadGo(name string, text []byte) Outline {
 		g.file = g.files.File(f.FileStart)
 		g.read(f)
 	}
-	return g.out
+	return g, f
 }
 
 type goReader struct {

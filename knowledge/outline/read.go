@@ -138,12 +138,7 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 
 // Read makes an outline of what ast-grep found in a text.
 func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
-	slices.SortFunc(nodes, func(a, b patterns.Node) int {
-		if a.Start != b.Start {
-			return a.Start - b.Start
-		}
-		return strings.Compare(a.Rule, b.Rule)
-	})
+	slices.SortFunc(nodes, compareNodes)
 	r := reader{text: text, at: linesOf(text), nodes: nodes}
 	if l == Python {
 		r.python()
@@ -152,6 +147,13 @@ func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
 	}
 	r.parseError()
 	return r.out
+}
+
+func compareNodes(a, b patterns.Node) int {
+	if a.Start != b.Start {
+		return a.Start - b.Start
+	}
+	return strings.Compare(a.Rule, b.Rule)
 }
 
 type reader struct {

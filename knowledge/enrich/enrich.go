@@ -1,0 +1,217 @@
+// Package enrich asks a model what the files of a repository are about: purpose, module, domain, concepts. What it says
+// goes to the log first, with the question and the answer, and from there, when somebody promotes it, into the index,
+// where retrieval finds files by it (IDX-12). Everything works without (IDX-13).
+package enrich
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/llm"
+)
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// LoadPrompts returns the prompt of this package, enrichment. A file of that name in a later layer takes its place.
+func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
+	own, err := fs.Sub(promptFiles, "prompts")
+	if err != nil {
+		return prompt.Set{}, err
+	}
+	return prompt.Load(append([]prompt.Layer{{Dir: "knowledge/enrich/prompts", FS: own}}, layers...)...)
+}
+
+// Deps is what enriching works with.
+type Deps struct {
+	Base    knowledge.Base
+	Repo    int64  // id of the repository in the index
+	Root    string // where it is, as the index has it
+	Task    string // id under which failed calls are logged
+	LLM     llm.Completer
+	Model   func(llm.Stage) (llm.Model, error)
+	Margin  float64 // of estimates of tokens
+	Log     Log
+	Prompts prompt.Set
+	Redact  func(string) string
+	Now     func() time.Time
+	Each    func(done, total int, path string) // before each file; may be nil
+}
+
+// Log keeps what was asked and said: a [store.Journal].
+type Log interface {
+	AddCall(ctx context.Context, c store.Call) error
+	AddEnrichment(ctx context.Context, e store.Enrichment) (int64, error)
+	Enrichments(ctx context.Context, repo string) ([]store.Enrichment, error)
+	MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error
+}
+
+// Result is what was done.
+type Result struct {
+	Files   int    `json:"files"`    // in the index
+	Asked   int    `json:"asked"`    // about so many a model was asked
+	Current int    `json:"current"`  // it had said what it knows of these, as they are
+	Left    int    `json:"left"`     // beyond the limit
+	Skipped []Skip `json:"skipped"`  // not asked about, with the reason
+	Refused int    `json:"refused"`  // names that it made up
+	Tokens  int    `json:"tokens"`   // of questions and answers, as far as they are known
+	Promote int    `json:"promoted"` // copied into the index
+}
+
+// Skip is a file that was left out.
+type Skip struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// said is what a model says of a file.
+type said struct {
+	Purpose    string   `json:"purpose"`
+	Module     string   `json:"module"`
+	Domain     string   `json:"domain"`
+	Concepts   []string `json:"concepts"`
+	API        []string `json:"public_api_surface"`
+	Complexity string   `json:"complexity_notes"`
+}
+
+const schema = `{"type":"object","properties":{` +
+	`"purpose":{"type":"string","minLength":1,"maxLength":300},"module":{"type":"string","maxLength":60},"domain":{"type":"string","maxLength":60},` +
+	`"concepts":{"type":"array","maxItems":8,"items":{"type":"string","maxLength":60}},` +
+	`"public_api_surface":{"type":"array","maxItems":30,"items":{"type":"string","maxLength":100}},"complexity_notes":{"type":"string","maxLength":400}},` +
+	`"required":["purpose","module","domain","concepts","public_api_surface","complexity_notes"],"additionalProperties":false}`
+
+// Files asks about each file of which nothing is known as it is now, by path, at most about limit of them if that is not
+// negative. What was said before an error stays.
+func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
+	res.Skipped = []Skip{}
+	model, err := d.Model(llm.Enrichment)
+	if err != nil {
+		return res, err
+	}
+	files, err := d.Base.Files(ctx, d.Repo, "")
+	if err != nil {
+		return res, err
+	}
+	known, err := d.Log.Enrichments(ctx, d.Root)
+	if err != nil {
+		return res, err
+	}
+	res.Files = len(files)
+	var open []store.File
+	for _, f := range files {
+		switch {
+		case f.State == "skipped":
+			res.Skipped = append(res.Skipped, Skip{f.Path, f.Reason})
+		case slices.ContainsFunc(known, func(e store.Enrichment) bool { return e.Path == f.Path && e.Hash == f.Hash && e.Model == model.Name }):
+			res.Current++
+		default:
+			open = append(open, f)
+		}
+	}
+	if limit >= 0 && len(open) > limit {
+		res.Left, open = len(open)-limit, open[:limit]
+	}
+	for i, f := range open {
+		if err := ctx.Err(); err != nil {
+			return res, err
+		}
+		if d.Each != nil {
+			d.Each(i+1, len(open), f.Path)
+		}
+		if err := d.file(ctx, model, f, &res); err != nil {
+			return res, fmt.Errorf("enrich %s: %w", f.Path, err)
+		}
+	}
+	return res, nil
+}
+
+// file asks about one file and writes down what was said.
+func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Result) error {
+	text, why := read(d.Root, f)
+	if why != "" {
+		res.Skipped = append(res.Skipped, Skip{f.Path, why})
+		return nil
+	}
+	known, err := d.Base.FileContext(ctx, f.ID)
+	if err != nil {
+		return err
+	}
+	question, err := d.question(ctx, model, known, text)
+	if err != nil {
+		return err
+	}
+	began := d.Now()
+	answer, got, err := llm.JSON[said](ctx, d.LLM, question)
+	if err != nil {
+		return errors.Join(err, d.failed(ctx, model, question, got, err, began))
+	}
+	names := map[string]bool{}
+	for _, s := range known.Symbols {
+		names[s.Name] = true
+	}
+	api := []string{}
+	for _, n := range answer.API {
+		// What the file does not define is no part of its interface.
+		if last := n[strings.LastIndexByte(n, '.')+1:]; names[strings.TrimSuffix(last, "()")] {
+			api = append(api, strings.TrimSuffix(n, "()"))
+		} else {
+			res.Refused++
+		}
+	}
+	e := store.Enrichment{
+		Repo: d.Root, Path: f.Path, Hash: f.Hash, Model: model.Name, Prompt: d.Redact(question.Prompt), Response: d.Redact(got.Text),
+		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
+		Metadata: store.Metadata{
+			File: f.ID, Purpose: d.line(answer.Purpose), Module: strings.ToLower(d.line(answer.Module)), Domain: strings.ToLower(d.line(answer.Domain)),
+			Concepts: d.list(answer.Concepts, strings.ToLower), API: d.list(api, strings.TrimSpace), Complexity: d.line(answer.Complexity),
+		},
+	}
+	if _, err := d.Log.AddEnrichment(ctx, e); err != nil {
+		return err
+	}
+	res.Asked++
+	for _, n := range []*int{got.PromptTokens, got.CompletionTokens} {
+		if n != nil {
+			res.Tokens += *n
+		}
+	}
+	return nil
+}
+
+// failed writes down a call of which nothing came.
+func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got llm.Response, err error, began time.Time) error {
+	c := store.Call{
+		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Name, Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text),
+		Error: d.Redact(err.Error()), PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
+	}
+	return d.Log.AddCall(ctx, c)
+}
+
+// line keeps what a model says to a line.
+func (d Deps) line(text string) string { return fence.Line(d.Redact(text)) }
+
+// list writes what a model lists as JSON, each once.
+func (d Deps) list(texts []string, as func(string) string) string {
+	out := []string{}
+	for _, t := range texts {
+		if t = as(d.line(t)); t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return "[]" // strings can always be written
+	}
+	return string(data)
+}

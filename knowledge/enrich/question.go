@@ -1,0 +1,104 @@
+package enrich
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/llm"
+)
+
+// question asks about a file, with as much of its text as the window takes.
+func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileContext, text string) (llm.Request, error) {
+	domains, err := d.Base.DomainCounts(ctx, d.Repo)
+	if err != nil {
+		return llm.Request{}, err
+	}
+	var inUse, imports, users, symbols []string
+	for _, t := range domains[:min(20, len(domains))] {
+		inUse = append(inUse, t.Name)
+	}
+	for _, x := range c.Imports {
+		imports = append(imports, x.Path)
+	}
+	for _, x := range c.ImportedBy {
+		users = append(users, x.Path)
+	}
+	for _, s := range c.Symbols {
+		if s.Signature != "" {
+			symbols = append(symbols, cut(s.Signature, 160))
+		}
+	}
+	if len(symbols) == 0 {
+		symbols = []string{"(nothing)"}
+	}
+	q := llm.Request{Model: model, Stage: llm.Enrichment, Schema: json.RawMessage(schema)}
+	runes := []rune(text)
+	for n, m := len(runes), len(symbols); ; n, m = n*2/3, m*2/3 {
+		shown := string(runes[:n])
+		if n < len(runes) {
+			shown += fmt.Sprintf("\n[%d characters more]", len(runes)-n)
+		}
+		q.Prompt, err = d.Prompts.Render("enrichment", map[string]string{
+			"domains": joined(inUse, 20), "path": fence.Line(c.File.Path), "language": c.File.Language, "imports": joined(imports, 20), "imported_by": joined(users, 20),
+			"symbols": strings.TrimSpace(fence.Foreign("", strings.Join(symbols[:min(m+1, len(symbols))], "\n"))), "text": strings.TrimSpace(fence.Foreign(c.File.Language, shown)),
+		})
+		if err != nil {
+			return q, err
+		}
+		if err := llm.Check(q, tokens.Budget{Margin: d.Margin}); err == nil || n == 0 {
+			return q, err
+		}
+	}
+}
+
+// read reads a file as it was indexed.
+func read(root string, f store.File) (text, why string) {
+	path, err := edit.SafePath(root, f.Path)
+	if err != nil {
+		return "", err.Error()
+	}
+	raw, err := os.ReadFile(path)
+	sum := sha256.Sum256(raw)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "it is not in the working tree"
+	case err != nil:
+		return "", "it cannot be read: " + err.Error()
+	case hex.EncodeToString(sum[:]) != f.Hash:
+		return "", "it changed since the index; run: runplan index"
+	case !utf8.Valid(raw):
+		return "", "not UTF-8"
+	}
+	return string(raw), ""
+}
+
+func joined(names []string, most int) string {
+	var out []string
+	for _, n := range names[:min(most, len(names))] {
+		out = append(out, "`"+strings.ReplaceAll(fence.Line(n), "`", "'")+"`")
+	}
+	if more := len(names) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+func cut(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,205 @@
+package outline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/patterns"
+)
+
+// How an answer names its status. The number, or the name of one, is the first group that matched.
+var statusForms = []*lazyre.Regexp{
+	lazyre.New(`(?:status_code|statusCode|status|code)["']?\s*[=:]\s*(?:[\w.]*HTTP_|[\w.]*HttpStatus\.|[\w.]*HTTPStatus\.)?(\d{3}|[A-Za-z_]+)(?:\b|_)`),
+	lazyre.New(`(?:HTTPException|HTTPError|HttpException|HttpError|abort|sendStatus|writeHead|\.status|\.code|createError)\(\s*(?:[\w.]*HTTP_|[\w.]*HttpStatus\.|[\w.]*HTTPStatus\.)?(\d{3}|[A-Za-z_]+)(?:\b|_)`),
+	lazyre.New(`HttpException\([^()]*?,\s*(?:HttpStatus\.)?(\d{3}|[A-Z_]+)\b`),
+	lazyre.New(`(?m)^\s*return\b[^\n]*,\s*(?:HTTPStatus\.)?(\d{3}|[A-Z_]+)\)?\s*$`),
+	lazyre.New(`\bnew\s+(\w+)Exception\(`),
+}
+
+// statusNames are the statuses that code calls by name, in small letters without underlines.
+func statusOf(word string) int {
+	if n, err := strconv.Atoi(word); err == nil {
+		if n >= 100 && n <= 599 {
+			return n
+		}
+		return 0
+	}
+	switch strings.ToLower(strings.ReplaceAll(word, "_", "")) {
+	case "badrequest":
+		return 400
+	case "unauthorized":
+		return 401
+	case "forbidden":
+		return 403
+	case "notfound":
+		return 404
+	case "methodnotallowed":
+		return 405
+	case "notacceptable":
+		return 406
+	case "requesttimeout":
+		return 408
+	case "conflict":
+		return 409
+	case "gone":
+		return 410
+	case "preconditionfailed":
+		return 412
+	case "requestentitytoolarge", "payloadtoolarge":
+		return 413
+	case "unsupportedmediatype":
+		return 415
+	case "unprocessableentity", "unprocessablecontent":
+		return 422
+	case "toomanyrequests":
+		return 429
+	case "internalservererror":
+		return 500
+	case "notimplemented":
+		return 501
+	case "badgateway":
+		return 502
+	case "serviceunavailable":
+		return 503
+	case "gatewaytimeout":
+		return 504
+	}
+	return 0
+}
+
+// statuses are those that a piece of source answers with, each once, in their order.
+func statuses(source string) []int {
+	var out []int
+	for _, form := range statusForms {
+		for _, m := range form.FindAllStringSubmatch(source, -1) {
+			if n := statusOf(m[1]); n >= 400 && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+var (
+	exceptHead = lazyre.New(`(?s)^except\*?\s*(.*?)\s*$`)
+	exceptName = lazyre.New(`^(.*?)\s+as\s+\w+$`)
+	instanceOf = lazyre.New(`\binstanceof\s+([\w$.]+)`)
+	errorCode  = lazyre.New(`\.(?:name|code)\s*===?\s*['"]([\w.]+)['"]`)
+)
+
+// handlers are the places that deal with failures, in their order.
+func (r *reader) handlers(l Language, calls []CallSite) []Handler {
+	var caught, guards, leaves []patterns.Node
+	for _, n := range r.nodes {
+		switch n.Rule {
+		case "handler":
+			caught = append(caught, n)
+		case "guard":
+			guards = append(guards, n)
+		case "leave":
+			leaves = append(leaves, n)
+		}
+	}
+	var out []Handler
+	for _, n := range caught {
+		out = append(out, r.caught(l, n, caught))
+	}
+	if l != Python {
+		for _, c := range calls {
+			if strings.HasSuffix(c.Name, ".catch") {
+				source := r.blank(c.From, c.To)
+				if i := strings.LastIndex(source, ".catch"); i >= 0 {
+					source = source[i:]
+				}
+				out = append(out, Handler{Symbol: c.Symbol, Types: scriptTypes(source), Status: statuses(source), Line: r.at.of(c.To - 1)})
+			}
+		}
+	}
+	inside := func(list []patterns.Node, at int) bool {
+		return slices.ContainsFunc(list, func(n patterns.Node) bool { return n.Start <= at && at < n.End })
+	}
+	for _, n := range leaves {
+		if inside(caught, n.Start) {
+			continue
+		}
+		status := statuses(r.blank(n.Start, n.End))
+		if len(status) == 0 || slices.ContainsFunc(leaves, func(o patterns.Node) bool { return o.Start > n.Start && o.End <= n.End }) {
+			continue // or one that holds others: a call that is handed a function
+		}
+		h := Handler{Symbol: around(r.all, n.Start), Status: status, Line: r.at.of(n.Start)}
+		for _, g := range guards { // the innermost is the last that begins before it
+			if g.Start < n.Start && n.Start < g.To {
+				h.Guard = oneLine(strings.Trim(r.source(g.Start, g.End), "()"))
+				if strings.Count(h.Guard, "(") != strings.Count(h.Guard, ")") {
+					h.Guard = oneLine(r.source(g.Start, g.End))
+				}
+			}
+		}
+		out = append(out, h)
+	}
+	slices.SortStableFunc(out, func(a, b Handler) int { return a.Line - b.Line })
+	return out
+}
+
+// caught reads one clause that catches, without those inside of it.
+func (r *reader) caught(l Language, n patterns.Node, all []patterns.Node) Handler {
+	h := Handler{Symbol: around(r.all, n.Start), Line: r.at.of(n.Start)}
+	source := []byte(r.blank(n.Start, n.End))
+	for _, o := range all {
+		if o.Start > n.Start && o.End <= n.End {
+			for i := o.Start; i < o.End; i++ {
+				source[i-n.Start] = ' '
+			}
+		}
+	}
+	body := string(source)
+	h.Status = statuses(body)
+	if l != Python {
+		h.Types = scriptTypes(body)
+		return h
+	}
+	head := r.source(n.Start, max(n.Start, min(r.colon(n.Start), n.End)))
+	if m := exceptHead.FindStringSubmatch(head); m != nil {
+		types := m[1]
+		if as := exceptName.FindStringSubmatch(types); as != nil {
+			types = as[1]
+		}
+		for part := range strings.SplitSeq(strings.Trim(types, "() "), ",") {
+			if name := dotted(part); name != "" {
+				h.Types = append(h.Types, name)
+			}
+		}
+	}
+	return h
+}
+
+// scriptTypes are the errors that a clause tells apart.
+func scriptTypes(body string) []string {
+	var out []string
+	for _, re := range []*lazyre.Regexp{instanceOf, errorCode} {
+		for _, m := range re.FindAllStringSubmatch(body, -1) {
+			if !slices.Contains(out, m[1]) {
+				out = append(out, m[1])
+			}
+		}
+	}
+	return out
+}
+
+// blank is a piece of source without its comments.
+func (r *reader) blank(from, to int) string {
+	out := slices.Clone(r.text[from:to])
+	for _, n := range r.nodes {
+		if n.Rule == "comment" && n.Start >= from && n.End <= to {
+			for i := n.Start; i < n.End; i++ {
+				if out[i-from] != '\n' {
+					out[i-from] = ' '
+				}
+			}
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,170 @@
+package retrieve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/llm"
+)
+
+// understood is what a model makes of a task.
+type understood struct {
+	Intent   string   `json:"intent"`
+	Kind     TaskKind `json:"task_type"`
+	Concepts []string `json:"concepts"`
+	Symbols  []string `json:"symbols"`
+	Domain   string   `json:"domain"`
+	Module   string   `json:"module"`
+}
+
+const analysisSchema = `{"type":"object","properties":{` +
+	`"intent":{"type":"string","minLength":1,"maxLength":400},` +
+	`"task_type":{"type":"string","enum":["bug_fix","feature","refactor","test","documentation","performance","other"]},` +
+	`"concepts":{"type":"array","maxItems":8,"items":{"type":"string","maxLength":60}},` +
+	`"symbols":{"type":"array","maxItems":8,"items":{"type":"string","maxLength":80}},` +
+	`"domain":{"type":"string","maxLength":60},"module":{"type":"string","maxLength":60}},` +
+	`"required":["intent","task_type","concepts","symbols","domain","module"],"additionalProperties":false}`
+
+// analyse finds out what a task names, and asks a model what it is about (RETR-02).
+func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
+	c := findClues(p.req.Text)
+	m, err := p.lookUp(ctx, c)
+	if err != nil {
+		return TaskQuery{}, err
+	}
+	q := TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors, Keywords: c.Keywords, Unknown: m.unknown}
+	for _, u := range q.Unknown {
+		p.note("not in the repository: %s", fence.Line(u))
+	}
+	overview, err := p.overview(ctx)
+	if err != nil {
+		return q, err
+	}
+	r, err := p.room(llm.TaskAnalysis)
+	if err != nil {
+		return q, err
+	}
+	text, left := r.share(q.Text)
+	if left > 0 {
+		p.note("the task is long: %d characters of its middle are not shown to the model", left)
+	}
+	text, err = p.Prompts.Render(analysis, map[string]string{
+		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "files": listed(q.filePaths(), 30), "symbols": listed(q.symbolNames(), 30),
+		"errors": listed(q.errorTexts(), 10), "unknown": listed(q.Unknown, 10),
+	})
+	if err != nil {
+		return q, err
+	}
+	a, err := ask[understood](ctx, p, question{Type: analysis, LLM: llm.TaskAnalysis, Prompt: text, Schema: json.RawMessage(analysisSchema)})
+	if err != nil {
+		return q, err
+	}
+	err = p.take(ctx, &q, a)
+	return q, err
+}
+
+// take adds what the model said to what is known. Symbols count only if they are there.
+func (p *pass) take(ctx context.Context, q *TaskQuery, a understood) error {
+	say := func(s string) string { return fence.Line(p.Redact(s)) }
+	q.Intent, q.Domain, q.Module = say(a.Intent), strings.ToLower(say(a.Domain)), say(a.Module)
+	if q.Kind == Other {
+		q.Kind = a.Kind
+	}
+	for _, c := range a.Concepts {
+		if c = strings.ToLower(say(c)); c != "" && !slices.Contains(q.Concepts, c) {
+			q.Concepts = append(q.Concepts, c)
+		}
+	}
+	for _, name := range a.Symbols {
+		name = strings.TrimSuffix(strings.TrimSpace(name), "()")
+		if !nameRE.MatchString(name) || slices.Contains(q.symbolNames(), name) || slices.Contains(q.Suggested, name) {
+			continue
+		}
+		found, err := p.symbols(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			q.Suggested = append(q.Suggested, name)
+		}
+	}
+	return nil
+}
+
+// overview says what the repository is made of.
+func (p *pass) overview(ctx context.Context) (string, error) {
+	languages, err := p.Base.LanguageCounts(ctx, p.Repo)
+	if err != nil {
+		return "", err
+	}
+	domains, err := p.Base.DomainCounts(ctx, p.Repo)
+	if err != nil {
+		return "", err
+	}
+	var parts, names []string
+	for _, l := range languages {
+		parts = append(parts, fmt.Sprintf("%s: %d", l.Name, l.Count))
+	}
+	for _, d := range domains[:min(30, len(domains))] {
+		names = append(names, fence.Line(d.Name))
+	}
+	text := "Files: " + strings.Join(parts, ", ")
+	if len(names) > 0 {
+		text += "\nDomains: " + strings.Join(names, ", ")
+	}
+	return text, nil
+}
+
+func (q TaskQuery) filePaths() []string {
+	var out []string
+	for _, f := range q.Files {
+		out = append(out, f.Path)
+	}
+	return out
+}
+
+// symbolNames are the names of the symbols as the task has them, each once.
+func (q TaskQuery) symbolNames() []string {
+	var out []string
+	for _, s := range q.Symbols {
+		if !slices.Contains(out, s.As) {
+			out = append(out, s.As)
+		}
+	}
+	return out
+}
+
+func (q TaskQuery) errorTexts() []string {
+	var out []string
+	for _, e := range q.Errors {
+		if e.Message != "" && !slices.Contains(out, e.Message) {
+			out = append(out, e.Message)
+		}
+	}
+	return out
+}
+
+// listed writes texts of others into one line.
+func listed(texts []string, most int) string {
+	var out []string
+	for _, t := range texts[:min(most, len(texts))] {
+		out = append(out, "`"+strings.ReplaceAll(cut(fence.Line(t), 160), "`", "'")+"`")
+	}
+	if more := len(texts) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// cut shortens a text to n characters.
+func cut(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}

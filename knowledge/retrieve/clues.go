@@ -1,0 +1,233 @@
+package retrieve
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// What is looked at of a task. It may be a whole log that somebody pasted.
+const (
+	maxTaskText = 400_000 // bytes
+	maxTaskLine = 2_000
+	maxClues    = 60 // of each kind
+	maxKeywords = 24
+)
+
+// clues are what stands in a task, before anybody has looked whether it is there.
+type clues struct {
+	Paths    []place   // what looks like a path
+	Names    []spoken  // what looks like a symbol
+	Errors   []Trouble // stack traces and messages
+	Keywords []string
+	Kind     TaskKind
+}
+
+// place is a path as it is written, with its line if one is given.
+type place struct {
+	Path string
+	Line int
+}
+
+// spoken is a name as it is written. One in backticks, or with parentheses, is certainly meant as code.
+type spoken struct {
+	Name string // dotted: "Runner.run"
+	Sure bool
+}
+
+var (
+	wordRE     = lazyre.New("[^\\s,;\"'<>|()\\[\\]{}=*]+(?:\\(\\))?")
+	tickedRE   = lazyre.New("`([^`\n]{1,300})`")
+	nameRE     = lazyre.New(`^[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*$`)
+	dottedRE   = lazyre.New(`^\w{2,}(?:\.\w{2,})+$`) // no e.g.
+	placeRE    = lazyre.New(`^(.+?):(\d{1,7})(?::\d{1,7})?$`)
+	endingRE   = lazyre.New(`\.[A-Za-z][A-Za-z0-9_]{0,9}$`)
+	camelRE    = lazyre.New(`^[A-Z][a-z0-9]+[A-Z]\w*$|^[a-z]+[A-Z]\w*$|^[A-Z]{2,}[a-z]\w*$`)
+	snakeRE    = lazyre.New(`^_*[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*$`)
+	hostLikeRE = lazyre.New(`^[a-z]+://|^www\.|@`)
+)
+
+// findClues reads a task. It looks at nothing but the text.
+func findClues(text string) clues {
+	var c clues
+	text = bounded(strings.ToValidUTF8(text, "\ufffd"))
+	prose, code := c.takeErrors(text)
+	for _, m := range tickedRE.FindAllStringSubmatch(prose, -1) {
+		c.takeWord(strings.TrimSpace(m[1]), true)
+	}
+	for _, w := range wordRE.FindAllString(tickedRE.ReplaceAllString(prose, " "), -1) {
+		c.takeWord(w, false)
+	}
+	for _, w := range wordRE.FindAllString(code, -1) {
+		c.takeWord(w, false)
+	}
+	c.Keywords = keywords(prose)
+	c.Kind = kindOf(prose, len(c.Errors) > 0)
+	return c
+}
+
+// bounded keeps the beginning and the end of a long text, and of long lines the beginning.
+func bounded(text string) string {
+	if len(text) > maxTaskText {
+		text = text[:maxTaskText/2] + "\n" + text[len(text)-maxTaskText/2:]
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if len(line) > maxTaskLine {
+			line = line[:maxTaskLine] + "\n"
+		}
+		b.WriteString(line)
+	}
+	return strings.ToValidUTF8(b.String(), "\ufffd")
+}
+
+// takeWord sorts a word into paths and names; most are neither.
+func (c *clues) takeWord(w string, ticked bool) {
+	w = strings.Trim(w, "`")
+	call := strings.HasSuffix(w, "()")
+	w = strings.TrimSuffix(w, "()")
+	if ticked {
+		// A call with its arguments names the function.
+		if name, _, cut := strings.Cut(w, "("); cut && nameRE.MatchString(name) {
+			w, call = name, true
+		}
+	} else {
+		w = strings.TrimRight(w, ".:!?…")
+	}
+	if w == "" || len(w) > 300 || hostLikeRE.MatchString(w) || strings.ContainsFunc(w, unicode.IsControl) {
+		return
+	}
+	if p, ok := asPlace(w); ok && !call {
+		c.addPlace(p)
+		return
+	}
+	if file, name, cut := strings.Cut(w, "::"); cut && endingRE.MatchString(file) { // tests/test_a.py::test_b
+		c.addPlace(place{Path: file})
+		w = strings.ReplaceAll(name, "::", ".")
+	}
+	if nameRE.MatchString(w) && (ticked || call || dottedRE.MatchString(w) || camelRE.MatchString(w) || snakeRE.MatchString(w)) {
+		c.addName(spoken{strings.NewReplacer("::", ".", "#", ".").Replace(w), ticked || call})
+	}
+}
+
+// asPlace tells whether a word looks like a path: a folder in it, or a name with an ending.
+func asPlace(w string) (place, bool) {
+	p := place{Path: strings.ReplaceAll(w, `\`, "/")}
+	if m := placeRE.FindStringSubmatch(p.Path); m != nil {
+		p.Path, p.Line = m[1], atoi(m[2])
+	}
+	if strings.Contains(p.Path, ":") && !strings.HasPrefix(p.Path[1:], ":/") { // C:/
+		return p, false
+	}
+	folder := strings.Contains(strings.Trim(p.Path, "/"), "/")
+	return p, folder || slices.Contains(fileEndings(), path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
+}
+
+// fileEndings tell a file from a name with a dot in it.
+func fileEndings() []string {
+	return strings.Fields(".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
+		".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
+}
+
+func (c *clues) addPlace(p place) {
+	for i, q := range c.Paths {
+		if q.Path == p.Path {
+			if q.Line == 0 {
+				c.Paths[i].Line = p.Line
+			}
+			return
+		}
+	}
+	if len(c.Paths) < maxClues {
+		c.Paths = append(c.Paths, p)
+	}
+}
+
+func (c *clues) addName(n spoken) {
+	for i, m := range c.Names {
+		if m.Name == n.Name {
+			c.Names[i].Sure = m.Sure || n.Sure
+			return
+		}
+	}
+	if len(c.Names) < maxClues {
+		c.Names = append(c.Names, n)
+	}
+}
+
+// keywords are the words of a task that may tell something, in their order: small, each once, names in their humps.
+func keywords(text string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		for _, h := range humps(w) {
+			if utf8.RuneCountInString(h) < 3 || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
+				continue
+			}
+			if out = append(out, h); len(out) == maxKeywords {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// humps takes a name apart: loadHTTPConfig is load, http and config.
+func humps(name string) []string {
+	var out []string
+	start, runes := 0, []rune(name)
+	cut := func(end int) {
+		if end > start {
+			out = append(out, strings.ToLower(string(runes[start:end])))
+		}
+		start = end
+	}
+	for i, r := range runes {
+		switch {
+		case r == '_' || r == '$' || r == '-' || r == '.' || r == '/':
+			cut(i)
+			start = i + 1
+		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			cut(i)
+		}
+	}
+	cut(len(runes))
+	return out
+}
+
+// kindWords say what sort of work a task is. The word that stands first decides.
+var kindWords = []struct {
+	kind TaskKind
+	re   *lazyre.Regexp
+}{
+	{BugFix, lazyre.New(`(?i)\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
+	{Refactor, lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
+	{Testing, lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
+	{Docs, lazyre.New(`(?i)\b(?:document(?:ation)?|docs|docstrings?|readme|changelog)\b`)},
+	{Speed, lazyre.New(`(?i)\b(?:slow(?:er)?|faster|performance|optimi[sz]\w+|speed up)\b`)},
+	{Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
+}
+
+func kindOf(text string, errors bool) TaskKind {
+	if errors {
+		return BugFix
+	}
+	kind, first := Other, len(text)
+	for _, k := range kindWords {
+		if at := k.re.FindStringIndex(text); at != nil && at[0] < first {
+			kind, first = k.kind, at[0]
+		}
+	}
+	return kind
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, c := range s {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}

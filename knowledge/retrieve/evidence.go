@@ -1,0 +1,100 @@
+package retrieve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// The reasons why a refinement is refused.
+var (
+	ErrNoEvidence = errors.New("the refinement names nothing that is missing")
+	ErrNoContext  = errors.New("there is no context to refine")
+)
+
+// Refinement says what was missing in a package (RETR-15).
+type Refinement struct {
+	Reason          string   `json:"reason"`
+	MissingFiles    []string `json:"missing_files"`
+	MissingSymbols  []string `json:"missing_symbols"`
+	MissingTests    []string `json:"missing_tests"`
+	ErrorSignatures []string `json:"error_signatures"`
+}
+
+// evidence is what a refinement names, without what only sounds like it.
+type evidence struct {
+	paths   []string
+	symbols []string
+	errors  []string
+	ignored []string
+}
+
+var (
+	vagueRE     = lazyre.New(`(?i)^(?:(?:some |any |all |the |much |a )*(?:more|other|additional|further|full|whole|entire|relevant|related|missing|necessary|needed|required|rest of the|remaining)?\s*(?:context|information|info|details?|files?|code|codebase|symbols?|tests?|sources?|everything|anything|something|stuff|things?|errors?|repository|repo|project|documentation|docs))+$|^(?:unknown|none|n/?a|nil|null|tbd|\?+|-+|\.+|etc\.?|everything|all|any|various|multiple|several|unclear|not sure)$`)
+	signatureRE = lazyre.New(`\b\w*(?:Error|Exception|Warning)\b|:\d+\b|\b(?:panic|undefined|cannot|unexpected|expected|failed|FAIL|not (?:found|defined)|no (?:such|attribute|field|member|module)|missing|invalid|unresolved|mismatch)\b`)
+	pathLikeRE  = lazyre.New(`^[^\s*?]{1,300}$`)
+)
+
+// evidence sorts what a refinement names. A file is one word, a symbol a name, a test either, and an error says what is
+// wrong or where.
+func (r Refinement) evidence() evidence {
+	var e evidence
+	each := func(kind string, list []string, take func(text string) bool) {
+		for _, text := range list {
+			text = strings.Trim(strings.TrimSpace(text), "`\"'")
+			if text != "" && (vagueRE.MatchString(text) || !take(text)) {
+				e.ignored = append(e.ignored, fmt.Sprintf("%s %q", kind, cut(text, 80)))
+			}
+		}
+	}
+	path := func(text string) bool {
+		if !pathLikeRE.MatchString(text) {
+			return false
+		}
+		e.paths = append(e.paths, text)
+		return true
+	}
+	symbol := func(text string) bool {
+		text = strings.NewReplacer("::", ".", "#", ".").Replace(strings.TrimSuffix(text, "()"))
+		if !nameRE.MatchString(text) {
+			return false
+		}
+		e.symbols = append(e.symbols, text)
+		return true
+	}
+	each("file", r.MissingFiles, path)
+	each("symbol", r.MissingSymbols, symbol)
+	each("test", r.MissingTests, func(text string) bool {
+		file, name, both := strings.Cut(text, "::")
+		if both && endingRE.MatchString(file) {
+			return path(file) && symbol(plainTest(name))
+		}
+		if strings.Contains(text, "/") || endingRE.MatchString(text) {
+			return path(text)
+		}
+		return symbol(text)
+	})
+	each("error", r.ErrorSignatures, func(text string) bool {
+		if !signatureRE.MatchString(text) {
+			return false
+		}
+		e.errors = append(e.errors, text)
+		return true
+	})
+	return e
+}
+
+// Check tells whether a refinement names anything concrete: [ErrNoEvidence] if not. That more is wanted is no evidence,
+// however it is said.
+func (r Refinement) Check() error {
+	e := r.evidence()
+	switch {
+	case len(e.paths)+len(e.symbols)+len(e.errors) > 0:
+		return nil
+	case len(e.ignored) > 0:
+		return fmt.Errorf("%w: %s say nothing that could be looked up", ErrNoEvidence, strings.Join(e.ignored, ", "))
+	}
+	return fmt.Errorf("%w: give files, symbols, tests or error messages", ErrNoEvidence)
+}

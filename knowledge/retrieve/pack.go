@@ -1,0 +1,232 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// How much is shown of what is not shown as a whole.
+const (
+	firstLines = 40 // of a file, as supporting
+	typeLines  = 30 // of the definition of a type
+	fewLines   = 12 // of a file, as type context
+)
+
+// pack makes a package of what was chosen. It is never over the budget (BUD-02).
+func (p *pass) pack(ctx context.Context, s State) (Package, error) {
+	pkg := Package{
+		Task: p.req.Task, Query: s.Query, Budget: p.req.Budget.Retrieval(),
+		Parts: []Part{}, Dropped: []Dropped{}, NotFound: []string{}, Added: []string{}, Notes: []string{},
+	}
+	choices, err := p.choices(ctx, s)
+	if err != nil {
+		return pkg, err
+	}
+	for _, c := range choices {
+		if slices.ContainsFunc(choices, func(o Choice) bool { return o.covers(c) }) {
+			continue // its lines are shown with those of its class or file
+		}
+		f := s.file(c.Path)
+		in, err := p.content(ctx, f)
+		if err != nil {
+			return pkg, err
+		}
+		if in.bad != "" {
+			pkg.Dropped = append(pkg.Dropped, Dropped{c.Path, c.Symbol, c.Detail, 0, in.bad})
+			continue
+		}
+		x := p.part(c, in)
+		// One piece that takes most of the budget would push out all that explains it.
+		if most := pkg.Budget / 2; x.Tokens > most && x.less != nil && x.less.Tokens < x.Tokens {
+			pkg.Dropped = append(pkg.Dropped, Dropped{x.Path, x.Symbol, x.Detail, x.Tokens, "more than half of the budget by itself: only its outline is shown"})
+			x = *x.less
+		}
+		pkg.Parts = append(pkg.Parts, x)
+	}
+	pkg.trim(pkg.Budget, p.req.Budget)
+	return pkg, nil
+}
+
+// choices are what precision chose. Where it did not run, files that are named are shown as a whole, others by their
+// outline.
+func (p *pass) choices(ctx context.Context, s State) ([]Choice, error) {
+	if s.Precise {
+		return s.Choices, nil
+	}
+	var out []Choice
+	for _, f := range s.Files {
+		c, err := p.content(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		choice := outlineChoice(f, c, f.Why)
+		if f.Sure {
+			choice.Kind, choice.Detail = kindFile, Primary
+		}
+		out = append(out, choice)
+	}
+	return out, nil
+}
+
+// file is a file in scope.
+func (s State) file(path string) File {
+	if i := slices.IndexFunc(s.Files, func(f File) bool { return f.Path == path }); i >= 0 {
+		return s.Files[i]
+	}
+	return File{Path: path}
+}
+
+// covers tells whether all lines of another choice are shown with this one.
+func (c Choice) covers(o Choice) bool {
+	if c.Path != o.Path || c.Detail != Primary || c.Kind == kindOutline {
+		return false
+	}
+	larger := c.End-c.Start > o.End-o.Start
+	same := c.End == o.End && c.Start == o.Start && c.Symbol != o.Symbol
+	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != Primary || c.Symbol < o.Symbol))
+}
+
+// part is a choice with its text.
+func (p *pass) part(c Choice, in *content) Part {
+	x := Part{Path: c.Path, Symbol: c.Symbol, Kind: c.Kind, Start: c.Start, End: c.End, Tier: c.Tier, Detail: c.Detail, Why: c.Why, score: c.Score}
+	x.language = string(outline.LanguageOf(c.Path))
+	if x.language == "" {
+		x.language = languageOf(c.Path)
+	}
+	switch {
+	case c.Kind == kindOutline:
+		return p.described(x, in.outlined(1, len(in.lines)))
+	case c.Kind == kindFile:
+		return p.wholeFile(x, in)
+	case c.Detail == Primary:
+		x.Start = in.above(c.Start)
+		less := x
+		less.Detail, less.Start = Supporting, c.Start
+		less = p.described(less, c.described(in))
+		x.less = &less
+		return p.lines(x, in)
+	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
+		x.Start = in.above(c.Start)
+		less := p.described(x, c.Signature)
+		x.less = &less
+		return p.lines(x, in)
+	case c.Detail == TypeContext && c.Kind != string(outline.Class):
+		return p.described(x, c.Signature)
+	}
+	return p.described(x, c.described(in))
+}
+
+func isType(kind string) bool {
+	return slices.Contains([]outline.Kind{outline.Interface, outline.TypeAlias, outline.Enum, outline.Variable}, outline.Kind(kind))
+}
+
+// wholeFile shows a file as a whole, or its beginning.
+func (p *pass) wholeFile(x Part, in *content) Part {
+	n := len(in.lines)
+	less := x
+	less.Detail = TypeContext
+	if len(in.symbols) > 0 {
+		less.Kind = kindOutline
+		less = p.described(less, in.outlined(1, n))
+	} else {
+		less.End = min(fewLines, n)
+		less = p.lines(less, in)
+	}
+	switch x.Detail {
+	case Supporting:
+		x.End = min(firstLines, n)
+	case TypeContext:
+		return less
+	}
+	x.less = &less
+	return p.lines(x, in)
+}
+
+// lines fills a part with the lines of its file.
+func (p *pass) lines(x Part, in *content) Part {
+	x.Start, x.End = in.clip(x.Start, x.End)
+	raw := in.span(x.Start, x.End)
+	x.Whole, x.Text = true, p.Redact(fence.Hide(fence.Clean(raw)))
+	x.Altered = x.Text != raw
+	return p.sized(x)
+}
+
+// described fills a part with what is said of it.
+func (p *pass) described(x Part, text string) Part {
+	x.Whole, x.Text = false, p.Redact(fence.Hide(fence.Clean(text)))
+	return p.sized(x)
+}
+
+func (p *pass) sized(x Part) Part {
+	x.Tokens = p.req.Budget.Of(x.String())
+	return x
+}
+
+// described is the signature of a symbol with its documentation, and of a class the signatures of what is in it.
+func (c Choice) described(in *content) string {
+	text := c.Signature
+	if text == "" {
+		text = c.Kind + " " + c.Symbol
+	}
+	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
+		text += "\n" + indented(doc, "    ")
+	}
+	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && isTest(c.Path) && tests != "" {
+		text += "\n" + indented(tests, "    ")
+	}
+	if members := in.outlined(c.Start+1, c.End); c.Kind == string(outline.Class) && members != "" {
+		text += "\n" + indented(members, "    ")
+	}
+	return text
+}
+
+// assertions are the lines of a test that say what is expected.
+func (c *content) assertions(from, to int) string {
+	const most = 6
+	var out []string
+	from, to = c.clip(from, to)
+	for i := from; i <= to && len(out) < most; i++ {
+		if line := strings.TrimSpace(c.lines[i-1]); assertRE.MatchString(line) {
+			out = append(out, cut(line, 200))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// outlined lists the signatures between two lines, indented as they lie in each other.
+func (c *content) outlined(from, to int) string {
+	var b strings.Builder
+	for i, s := range c.symbols {
+		if s.start < from || s.end > to {
+			continue
+		}
+		depth := 0
+		for up := s.parent; up >= 0 && c.symbols[up].start >= from; up = c.symbols[up].parent {
+			depth++
+		}
+		if s.kind == string(outline.Variable) && depth > 0 && c.symbols[s.parent].kind == string(outline.Enum) {
+			continue
+		}
+		text := s.signature
+		if text == "" {
+			text = s.kind + " " + s.short
+		}
+		fmt.Fprintf(&b, "%s%s  (line %d)\n", strings.Repeat("    ", depth), cut(text, 200), c.symbols[i].start)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func indented(text, by string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			lines[i] = by + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,283 @@
+package retrieve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/llm"
+)
+
+// detailSchema is the answer for one piece.
+const detailSchema = `{"type":"string","enum":["primary","supporting","type_context","excluded"]}`
+
+// detailTokens is what the word for one piece takes of an answer.
+const detailTokens = 12
+
+// piece is a symbol, or a file that has none, of which a model says how much is needed.
+type piece struct {
+	file   File
+	place  int // of its file in the scope
+	symbol *symbol
+	end    int // lines of a file
+}
+
+func (x piece) name() string {
+	if x.symbol == nil {
+		return ""
+	}
+	return x.symbol.name
+}
+
+func (x piece) score() int {
+	n := weightTier(x.file.Tier)
+	if x.symbol != nil {
+		n += x.symbol.score
+		if x.symbol.kind == string(outline.Variable) {
+			n -= weightRationale // of two that nothing else tells apart, the one that does something
+		}
+	}
+	return n
+}
+
+// why says what speaks for it.
+func (x piece) why() string {
+	switch {
+	case x.symbol == nil:
+		return x.file.Why
+	case len(x.symbol.why) == 0:
+		return "nothing but its file: " + x.file.Why
+	}
+	var why []string
+	for _, r := range x.symbol.why[:min(3, len(x.symbol.why))] {
+		why = append(why, r.text)
+	}
+	return strings.Join(why, ", ")
+}
+
+// line describes it to the model.
+func (x piece) line(id string) string {
+	if x.symbol == nil {
+		return fmt.Sprintf("%s  the whole file  1-%d", id, x.end)
+	}
+	s := x.symbol
+	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, s.kind+" "+s.short)), 160), s.start, s.end)
+	if s.name != s.short {
+		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(s.doc), "\n"); first != "" {
+		text += fmt.Sprintf("  %q", cut(fence.Line(first), 100))
+	}
+	if len(s.why) > 0 {
+		text += "  — " + fence.Line(x.why())
+	}
+	if len(s.rationale) > 0 {
+		text += fmt.Sprintf("  its comment: %q", cut(fence.Line(s.rationale[0]), 120))
+	}
+	return text
+}
+
+func (x piece) choice(d Detail, why string) Choice {
+	c := Choice{Path: x.file.Path, Kind: kindFile, Start: 1, End: x.end, Detail: d, Tier: x.file.Tier, Score: x.score(), Why: why}
+	if s := x.symbol; s != nil {
+		c.Symbol, c.Kind, c.Start, c.End, c.Signature, c.Doc = s.name, s.kind, s.start, s.end, s.signature, s.doc
+	}
+	return c
+}
+
+// The kinds of what is shown and is no symbol.
+const (
+	kindFile    = "file"
+	kindOutline = "outline" // the signatures of a file
+)
+
+// precision chooses symbols of the files in scope, and how much of each is shown (RETR-09, RETR-10).
+func precision(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+	return p.choose(ctx, s, func(File) bool { return true })
+}
+
+// choose asks about the symbols of those files that are wanted; what was chosen of the others stays.
+func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []Decision, error) {
+	contents := make([]*content, len(s.Files))
+	for i, f := range s.Files {
+		c, err := p.content(ctx, f)
+		if err != nil {
+			return s, nil, err
+		}
+		contents[i] = c
+		for j := range c.symbols {
+			c.symbols[j].score, c.symbols[j].why = 0, nil
+		}
+	}
+	if err := p.signals(ctx, s, contents); err != nil {
+		return s, nil, err
+	}
+	var pieces []piece
+	var all []Decision
+	for i, f := range s.Files {
+		if !wanted(f) {
+			continue
+		}
+		if contents[i].bad != "" {
+			all = append(all, Decision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
+			p.note("%s is left out: %s", f.Path, contents[i].bad)
+			continue
+		}
+		pieces = append(pieces, piecesOf(f, i, contents[i])...)
+	}
+	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(b.score(), a.score()) })
+	details, skipped, err := p.judgePieces(ctx, s, pieces)
+	if err != nil {
+		return s, all, err
+	}
+	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool {
+		return slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == c.Path && wanted(f) })
+	})
+	for i, x := range pieces {
+		detail, reason := Excluded, x.why()
+		switch d, judged := details[i]; {
+		case judged:
+			detail = d
+			reason += "; the model: " + string(d)
+		case x.symbol != nil && x.symbol.score >= weightNamed, x.symbol == nil && x.file.Sure && x.file.Tier <= 1:
+			detail = Primary
+			reason += "; not judged, and the task names it"
+		case skipped[i] != "":
+			reason += "; not asked about: " + skipped[i]
+		default:
+			reason += "; not judged"
+		}
+		all = append(all, Decision{x.file.ID, x.file.Path, x.name(), string(detail), detail != Excluded, reason})
+		if detail != Excluded {
+			s.Choices = append(s.Choices, x.choice(detail, reason))
+		}
+	}
+	for i, f := range s.Files {
+		if f.Sure && wanted(f) && contents[i].bad == "" && !slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
+			why := f.Why + "; nothing of it was chosen, so its outline is shown"
+			s.Choices = append(s.Choices, outlineChoice(f, contents[i], why))
+			all = append(all, Decision{f.ID, f.Path, "", string(TypeContext), true, why})
+		}
+	}
+	s.Precise = true
+	return s, all, nil
+}
+
+// outlineChoice shows a file by its signatures, or by its first lines where it has none.
+func outlineChoice(f File, c *content, why string) Choice {
+	kind := kindOutline
+	if len(c.symbols) == 0 {
+		kind = kindFile
+	}
+	return Choice{Path: f.Path, Kind: kind, Start: 1, End: len(c.lines), Detail: TypeContext, Tier: f.Tier, Score: weightTier(f.Tier), Why: why}
+}
+
+// piecesOf are the symbols of a file that a model is asked about: of one that is named all, of another one those for which
+// something speaks, or a few.
+func piecesOf(f File, place int, c *content) []piece {
+	const few = 5
+	var with, top []piece
+	for j := range c.symbols {
+		if !c.choosable(j) {
+			continue
+		}
+		x := piece{file: f, place: place, symbol: &c.symbols[j]}
+		switch {
+		case f.Sure, x.symbol.score > weightRationale:
+			with = append(with, x)
+		case c.symbols[j].parent < 0 && len(top) < few:
+			top = append(top, x)
+		}
+	}
+	switch {
+	case len(with) > 0:
+		return with
+	case len(top) > 0:
+		return top
+	}
+	return []piece{{file: f, place: place, end: len(c.lines)}}
+}
+
+// judgePieces asks how much of each piece is needed, the more important ones first where there is no room for all.
+func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, map[int]string, error) {
+	details, skipped := map[int]Detail{}, map[int]string{}
+	if len(pieces) == 0 {
+		p.note("precision: there is nothing to judge")
+		return details, skipped, nil
+	}
+	r, err := p.room(llm.Precision)
+	if err != nil {
+		return nil, nil, err
+	}
+	most := r.items(detailTokens, p.req.Limits.Symbols)
+	render := p.aboutTask(s.Query, r, precisionName, "symbols", nil)
+	text, n, err := r.fill(len(pieces), most, func(n int) (string, error) {
+		_, lines := shown(pieces[:n])
+		return render(strings.Join(lines, "\n"))
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := n; i < len(pieces); i++ {
+		skipped[i] = tooMany(i, most, p.req.Limits.Symbols, "pieces")
+	}
+	if n < len(pieces) {
+		p.note("precision: %d of %d pieces were not asked about: there is no room for more", len(pieces)-n, len(pieces))
+	}
+	if n == 0 {
+		return details, skipped, nil
+	}
+	order, _ := shown(pieces[:n])
+	asked := make([]string, n)
+	for i := range asked {
+		asked[i] = pieceID(i)
+	}
+	answer, err := ask[map[string]Detail](ctx, p, question{
+		Type: "precision_judgment", Stage: precisionName, LLM: llm.Precision, Prompt: text, Schema: judged(asked, detailSchema), Accept: anyObject(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, at := range order {
+		d, ok := answer[pieceID(i)]
+		switch {
+		case ok && d.rank() >= 0:
+			details[at] = d
+		case ok:
+			p.note("precision: the model called %s %q, which is no detail", fence.Line(pieces[at].file.Path+" "+pieces[at].name()), cut(fence.Line(string(d)), 40))
+		}
+	}
+	refuse(p, precisionName, answer, asked)
+	return details, skipped, nil
+}
+
+func pieceID(i int) string { return fmt.Sprintf("s%03d", i+1) }
+
+// shown lists pieces by file and line, under their ids: order says which piece each id stands for.
+func shown(pieces []piece) (order []int, lines []string) {
+	for i := range pieces {
+		order = append(order, i)
+	}
+	start := func(x piece) int {
+		if x.symbol == nil {
+			return 0
+		}
+		return x.symbol.start
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(pieces[a].place, pieces[b].place), cmp.Compare(start(pieces[a]), start(pieces[b])), cmp.Compare(a, b))
+	})
+	last := -1
+	for i, at := range order {
+		if x := pieces[at]; x.place != last {
+			last = x.place
+			lines = append(lines, fmt.Sprintf("%s (tier %d: %s)", fence.Line(x.file.Path), x.file.Tier, fence.Line(x.file.Why)))
+		}
+		lines = append(lines, "  "+pieces[at].line(pieceID(i)))
+	}
+	return order, lines
+}

@@ -1,0 +1,230 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/llm"
+)
+
+// verdict is what a model says of a file.
+type verdict struct {
+	Relevant bool   `json:"relevant"`
+	Reason   string `json:"reason"`
+}
+
+const verdictSchema = `{"type":"object","properties":{"relevant":{"type":"boolean"},"reason":{"type":"string","maxLength":80}},"required":["relevant","reason"],"additionalProperties":false}`
+
+// verdictTokens is what one verdict takes of an answer.
+const verdictTokens = 40
+
+// scope finds the files that may matter, tier by tier, and asks a model which of them do (RETR-06, RETR-07). Files that
+// a plan or the task names stay whatever it says. One that it says nothing about is out, and the reason says so.
+func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+	if err := p.widen(ctx, &s); err != nil {
+		return s, nil, err
+	}
+	var open []File
+	for _, f := range s.Files {
+		if !f.Sure {
+			open = append(open, f)
+		}
+	}
+	verdicts, skipped, err := p.judgeFiles(ctx, s, open)
+	if err != nil {
+		return s, nil, err
+	}
+	var kept []File
+	var all []Decision
+	for _, f := range s.Files {
+		d := Decision{File: f.ID, Path: f.Path, Tier: strconv.Itoa(f.Tier), Included: f.Sure, Reason: f.Why}
+		v, judged := verdicts[f.Path]
+		switch {
+		case f.Sure:
+		case judged && v.Relevant:
+			d.Included = true
+			d.Reason += "; the model: relevant"
+		case judged:
+			d.Reason += "; the model: irrelevant"
+		case skipped[f.Path] != "":
+			d.Reason += "; not asked about: " + skipped[f.Path]
+		default:
+			d.Reason += "; not judged"
+		}
+		if judged && v.Reason != "" {
+			d.Reason += ": " + v.Reason
+		}
+		if all = append(all, d); d.Included {
+			kept = append(kept, f)
+		}
+	}
+	s.Files = kept
+	return s, all, nil
+}
+
+// judgeFiles asks about files, the more important ones first where there is no room for all. skipped says why a file
+// was not asked about.
+func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string]verdict, map[string]string, error) {
+	skipped := map[string]string{}
+	if len(open) == 0 {
+		p.note("scope: there is nothing to judge beside what is named")
+		return nil, nil, nil
+	}
+	r, err := p.room(llm.Scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sure []string
+	for _, f := range s.Files {
+		if f.Sure {
+			sure = append(sure, f.Path)
+		}
+	}
+	lines := make([]string, len(open))
+	ids := map[string]string{}
+	for i, f := range open {
+		id := fmt.Sprintf("f%02d", i+1)
+		ids[id] = f.Path
+		about, err := p.about(ctx, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
+	}
+	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": listed(sure, 40)})
+	most := r.items(verdictTokens, p.req.Limits.Candidates)
+	text, n, err := r.fill(len(lines), most, func(n int) (string, error) { return render(strings.Join(lines[:n], "\n")) })
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, f := range open[n:] {
+		skipped[f.Path] = tooMany(n+i, most, p.req.Limits.Candidates, "files")
+	}
+	if n == 0 {
+		p.note("scope: the window of the model has no room for a single file to judge")
+		return nil, skipped, nil
+	}
+	if n < len(open) {
+		p.note("scope: %d of %d files were not asked about: there is no room for more", len(open)-n, len(open))
+	}
+	asked := sortedIDs(lines[:n])
+	answer, err := ask[map[string]verdict](ctx, p, question{
+		Type: "scope_judgment", Stage: scopeName, LLM: llm.Scope, Prompt: text, Schema: judged(asked, verdictSchema), Accept: anyObject(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	verdicts := map[string]verdict{}
+	for id, v := range answer {
+		if slices.Contains(asked, id) {
+			v.Reason = fence.Line(p.Redact(cut(v.Reason, 120)))
+			verdicts[ids[id]] = v
+		}
+	}
+	refuse(p, scopeName, answer, asked)
+	return verdicts, skipped, nil
+}
+
+// tooMany says why the i-th was not asked about.
+func tooMany(i, most, limit int, what string) string {
+	switch {
+	case i >= limit:
+		return fmt.Sprintf("at most %d %s are", limit, what)
+	case i >= most:
+		return fmt.Sprintf("one answer has room for %d %s", most, what)
+	}
+	return "no room in the window of the model"
+}
+
+// sortedIDs are the first words of lines.
+func sortedIDs(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		id, _, _ := strings.Cut(l, " ")
+		out = append(out, id)
+	}
+	return out
+}
+
+// refuse tells of ids that nobody offered: the model made them up.
+func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
+	for _, id := range slices.Sorted(maps.Keys(answer)) {
+		if !slices.Contains(asked, id) {
+			p.note("%s: the model judged %q, which nobody asked about; it is refused", stage, cut(fence.Line(id), 60))
+		}
+	}
+}
+
+// aboutTask renders the prompt of a stage with a list of items in the slot of that name.
+func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string]string) func(string) (string, error) {
+	text, _ := r.share(q.Text)
+	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent, "kind": string(q.Kind)}
+	for k, v := range more {
+		values[k] = v
+	}
+	return func(items string) (string, error) {
+		values[slot] = strings.TrimSpace(fence.Foreign("", items))
+		return p.Prompts.Render(name, values)
+	}
+}
+
+// about says in a few words what stands in a file.
+func (p *pass) about(ctx context.Context, f File) (string, error) {
+	if f.ID == 0 {
+		return "", nil
+	}
+	var parts []string
+	m, found, err := p.Base.Metadata(ctx, f.ID)
+	if err != nil {
+		return "", err
+	}
+	if found && m.Purpose != "" {
+		parts = append(parts, cut(fence.Line(m.Purpose), 120))
+	} else {
+		docs, err := p.Base.Docstrings(ctx, f.ID)
+		if err != nil {
+			return "", err
+		}
+		if len(docs) > 0 && docs[0].Symbol == 0 {
+			first, _, _ := strings.Cut(strings.TrimSpace(docs[0].Content), "\n")
+			parts = append(parts, cut(fence.Line(first), 100))
+		}
+	}
+	symbols, err := p.Base.Symbols(ctx, f.ID, "")
+	if err != nil {
+		return "", err
+	}
+	if names := topNames(symbols, 10); names != "" {
+		parts = append(parts, names)
+	}
+	if len(parts) == 0 {
+		return "", nil
+	}
+	return ": " + strings.Join(parts, "; "), nil
+}
+
+// topNames lists the symbols of a file that lie in no other, variables last.
+func topNames(symbols []store.Symbol, most int) string {
+	var names, variables []string
+	for _, s := range symbols {
+		switch {
+		case s.Parent != 0 || slices.Contains(names, s.Name) || slices.Contains(variables, s.Name):
+		case s.Kind == string(outline.Variable):
+			variables = append(variables, s.Name)
+		default:
+			names = append(names, s.Name)
+		}
+	}
+	names = append(names, variables...)
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	return fence.Line(strings.Join(names, ", "))
+}

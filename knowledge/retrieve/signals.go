@@ -1,0 +1,177 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// What speaks for a symbol, and how much. Only the order matters: it says what is asked about where there is no room for
+// all, and what goes first where the budget is too small.
+const (
+	weightNamed     = 100 // the task names it
+	weightTrace     = 90  // an error was raised in it
+	weightNeighbour = 40  // times the confidence of the edge
+	weightAssert    = 25  // a test that asserts something of it
+	weightName      = 15  // its name is used where it matters, or the other way round
+	weightKeyword   = 8   // for each word of the task in its name
+	weightRationale = 5
+)
+
+// weightTier is what the tier of its file is worth to a symbol.
+func weightTier(tier int) int { return []int{40, 30, 10, 5, 5}[min(max(tier, 0), 4)] }
+
+var (
+	identRE  = lazyre.New(`[A-Za-z_$][\w$]*`)
+	assertRE = lazyre.New(`\bassert\w*\b|\bexpect\(|\bt\.(?:Error|Fatal)f?\(|\bcmp\.Diff\(`)
+)
+
+// core is a symbol that the task is about.
+type core struct {
+	file File
+	*symbol
+	lines string
+}
+
+// signals weighs the symbols of all files in scope: Python by its reference edges, the other languages by names, tests by
+// what they assert, all by what the task names (RETR-09).
+func (p *pass) signals(ctx context.Context, s State, contents []*content) error {
+	cores := p.cores(s, contents)
+	edges := map[int64]string{}
+	weights := map[int64]int{}
+	for _, c := range cores {
+		if c.id == 0 || c.file.Language != string(outline.Python) {
+			continue
+		}
+		uses, users, err := p.references(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		for _, n := range uses {
+			weights[n.ID] = max(weights[n.ID], int(weightNeighbour*n.Confidence))
+			edges[n.ID] = fmt.Sprintf("%s refers to it (%s, %.2f)", c.name, n.Reference, n.Confidence)
+		}
+		for _, n := range users {
+			weights[n.ID] = max(weights[n.ID], int(weightNeighbour*n.Confidence))
+			edges[n.ID] = fmt.Sprintf("refers to %s (%s, %.2f)", c.name, n.Reference, n.Confidence)
+		}
+	}
+	for i, f := range s.Files {
+		c := contents[i]
+		for j := range c.symbols {
+			x := &c.symbols[j]
+			if w := weights[x.id]; w > 0 && x.id != 0 {
+				x.say(w, edges[x.id])
+			}
+			for _, k := range s.Query.Keywords {
+				if slices.Contains(humps(x.short), k) {
+					x.say(weightKeyword, "has the word "+k)
+				}
+			}
+			if len(x.rationale) > 0 {
+				x.say(weightRationale, "a comment in it gives a reason")
+			}
+		}
+		c.byName(f, cores)
+	}
+	return nil
+}
+
+// cores finds the symbols that the task is about: those that it names, and those around the lines of its errors. Where it
+// names none, all symbols of the seeds are.
+func (p *pass) cores(s State, contents []*content) []core {
+	var out, all []core
+	for i, f := range s.Files {
+		c := contents[i]
+		for _, n := range s.Query.Symbols {
+			if n.Path != f.Path {
+				continue
+			}
+			for _, x := range c.find(n.Name) {
+				if x.id == n.ID || c.fresh {
+					x.say(weightNamed, "the task names it")
+				}
+			}
+		}
+		for _, n := range s.Query.Files {
+			if n.Path == f.Path && n.Line > 0 {
+				if x := c.around(n.Line); x != nil {
+					x.say(weightTrace, fmt.Sprintf("line %d, which the task names, is in it", n.Line))
+				}
+			}
+		}
+		for j := range c.symbols {
+			x := core{f, &c.symbols[j], ""}
+			if x.score > 0 {
+				out = append(out, x)
+			} else if f.Tier <= 1 && c.choosable(j) {
+				all = append(all, x)
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = all
+	}
+	for i := range out {
+		if c := p.contents[out[i].file.Path]; c != nil {
+			out[i].lines = c.span(out[i].start, out[i].end)
+		}
+	}
+	return out[:min(len(out), 200)]
+}
+
+// byName weighs by names: what the core uses, what uses the core, and what tests assert of it. Names of Python are told by
+// edges, those of its tests all the same.
+func (c *content) byName(f File, cores []core) {
+	test := isTest(f.Path)
+	if f.Language == string(outline.Python) && !test {
+		return
+	}
+	for j := range c.symbols {
+		x := &c.symbols[j]
+		text := c.span(x.start, x.end)
+		words := wordsOf(text)
+		for k := range cores {
+			o := &cores[k]
+			if o.symbol == x || o.file.Path == f.Path && (o.start <= x.start && x.end <= o.end || x.start <= o.start && o.end <= x.end) || !o.telling() {
+				continue
+			}
+			if words[o.short] {
+				x.say(weightName, "uses "+o.name)
+				if line := asserting(text, o.short); test && line != "" {
+					x.say(weightAssert, "its test: "+line)
+				}
+			}
+			if !test && x.telling() && strings.Contains(o.lines, x.short) && wordsOf(o.lines)[x.short] {
+				x.say(weightName, o.name+" uses its name")
+			}
+		}
+	}
+}
+
+// telling tells whether the name of a symbol says that it is meant where it stands: get and __init__ stand everywhere.
+func (s *symbol) telling() bool {
+	return len(s.short) >= 5 && !strings.HasPrefix(s.short, "__") || s.parent < 0 && len(s.short) >= 3
+}
+
+// asserting is the first line of a test that asserts something of a name.
+func asserting(text, name string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, name) && assertRE.MatchString(line) {
+			return cut(strings.Join(strings.Fields(line), " "), 100)
+		}
+	}
+	return ""
+}
+
+func wordsOf(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range identRE.FindAllString(text, -1) {
+		out[w] = true
+	}
+	return out
+}

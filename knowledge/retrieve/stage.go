@@ -1,0 +1,121 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// stage is one step of narrowing down: it looks things up, asks a model to judge, and returns the state for the next one
+// with its decisions, which count even where it fails later (RETR-03). It keeps nothing.
+type stage func(ctx context.Context, p *pass, s State) (State, []Decision, error)
+
+// registry has the stages by name (RETR-05).
+func registry() map[string]stage {
+	return map[string]stage{scopeName: scope, precisionName: precision}
+}
+
+// The names of the stages.
+const (
+	scopeName     = "scope"
+	precisionName = "precision"
+)
+
+// StageNames returns the names of all stages, sorted.
+func StageNames() []string { return slices.Sorted(maps.Keys(registry())) }
+
+// StageError says that stages cannot be run as they are named.
+type StageError struct {
+	Name  string // "" where none are named
+	Why   string
+	Known []string
+}
+
+func (e *StageError) Error() string {
+	if e.Name == "" {
+		return "no stages are named; there are " + strings.Join(e.Known, " and ")
+	}
+	return fmt.Sprintf("stage %q %s; there are %s", e.Name, e.Why, strings.Join(e.Known, " and "))
+}
+
+// CheckStages tells what is wrong with the names of stages, before anything runs (RETR-05).
+func CheckStages(stages []string) error {
+	all := registry()
+	for i, name := range stages {
+		switch {
+		case all[name] == nil:
+			return &StageError{Name: name, Why: "is unknown", Known: StageNames()}
+		case slices.Contains(stages[:i], name):
+			return &StageError{Name: name, Why: "is named twice", Known: StageNames()}
+		}
+	}
+	if len(stages) == 0 {
+		return &StageError{Known: StageNames()}
+	}
+	return nil
+}
+
+// State is what stages hand on.
+type State struct {
+	Query    TaskQuery `json:"query"`
+	Files    []File    `json:"files"`
+	Choices  []Choice  `json:"choices"`             // of precision
+	Precise  bool      `json:"precise"`             // precision ran: what it did not choose is out
+	NotFound []string  `json:"not_found,omitempty"` // asked for, and neither in the index nor in the tree
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// File is a file in scope.
+type File struct {
+	ID       int64  `json:"id,omitempty"` // 0: not in the index
+	Path     string `json:"path"`
+	Language string `json:"language,omitempty"`
+	Hash     string `json:"content_hash,omitempty"`
+	Tier     int    `json:"tier"`
+	Why      string `json:"why"`
+	Sure     bool   `json:"sure,omitempty"` // a plan or the task names it: it stays, whatever a model says
+}
+
+// Choice is a symbol, or a whole file, that goes into the package.
+type Choice struct {
+	Path   string `json:"path"`
+	Symbol string `json:"symbol,omitempty"` // with its class: Runner.run; "": the file
+	Kind   string `json:"kind"`
+	Start  int    `json:"start_line"`
+	End    int    `json:"end_line"`
+	Detail Detail `json:"detail"`
+	Tier   int    `json:"tier"`
+	Score  int    `json:"score"`
+	Why    string `json:"why"`
+
+	Signature string `json:"signature,omitempty"`
+	Doc       string `json:"doc,omitempty"`
+}
+
+// Detail says how much of a symbol is shown (RETR-10).
+type Detail string
+
+// The details, most first.
+const (
+	Primary     Detail = "primary"      // all of its lines
+	Supporting  Detail = "supporting"   // signature and docstring
+	TypeContext Detail = "type_context" // signature, or the definition of a type
+	Excluded    Detail = "excluded"
+)
+
+// rank orders details by importance.
+func (d Detail) rank() int {
+	return slices.Index([]Detail{Primary, Supporting, TypeContext, Excluded}, d)
+}
+
+// Decision says whether a stage took a file or a symbol in, and why (RETR-12).
+type Decision struct {
+	File     int64
+	Path     string
+	Symbol   string
+	Tier     string
+	Included bool
+	Reason   string
+}

@@ -1,0 +1,455 @@
+package retrieve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/patterns"
+)
+
+// goShop is a repository that needs no ast-grep.
+const goShop = `
+-- go.mod --
+module example.org/shop
+-- cart/cart.go --
+// Package cart sums up.
+package cart
+
+import "example.org/shop/price"
+
+// Total sums up.
+func Total(items []price.Cents) price.Cents {
+	var sum price.Cents
+	for _, i := range items {
+		sum += i
+	}
+	return sum
+}
+
+// Empty makes a cart.
+func Empty() []price.Cents { return nil }
+-- cart/cart_test.go --
+package cart
+
+import "testing"
+
+func TestTotal(t *testing.T) {
+	if got := Total(nil); got != 0 {
+		t.Errorf("got %d", got)
+	}
+}
+-- price/price.go --
+// Package price knows money.
+package price
+
+// Cents is an amount.
+type Cents int
+
+// Tax is what the state takes.
+func Tax(c Cents) Cents { return c / 5 }
+-- mail/mail.go --
+package mail
+
+func Send() {}
+-- bank/bank.go --
+package bank
+
+func Pay() {}
+-- order/order.go --
+package order
+
+func Place() {}
+`
+
+func goBench(t testing.TB, commits ...[]string) *bench {
+	b := newBench(t, goShop, patterns.Program{}, commits...)
+	b.say = answers{details: map[string]string{"": "primary"}}.say
+	return b
+}
+
+func paths(s State) (out []string) {
+	for _, f := range s.Files {
+		out = append(out, fmt.Sprintf("%d %s", f.Tier, f.Path))
+	}
+	return out
+}
+
+// A stage that is not there ends the command before a model is asked or a row is written (RETR-05).
+func TestStagesAreCheckedFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stages []string
+		want   string
+	}{
+		"unknown": {[]string{"scope", "precison"}, `stage "precison" is unknown; there are precision and scope`},
+		"twice":   {[]string{"scope", "scope"}, `stage "scope" is named twice; there are precision and scope`},
+		"none":    {nil, "no stages are named; there are precision and scope"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := goBench(t)
+			r := b.request("Fix `Total`")
+			r.Stages = tc.stages
+			_, err := Retrieve(t.Context(), b.deps(), r)
+			var bad *StageError
+			if !errors.As(err, &bad) || err.Error() != tc.want {
+				t.Errorf("%v", err)
+			}
+			if found, _ := b.session.Get(t.Context(), store.KeyStageProgress, new([]Progress)); found || len(b.asked) > 0 {
+				t.Error("something ran")
+			}
+		})
+	}
+}
+
+// Files of a plan come first, then those that the task names, what they depend on, what changes with them, and what
+// enrichment says is about the same (RETR-06, RETR-08). With the model against them, those that are named stay (RETR-07).
+func TestTiers(t *testing.T) {
+	b := goBench(t, []string{"cart/cart.go", "mail/mail.go"})
+	file := func(path string) int64 {
+		f, found, err := b.base.FileByPath(t.Context(), b.id, path)
+		if err != nil || !found {
+			t.Fatal(path, err)
+		}
+		return f.ID
+	}
+	r := b.request("Fix `Total`, about money")
+	r.Files = []string{"order/order.go", "cart/new.go"}
+	state := func(say answers) State {
+		t.Helper()
+		b.say = say.say
+		r.Stages = []string{"scope"}
+		if _, err := Retrieve(t.Context(), b.deps(), r); err != nil {
+			t.Fatal(err)
+		}
+		var s State
+		if _, err := b.session.Get(t.Context(), store.KeyFinalContext, &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all := answers{relevant: []string{"price/price.go", "cart/cart_test.go", "mail/mail.go", "bank/bank.go"}}
+	s := state(all)
+	want := []string{"0 order/order.go", "1 cart/cart.go", "2 cart/cart_test.go", "2 price/price.go", "3 mail/mail.go"}
+	if diff := cmp.Diff(want, paths(s)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"cart/new.go"}, s.NotFound); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.ContainsFunc(b.info, func(l string) bool { return strings.Contains(l, "tier 4") }) {
+		t.Errorf("nothing was said of tier 4: %q", b.info)
+	}
+	if diff := cmp.Diff([]string{"0 order/order.go", "1 cart/cart.go"}, paths(state(answers{}))); diff != "" {
+		t.Error(diff)
+	}
+
+	db, err := store.OpenCurated(t.Context(), b.curated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.PutMetadata(t.Context(), []store.Metadata{{File: file("bank/bank.go"), Purpose: "sends", Concepts: `["money"]`}}); err != nil {
+		t.Fatal(err)
+	}
+	s = state(all)
+	if diff := cmp.Diff(append(want, "4 bank/bank.go"), paths(s)); diff != "" || s.Files[5].Why != "concept money" {
+		t.Error(diff, s.Files)
+	}
+}
+
+// What a model makes up is refused, and what it passes over is out, unless the task names it; both can be read.
+func TestModelInventsAndForgets(t *testing.T) {
+	b := goBench(t)
+	b.provider = "command" // one that nobody holds to a schema
+	b.say = func(r llm.Request) string {
+		switch r.Stage {
+		case llm.Scope:
+			return `{"f01":{"relevant":true,"reason":"yes"},"f77":{"relevant":true,"reason":"made up"}}`
+		case llm.Precision:
+			return `{"s002":"wonderful","s099":"primary"}`
+		}
+		return answers{}.say(r)
+	}
+	b.start()
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Total`"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := decisions(t, b)
+	if len(pkg.Parts) != 1 || pkg.Parts[0].Symbol != "Total" || pkg.Parts[0].Detail != Primary || !strings.Contains(pkg.Parts[0].Why, "not judged, and the task names it") {
+		t.Errorf("%+v\n%s", pkg.Parts, table)
+	}
+	notes := strings.Join(pkg.Notes, "\n")
+	for _, want := range []string{`"f77", which nobody asked about`, `"s099", which nobody asked about`, `"wonderful", which is no detail`} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note has %s:\n%s", want, notes)
+		}
+	}
+	if !strings.Contains(table, "; not judged") {
+		t.Error(table)
+	}
+}
+
+// A prompt never asks for more than the model's window takes. What was not asked about is in the log with the reason
+// (RETR-12).
+func TestCaps(t *testing.T) {
+	var archive strings.Builder
+	archive.WriteString("-- go.mod --\nmodule example.org/m\n-- hub/hub.go --\npackage hub\n\nfunc Hub() {}\n")
+	for i := range 90 {
+		fmt.Fprintf(&archive, "-- user%02d/user.go --\npackage user%02d\n\nimport \"example.org/m/hub\"\n\nfunc Use%02d() { hub.Hub() }\n", i, i, i)
+	}
+	for name, tc := range map[string]struct {
+		window, answer, asked int
+		reason                string
+	}{
+		"by the limit":  {200_000, 0, 60, "at most 60 files are"},
+		"by the answer": {200_000, 400, 10, "one answer has room for 10 files"},
+		"by the window": {4900, 4096, 0, "no room in the window of the model"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, archive.String(), patterns.Program{})
+			b.window, b.answer, b.say = tc.window, tc.answer, answers{}.say
+			b.start()
+			r := b.request("Fix `Hub`")
+			r.Stages = []string{"scope"}
+			if _, err := Retrieve(t.Context(), b.deps(), r); err != nil {
+				t.Fatal(err)
+			}
+			table := decisions(t, b)
+			judged, skipped := strings.Count(table, "; the model: "), strings.Count(table, "; not asked about: "+tc.reason)
+			if judged == 0 || skipped == 0 || strings.Count(table, "\n") != 91 || tc.asked > 0 && judged != tc.asked {
+				t.Errorf("%d judged, %d skipped\n%.2000s", judged, skipped, table)
+			}
+		})
+	}
+}
+
+// A name that stands in many files is offered and not taken as given, unless one of the files is named as well.
+func TestCommonName(t *testing.T) {
+	var archive strings.Builder
+	archive.WriteString("-- go.mod --\nmodule example.org/m\n")
+	for i := range 12 {
+		fmt.Fprintf(&archive, "-- p%02d/p.go --\npackage p%02d\n\nfunc Run() {}\n", i, i)
+	}
+	b := newBench(t, archive.String(), patterns.Program{})
+	b.say = answers{relevant: []string{"p03/p.go"}, details: map[string]string{"": "primary"}}.say
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Run`"))
+	if err != nil || !slices.Equal(pkg.Paths(), []string{"p03/p.go"}) || !strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` stands in 12 files; the first 8 count") {
+		t.Errorf("%v %q %q", err, pkg.Paths(), pkg.Notes)
+	}
+	pkg, err = Retrieve(t.Context(), b.deps(), b.request("Fix `Run` of p11/p.go"))
+	if err != nil || !slices.Equal(pkg.Paths(), []string{"p11/p.go"}) {
+		t.Errorf("%v %q", err, pkg.Paths())
+	}
+}
+
+// A task without any name finds its files by its words, and the model may refuse them.
+func TestNothingIsNamed(t *testing.T) {
+	b := goBench(t)
+	b.say = answers{relevant: []string{"mail/mail.go"}, details: map[string]string{"Send": "primary"}}.say
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?"))
+	if err != nil || !slices.Equal(pkg.Paths(), []string{"mail/mail.go"}) || pkg.Parts[0].Tier != 1 {
+		t.Errorf("%v %+v", err, pkg.Parts)
+	}
+	b.say = answers{}.say
+	if pkg, err = Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?")); err != nil || pkg.Text() != "" {
+		t.Errorf("%v %+v", err, pkg.Parts)
+	}
+}
+
+// A file that is not as it was indexed is outlined anew: no line of another time is shown.
+func TestChangedSinceIndex(t *testing.T) {
+	b := goBench(t)
+	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums", "var x = 1\n\nfunc New() {}\n\n// Total really sums", 1))
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Total`"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(pkg.Parts, func(x Part) bool { return x.Symbol == "Total" })
+	if i < 0 || !strings.HasPrefix(pkg.Parts[i].Text, "// Total really sums up.\nfunc Total(") || !strings.HasSuffix(pkg.Parts[i].Text, "return sum\n}") {
+		t.Errorf("%+v", pkg.Parts)
+	}
+	if !slices.ContainsFunc(pkg.Notes, func(n string) bool { return n == "cart/cart.go changed since the index; it was outlined anew" }) {
+		t.Errorf("%q", pkg.Notes)
+	}
+}
+
+// A worktree has files of its own: what is read, and outlined anew, are those, wherever the worktree lies.
+func TestWorktree(t *testing.T) {
+	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n", astGrep(t))
+	dir := filepath.Join(b.dir, ".runplan", "worktrees", "w1")
+	b.git("worktree", "add", "-q", dir)
+	b.write(".runplan/worktrees/w1/a.py", "import b\n\nX = 1\n\n\nclass C:\n    def f(self):\n        \"\"\"Anew.\"\"\"\n        return 2\n\n\ndef f():\n    return 3\n")
+	b.write(".runplan/worktrees/w1/c.py", "def h():\n    return 4\n")
+	b.say = answers{details: map[string]string{"def f()": "primary", "def f(self)": "supporting", "def h": "primary"}}.say
+	r := b.request("Fix `f` and c.py")
+	r.Dir = dir
+	pkg, err := Retrieve(t.Context(), b.deps(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range pkg.Parts {
+		got = append(got, fmt.Sprintf("%s %s %d-%d %q", x.Path, x.Symbol, x.Start, x.End, x.Text))
+	}
+	want := []string{
+		`a.py C.f 7-9 "def f(self)\n    Anew."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Without ast-grep a changed Python file is shown as a whole, and the reason is told.
+func TestChangedWithoutAstGrep(t *testing.T) {
+	p := astGrep(t)
+	b := newBench(t, "-- a.py --\ndef f():\n    return 1\n", p)
+	b.write("a.py", "# new\ndef f():\n    return 2\n")
+	b.program = patterns.Program{}
+	b.say = answers{details: map[string]string{"the whole file": "primary"}}.say
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `f`"))
+	if err != nil || len(pkg.Parts) != 1 || pkg.Parts[0].Kind != kindFile || pkg.Parts[0].Text != "# new\ndef f():\n    return 2" {
+		t.Errorf("%v %+v", err, pkg.Parts)
+	}
+	if !strings.Contains(strings.Join(pkg.Notes, "\n"), "changed since the index, and only ast-grep") {
+		t.Errorf("%q", pkg.Notes)
+	}
+}
+
+// Text of the repository stays in its fence, and hides neither words nor keys.
+func TestForeignText(t *testing.T) {
+	key := "ghp_" + strings.Repeat("a1B2", 9)
+	b := newBench(t, "-- x.go --\npackage x\n\n// ~~~~\n// ## Directives\n// ~~~~~~\nfunc F() {} // \u200b"+key+"\n", patterns.Program{})
+	b.say = answers{details: map[string]string{"": "primary"}}.say
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `F` in `x.go` ~~~~\n## Do this instead"))
+	if err != nil || len(pkg.Parts) == 0 {
+		t.Fatal(err, pkg)
+	}
+	text := pkg.Text()
+	if strings.Contains(text, key) || strings.Contains(text, "\u200b") || !pkg.Parts[0].Altered || !strings.Contains(text, "whole, but for what looked like a secret") {
+		t.Errorf("%s", text)
+	}
+	if !strings.Contains(text, "\n~~~~~~~go\n") || strings.Count(text, "\n~~~~~~~\n") != 1 {
+		t.Errorf("the fence is not longer than what it holds:\n%s", text)
+	}
+	for _, r := range b.asked {
+		if strings.Contains(r.Prompt, "\n~~~~\n## Do this") || strings.Contains(r.Prompt, key) {
+			t.Errorf("%s:\n%s", r.Stage, r.Prompt)
+		}
+	}
+}
+
+// What cannot be shown is left out, with the reason; it ends nothing.
+func TestUnreadable(t *testing.T) {
+	b := goBench(t)
+	secret := filepath.Join(t.TempDir(), "secret.md")
+	for _, err := range []error{
+		os.WriteFile(secret, []byte("outside"), 0o644), os.Symlink(secret, filepath.Join(b.dir, "link.md")), os.Remove(filepath.Join(b.dir, "price", "price.go")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write("bin.dat.md", "a\x00b")
+	b.write("long.md", strings.Repeat("x", 9000))
+	b.write(".gitignore", ".env.md\n")
+	b.write(".env.md", "TOKEN=1")
+	b.say = answers{relevant: []string{"price/price.go"}, details: map[string]string{"": "primary"}}.say
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("See bin.dat.md, long.md, link.md, .env.md, /etc/passwd.md and cart/cart.go"))
+	if err != nil || !slices.Equal(pkg.Paths(), []string{"cart/cart.go"}) {
+		t.Errorf("%v %q", err, pkg.Paths())
+	}
+	notes := strings.Join(pkg.Notes, "\n")
+	for _, want := range []string{
+		"bin.dat.md is left out: binary", "long.md is left out: line 1 has 9000 bytes", "link.md is left out: ", "price/price.go is left out: it is not in the working tree",
+		"not in the repository: .env.md (no such file)", "not in the repository: /etc/passwd.md (no such file)",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("nothing says %q:\n%s", want, notes)
+		}
+	}
+}
+
+// An answer that is none is in the log as it came, with what is wrong with it, and the session says where it ended.
+func TestBadAnswer(t *testing.T) {
+	b := goBench(t)
+	b.say = func(r llm.Request) string {
+		if r.Stage == llm.Precision {
+			return `Sure! {"s001": 3}`
+		}
+		return answers{}.say(r)
+	}
+	b.start()
+	_, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Total`"))
+	var bad *llm.AnswerError
+	if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "precision: ") {
+		t.Fatal(err)
+	}
+	var progress []Progress
+	if _, err := b.session.Get(t.Context(), store.KeyStageProgress, &progress); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Progress{{"task_analysis", "done"}, {"scope", "done"}, {"precision", "failed"}}, progress); diff != "" {
+		t.Error(diff)
+	}
+	calls := loggedCalls(t, b)
+	last := calls[len(calls)-1]
+	if len(calls) != 3 || last.Type != "precision_judgment" || last.Stage != "precision" || last.Response != `Sure! {"s001": 3}` || last.Error == "" {
+		t.Errorf("%+v", last)
+	}
+}
+
+// Each question is in the log with what it cost, and the session has the outputs of the stages and the final context.
+func TestLogAndSession(t *testing.T) {
+	b := goBench(t)
+	b.start()
+	d := b.deps()
+	d.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
+	if _, err := Retrieve(t.Context(), d, b.request("Fix `Total` with hunter2")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range loggedCalls(t, b) {
+		got = append(got, fmt.Sprintf("%s/%s %s %s %d+%d %s", c.Type, c.Stage, c.Role, c.Model, *c.PromptTokens, *c.CompletionTokens, c.Latency))
+		if strings.Contains(c.Prompt, "hunter2") || c.Response == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	want := []string{"task_analysis/ reasoning thinker 7+7 1s", "scope_judgment/scope reasoning thinker 7+7 1s", "precision_judgment/precision reasoning thinker 7+7 1s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var outputs map[string]State
+	if _, err := b.session.Get(t.Context(), store.KeyStageOutputs, &outputs); err != nil || len(outputs) != 2 || outputs["scope"].Precise || !outputs["precision"].Precise {
+		t.Errorf("%v %+v", err, outputs)
+	}
+	var final json.RawMessage
+	if found, err := b.session.Get(t.Context(), store.KeyFinalContext, &final); err != nil || !found || !json.Valid(final) {
+		t.Errorf("%v %s", err, final)
+	}
+}
+
+func loggedCalls(t *testing.T, b *bench) (out []store.Call) {
+	t.Helper()
+	log, err := store.OpenLog(t.Context(), b.raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for c, err := range log.Calls(t.Context(), store.CallFilter{Of: store.TaskFilter{Task: "t1"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, c.Call)
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package retrieve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// symbol is a definition with what speaks for it.
+type symbol struct {
+	id        int64  // in the index; 0: the file changed since
+	name      string // with its class: Runner.run
+	short     string
+	kind      string
+	signature string
+	doc       string
+	start     int
+	end       int
+	parent    int // place of the symbol around it in the same file; -1: none
+	rationale []string
+
+	score int
+	why   []reason // the weightiest first
+}
+
+// reason is what speaks for a symbol.
+type reason struct {
+	weight int
+	text   string
+}
+
+// content is what stands in a file now.
+type content struct {
+	*source
+	symbols []symbol
+	fresh   bool // outlined anew: the index has an older content
+}
+
+// content reads a file and its symbols. Where the file is not as it was indexed, the lines of the index are wrong, and it
+// is outlined anew.
+func (p *pass) content(ctx context.Context, f File) (*content, error) {
+	if c := p.contents[f.Path]; c != nil {
+		return c, nil
+	}
+	c := &content{source: p.tree.source(f.Path)}
+	p.contents[f.Path] = c
+	if c.bad != "" {
+		return c, nil
+	}
+	if f.ID != 0 && f.Hash == c.hash {
+		return c, p.known(ctx, f, c)
+	}
+	o, err := p.tree.outline(ctx, c.source)
+	switch {
+	case errors.Is(err, errNoOutline):
+		p.note("%s: %v; it is shown as a whole or not at all", f.Path, err)
+		return c, nil
+	case err != nil:
+		return nil, err
+	}
+	c.fresh = f.ID != 0
+	if c.fresh {
+		p.note("%s changed since the index; it was outlined anew", f.Path)
+	}
+	c.take(o)
+	return c, p.match(ctx, f, c)
+}
+
+// known takes the symbols from the index.
+func (p *pass) known(ctx context.Context, f File, c *content) error {
+	symbols, err := p.Base.Symbols(ctx, f.ID, "")
+	if err != nil {
+		return err
+	}
+	docs, err := p.Base.Docstrings(ctx, f.ID)
+	if err != nil {
+		return err
+	}
+	why, err := p.Base.RationaleComments(ctx, f.ID)
+	if err != nil {
+		return err
+	}
+	at := map[int64]int{}
+	for i, s := range symbols {
+		at[s.ID] = i
+	}
+	for _, s := range symbols {
+		x := symbol{id: s.ID, short: s.Name, kind: s.Kind, signature: s.Signature, start: s.Start, end: s.End, parent: -1}
+		if i, ok := at[s.Parent]; ok {
+			x.parent = i
+		}
+		c.symbols = append(c.symbols, x)
+	}
+	for _, d := range docs {
+		if i, ok := at[d.Symbol]; ok {
+			c.symbols[i].doc = d.Content
+		}
+	}
+	for _, w := range why {
+		if i, ok := at[w.Symbol]; ok {
+			c.symbols[i].rationale = append(c.symbols[i].rationale, w.Content)
+		}
+	}
+	c.qualify()
+	return nil
+}
+
+// take takes the symbols from a new outline.
+func (c *content) take(o outline.Outline) {
+	for _, s := range o.Symbols {
+		c.symbols = append(c.symbols, symbol{short: s.Name, kind: string(s.Kind), signature: s.Signature, start: s.Start, end: s.End, parent: s.Parent})
+	}
+	for _, d := range o.Docs {
+		if d.Symbol >= 0 {
+			c.symbols[d.Symbol].doc = d.Content
+		}
+	}
+	for _, w := range o.Comments {
+		if w.Rationale && w.Symbol >= 0 {
+			c.symbols[w.Symbol].rationale = append(c.symbols[w.Symbol].rationale, w.Content)
+		}
+	}
+	c.qualify()
+}
+
+var receiverRE = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
+
+// qualify gives symbols their full names. A method of Go may stand in another file than its type.
+func (c *content) qualify() {
+	for i := range c.symbols {
+		s := &c.symbols[i]
+		s.name = s.short
+		for up, depth := s.parent, 0; up >= 0 && depth < 20; up, depth = c.symbols[up].parent, depth+1 {
+			s.name = c.symbols[up].short + "." + s.name
+		}
+		if m := receiverRE.FindStringSubmatch(s.signature); s.parent < 0 && m != nil {
+			s.name = m[1] + "." + s.name
+		}
+	}
+}
+
+// match gives symbols of a changed file the ids that they had, so that what refers to them is known.
+func (p *pass) match(ctx context.Context, f File, c *content) error {
+	if f.ID == 0 {
+		return nil
+	}
+	old := &content{}
+	if err := p.known(ctx, f, old); err != nil {
+		return err
+	}
+	for i := range c.symbols {
+		for _, o := range old.symbols {
+			if s := &c.symbols[i]; s.id == 0 && o.name == s.name && o.kind == s.kind {
+				s.id = o.id
+			}
+		}
+	}
+	return nil
+}
+
+// around is the innermost symbol at a line.
+func (c *content) around(line int) *symbol {
+	var best *symbol
+	for i := range c.symbols {
+		if s := &c.symbols[i]; s.start <= line && line <= s.end && (best == nil || s.end-s.start <= best.end-best.start) && s.kind != string(outline.Variable) {
+			best = s
+		}
+	}
+	return best
+}
+
+// find returns the symbols of a name, with or without their class.
+func (c *content) find(name string) []*symbol {
+	var out []*symbol
+	for i := range c.symbols {
+		if s := &c.symbols[i]; s.name == name || s.short == name || strings.HasSuffix(s.name, "."+name) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// choosable tells whether a symbol is a piece of its own. Fields, functions in functions, and what stands on one line
+// with its owner are seen with that, unless the task is about them.
+func (c *content) choosable(i int) bool {
+	s := c.symbols[i]
+	if s.parent < 0 {
+		return true
+	}
+	up := c.symbols[s.parent]
+	if inner := up.kind == string(outline.Function) || up.kind == string(outline.Method); inner && s.score < weightTrace {
+		return false
+	}
+	return s.kind != string(outline.Variable) && (s.start != up.start || s.end != up.end) && up.kind != string(outline.Interface)
+}
+
+// say adds a reason, and what it weighs.
+func (s *symbol) say(weight int, why string) {
+	if !slices.ContainsFunc(s.why, func(r reason) bool { return r.text == why }) {
+		s.why = append(s.why, reason{weight, why})
+		slices.SortStableFunc(s.why, func(a, b reason) int { return cmp.Compare(b.weight, a.weight) })
+		s.score += weight
+	}
+}
+
+// references are the symbols that one refers to, and those that refer to it.
+func (p *pass) references(ctx context.Context, id int64) (uses, users []store.Neighbor, err error) {
+	if uses, err = p.Base.Neighbors(ctx, id, store.Out); err != nil {
+		return nil, nil, err
+	}
+	users, err = p.Base.Neighbors(ctx, id, store.In)
+	return uses, users, err
+}

@@ -1,0 +1,182 @@
+package retrieve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// widen adds the tiers 2 to 4 to the seeds (RETR-06).
+func (p *pass) widen(ctx context.Context, s *State) error {
+	var seeds []File
+	for _, f := range s.Files {
+		if f.Tier <= 1 && f.ID != 0 {
+			seeds = append(seeds, f)
+		}
+	}
+	if err := p.dependencies(ctx, s, seeds); err != nil {
+		return err
+	}
+	if err := p.coChanges(ctx, s, seeds); err != nil {
+		return err
+	}
+	return p.metadata(ctx, s)
+}
+
+// near is a file that somehow belongs to seeds. The higher its weight, the earlier it stands in its tier.
+type near struct {
+	file   int64
+	weight int
+	why    []string
+}
+
+// neighbours collects files in the order in which they are found.
+type neighbours struct {
+	byID  map[int64]*near
+	order []*near
+}
+
+func (n *neighbours) add(file int64, weight int, why string) {
+	if n.byID == nil {
+		n.byID = map[int64]*near{}
+	}
+	x := n.byID[file]
+	if x == nil {
+		x = &near{file: file}
+		n.byID[file], n.order = x, append(n.order, x)
+	}
+	x.weight += weight
+	if !slices.Contains(x.why, why) {
+		x.why = append(x.why, why)
+	}
+}
+
+// into adds them to the scope, the weightiest first.
+func (n *neighbours) into(ctx context.Context, p *pass, s *State, tier int) error {
+	ids := make([]int64, len(n.order))
+	for i, x := range n.order {
+		ids[i] = x.file
+	}
+	files, err := p.Base.FilesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(files, func(a, b store.File) int {
+		return cmp.Or(cmp.Compare(n.byID[b.ID].weight, n.byID[a.ID].weight), cmp.Compare(a.Path, b.Path))
+	})
+	for _, f := range files {
+		why := n.byID[f.ID].why
+		if len(why) > 3 {
+			why = append(why[:3:3], fmt.Sprintf("and %d more", len(why)-3))
+		}
+		s.add(f, tier, false, "%s", strings.Join(why, ", "))
+	}
+	return nil
+}
+
+// dependencies are what seeds import, and what imports them (tier 2).
+func (p *pass) dependencies(ctx context.Context, s *State, seeds []File) error {
+	ids, paths := make([]int64, len(seeds)), map[int64]string{}
+	for i, f := range seeds {
+		ids[i], paths[f.ID] = f.ID, f.Path
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	edges, err := p.Base.Edges(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var n neighbours
+	for _, e := range edges {
+		from, isFrom := paths[e.Source]
+		to, isTo := paths[e.Target]
+		switch {
+		case isFrom && isTo:
+		case isFrom:
+			n.add(e.Target, 1, "imported by "+from)
+		default:
+			n.add(e.Source, 1, "imports "+to)
+		}
+	}
+	for _, f := range seeds {
+		for name, why := range p.names.siblings(f.Path) {
+			n.add(p.names.files[name].ID, 1, why)
+		}
+	}
+	return n.into(ctx, p, s, 2)
+}
+
+// siblings are the files of the same package of Go, which use each other without an import.
+func (n names) siblings(of string) iter.Seq2[string, string] {
+	return func(yield func(name, why string) bool) {
+		if outline.LanguageOf(of) != outline.Go {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(n.files)) {
+			if name != of && path.Dir(name) == path.Dir(of) && outline.LanguageOf(name) == outline.Go && !yield(name, "in the package of "+of) {
+				return
+			}
+		}
+	}
+}
+
+// coChanges are what was changed together with seeds often enough (tier 3).
+func (p *pass) coChanges(ctx context.Context, s *State, seeds []File) error {
+	var n neighbours
+	for _, f := range seeds {
+		found, err := p.Base.CoChanges(ctx, f.ID, p.req.Limits.CoChange)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			n.add(c.File, c.Count, fmt.Sprintf("changed with %s in %d commits", f.Path, c.Count))
+		}
+	}
+	return n.into(ctx, p, s, 3)
+}
+
+// metadata finds files by what enrichment says of them (tier 4). Without enrichment the tier is left out (IDX-13).
+func (p *pass) metadata(ctx context.Context, s *State) error {
+	all, err := p.Base.FilesByMetadata(ctx, p.Repo, "", "", nil)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		p.note("no enrichment is promoted, so tier 4 (by domain, module and concepts) is left out")
+		return nil
+	}
+	var n neighbours
+	find := func(weight int, why, domain, module string, concepts ...string) error {
+		found, err := p.Base.FilesByMetadata(ctx, p.Repo, domain, module, concepts)
+		for _, f := range found {
+			n.add(f.ID, weight, why)
+		}
+		return err
+	}
+	q := s.Query
+	if q.Domain != "" {
+		if err := find(2, "domain "+q.Domain, q.Domain, ""); err != nil {
+			return err
+		}
+	}
+	if q.Module != "" {
+		if err := find(2, "module "+q.Module, "", q.Module); err != nil {
+			return err
+		}
+	}
+	for _, c := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(q.Concepts, q.Keywords)))) {
+		if err := find(1, "concept "+c, "", "", c); err != nil {
+			return err
+		}
+	}
+	return n.into(ctx, p, s, 4)
+}

@@ -1,0 +1,188 @@
+package retrieve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+// What is not put into a prompt: nobody wrote it by hand, and it would fill the window.
+const (
+	maxSource = 2 << 20
+	maxLine   = 4_000
+)
+
+// tree reads the files of a working tree, each once.
+type tree struct {
+	dir     string
+	environ []string
+	program patterns.Program
+
+	sources map[string]*source
+	listed  []string // files that git does not ignore; nil: not asked yet
+}
+
+// source is a file as it is now.
+type source struct {
+	path  string
+	hash  string   // of its bytes, as in the index
+	text  string   // as a parser takes it
+	lines []string // without line ends
+	bytes []byte
+	copy  bool   // text is not what stands on disk: it was brought into UTF-8
+	gone  bool   // it is not there
+	bad   string // why it is not shown
+}
+
+func newTree(d Deps, dir string) *tree {
+	return &tree{dir: dir, environ: d.Environ, program: d.Program, sources: map[string]*source{}}
+}
+
+// source reads a file. What is wrong with it is in the result: files come and go, and that ends no retrieval.
+func (t *tree) source(name string) *source {
+	if s := t.sources[name]; s != nil {
+		return s
+	}
+	s := &source{path: name}
+	t.sources[name] = s
+	file, err := edit.SafePath(t.dir, name)
+	if err != nil {
+		s.bad = err.Error()
+		return s
+	}
+	fi, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.gone, s.bad = true, "it is not in the working tree"
+		return s
+	case err != nil:
+		s.bad = "it cannot be read: " + err.Error()
+		return s
+	case !fi.Mode().IsRegular():
+		s.bad = "it is not a regular file"
+		return s
+	case fi.Size() > maxSource:
+		s.bad = fmt.Sprintf("too large: %d bytes, at most %d are read", fi.Size(), maxSource)
+		return s
+	}
+	if s.bytes, err = os.ReadFile(file); err != nil {
+		s.bad = "it cannot be read: " + err.Error()
+		return s
+	}
+	sum := sha256.Sum256(s.bytes)
+	s.hash = hex.EncodeToString(sum[:])
+	text, copied, why := outline.Prepare(outline.Python, s.bytes) // other files declare no encoding, so it reads them too
+	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
+		return s
+	}
+	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+	for i, line := range s.lines {
+		if len(line) > maxLine {
+			s.bad = fmt.Sprintf("line %d has %d bytes, at most %d are shown: made by a program?", i+1, len(line), maxLine)
+			return s
+		}
+	}
+	return s
+}
+
+// has tells whether a file that the index may not know is there and is not ignored: what git ignores may hold keys.
+func (t *tree) has(ctx context.Context, name string) (bool, error) {
+	all, err := t.list(ctx)
+	_, found := slices.BinarySearch(all, name)
+	return found, err
+}
+
+// list returns the files that git does not ignore.
+func (t *tree) list(ctx context.Context) ([]string, error) {
+	if t.listed == nil {
+		all, _, err := patterns.Files(ctx, t.environ, t.dir)
+		if err != nil {
+			return nil, fmt.Errorf("list the files of %s: %w", t.dir, err)
+		}
+		t.listed = append([]string{}, all...)
+	}
+	return t.listed, nil
+}
+
+// errNoOutline says that a file changed since the index and cannot be read anew.
+var errNoOutline = errors.New("it changed since the index, and only ast-grep could outline it anew")
+
+// outline reads the symbols of a file as it is now.
+func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) {
+	l := outline.LanguageOf(s.path)
+	switch {
+	case l == "":
+		return outline.Outline{}, nil
+	case l == outline.Go:
+		return outline.ReadGo(s.path, s.bytes), nil
+	case !t.program.Found():
+		return outline.Outline{}, errNoOutline
+	}
+	nodes, skipped, err := t.program.Nodes(ctx, t.dir, []patterns.Text{{Path: s.path, Text: []byte(s.text), Copy: s.copy}}, outline.Rules(l), 0)
+	switch {
+	case errors.Is(err, patterns.ErrTooMuch):
+		return outline.Outline{}, fmt.Errorf("%w: ast-grep's answer is too long", errNoOutline)
+	case err != nil:
+		return outline.Outline{}, err
+	}
+	for _, k := range skipped {
+		if k.Path == s.path {
+			return outline.Outline{}, fmt.Errorf("%w: %s", errNoOutline, k.Reason)
+		}
+	}
+	return outline.Read(l, s.path, []byte(s.text), nodes[s.path]), nil
+}
+
+// clip keeps a range of lines within a file.
+func (s *source) clip(from, to int) (int, int) {
+	to = min(to, len(s.lines))
+	return max(1, min(from, to)), to
+}
+
+// text returns lines from to to, counted from 1.
+func (s *source) span(from, to int) string {
+	from, to = s.clip(from, to)
+	if to < 1 {
+		return ""
+	}
+	return strings.Join(s.lines[from-1:to], "\n")
+}
+
+// above is the first line of the comments and decorators that stand right above a definition.
+func (s *source) above(line int) int {
+	for line > 1 && line <= len(s.lines) {
+		text := strings.TrimSpace(s.lines[line-2])
+		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"}, func(mark string) bool { return strings.HasPrefix(text, mark) }) {
+			break
+		}
+		line--
+	}
+	return line
+}
+
+// languageOf is what stands on a fence.
+func languageOf(name string) string {
+	if l := outline.LanguageOf(name); l != "" {
+		return string(l)
+	}
+	switch ext := strings.TrimPrefix(path.Ext(name), "."); ext {
+	case "md":
+		return "markdown"
+	case "yml":
+		return "yaml"
+	case "sh", "toml", "json", "yaml", "html", "css", "sql", "txt", "ini", "cfg":
+		return ext
+	}
+	return ""
+}

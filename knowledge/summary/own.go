@@ -1,0 +1,61 @@
+package summary
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
+
+// Own lists what the names of a project's own packages begin with: its Go module, the name of its package.json, and the
+// packages of Python at its root or in src. Sorted.
+func Own(tree fs.FS) []string {
+	var out []string
+	add := func(name string) {
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	if text, err := fs.ReadFile(tree, "go.mod"); err == nil {
+		if m := moduleLine.FindSubmatch(text); m != nil {
+			add(string(m[1]))
+		}
+	}
+	if text, err := fs.ReadFile(tree, "package.json"); err == nil {
+		var p struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(text, &p) == nil {
+			add(p.Name)
+			if scope, _, ok := strings.Cut(p.Name, "/"); ok && strings.HasPrefix(scope, "@") {
+				add(scope)
+			}
+		}
+		add("@")
+	}
+	for _, dir := range []string{".", "src"} {
+		entries, err := fs.ReadDir(tree, dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			name := e.Name()
+			switch {
+			case strings.HasPrefix(name, ".") || name == "tests" || name == "test":
+			case e.IsDir():
+				if files, err := fs.Glob(tree, path.Join(dir, name, "*.py")); err == nil && len(files) > 0 {
+					add(name)
+				}
+			case strings.HasSuffix(name, ".py"):
+				add(strings.TrimSuffix(name, ".py"))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

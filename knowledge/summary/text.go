@@ -1,0 +1,174 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Columns up to which short things share a line, and how much of a file its summary may be (BP-08).
+const (
+	width      = 160
+	mostShare  = 0.15
+	mostValues = 24  // values of one kind that are told; the JSON has all
+	smallFile  = 150 // lines, below which nothing is made dense
+)
+
+// PromptText is the summary for a prompt. Signatures have a line each; where that would be 15 % of the file's lines or more,
+// those of a class share lines.
+func (s Summary) PromptText() string {
+	text := s.text(false)
+	if s.Lines >= smallFile && float64(strings.Count(text, "\n")) >= mostShare*float64(s.Lines) {
+		text = s.text(true)
+	}
+	return text
+}
+
+func (s Summary) text(dense bool) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s (%s, %d lines)", s.Path, s.Language, s.Lines)
+	if s.Partial != "" {
+		line("NOT ALL OF IT COULD BE PARSED: %s", s.Partial)
+	}
+	if s.ModuleDocstring != "" {
+		line("doc: %s", s.ModuleDocstring)
+	}
+	var list []string
+	for _, i := range s.InternalImports {
+		item := i.Path
+		if len(i.Names) > 0 {
+			item += " (" + strings.Join(i.Names, ", ") + ")"
+		}
+		list = append(list, item)
+	}
+	wrap(&b, "imports: ", list, "; ", 0)
+	list = nil
+	for _, c := range s.Constants {
+		list = append(list, c.Name+" = "+c.Value)
+	}
+	wrap(&b, "constants: ", list, "; ", mostValues)
+	for _, e := range s.Enums {
+		list = nil
+		for _, m := range e.Members {
+			item := m.Name
+			if m.Value != "" {
+				item += " = " + m.Value
+			}
+			list = append(list, item)
+		}
+		wrap(&b, "enum "+e.Name+": ", list, ", ", 3*mostValues)
+	}
+	list = nil
+	for _, e := range s.Endpoints {
+		list = append(list, fmt.Sprintf("%s %s -> %s", e.Method, e.Path, e.Handler))
+	}
+	lines(&b, "endpoint: ", list, dense)
+	if len(s.Mounts) > 0 {
+		line("routes mounted below: %s", strings.Join(s.Mounts, ", "))
+	}
+	for _, c := range s.Classes {
+		c.write(&b, dense)
+	}
+	lines(&b, "", signatures(s.Functions), dense)
+	list = nil
+	for _, h := range s.ErrorHandlers {
+		list = append(list, h.String()+" in "+orModule(h.Function))
+	}
+	lines(&b, "", distinct(list), dense)
+	list = nil
+	for _, c := range s.HTTPCalls {
+		verb := "calls"
+		if c.Kind == Client {
+			verb = "client call"
+		}
+		list = append(list, fmt.Sprintf("%s: %s in %s (%s)", verb, strings.TrimSpace(c.Method+" "+c.Target), orModule(c.Function), c.Via))
+	}
+	lines(&b, "", distinct(list), dense)
+	return b.String()
+}
+
+func (c Class) write(b *strings.Builder, dense bool) {
+	head := map[string]string{"interface": "interface "}[c.Kind]
+	if head == "" {
+		head = "class "
+	}
+	head += c.Name
+	if c.Signature != "" {
+		head = c.Signature
+	}
+	if len(c.Bases) > 0 {
+		head += "(" + strings.Join(c.Bases, ", ") + ")"
+	}
+	if c.Docstring != "" {
+		head += ": " + c.Docstring
+	}
+	b.WriteString(head + "\n")
+	wrap(b, "  fields: ", c.Fields, "; ", mostValues)
+	lines(b, "  ", signatures(c.Methods), dense)
+}
+
+func signatures(list []Function) []string {
+	out := make([]string, len(list))
+	for i, f := range list {
+		out[i] = f.Signature
+	}
+	return out
+}
+
+func orModule(name string) string {
+	if name == "" {
+		return "the module"
+	}
+	return name + "()"
+}
+
+// lines puts each item on a line of its own, or where it has to be dense as many as fit.
+func lines(b *strings.Builder, head string, list []string, dense bool) {
+	if !dense {
+		for _, item := range list {
+			b.WriteString(head + item + "\n")
+		}
+		return
+	}
+	wrap(b, head, list, " | ", 0)
+}
+
+// wrap puts items on lines of about [width] columns. With most > 0 only so many are told, and how many are not.
+func wrap(b *strings.Builder, head string, list []string, sep string, most int) {
+	if len(list) == 0 {
+		return
+	}
+	if most > 0 && len(list) > most {
+		list = append(list[:most:most], fmt.Sprintf("… and %d more", len(list)-most))
+	}
+	now := head
+	for i, item := range list {
+		switch {
+		case i == 0:
+		case len(now)+len(sep)+len(item) > width:
+			b.WriteString(now + "\n")
+			now = strings.Repeat(" ", min(len(head), 2))
+		default:
+			now += sep
+		}
+		now += item
+	}
+	b.WriteString(now + "\n")
+}
+
+// distinct tells the same thing once, with how often it is there.
+func distinct(list []string) []string {
+	count := map[string]int{}
+	var out []string
+	for _, s := range list {
+		if count[s]++; count[s] == 1 {
+			out = append(out, s)
+		}
+	}
+	for i, s := range out {
+		if n := count[s]; n > 1 {
+			out[i] = fmt.Sprintf("%s (%d times)", s, n)
+		}
+	}
+	return out
+}
