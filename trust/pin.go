@@ -1,8 +1,12 @@
 // Package trust decides what may be done without asking.
 //
-// Today that is one question: may what this repository's configuration can execute be executed here? A
-// repository is somebody else's text until its user has looked at it. So what its configuration would run is
-// pinned by its digest, for each repository, in the user's own folder; any change asks again.
+// A tier from 0 to 5 says what runplan may do by itself ([Table]). The owner of this user's runplan raises and lowers
+// it: [Keeper] keeps the contract in owner.toml and each change of it in an audit, and believes neither where they
+// disagree. Some things are never automatic, whatever the tier ([Gates]).
+//
+// What a repository's configuration can execute is a question of its own ([Pins]). A repository is somebody else's
+// text until its user has looked at it. So what its configuration would run is pinned by its digest, for each
+// repository, in the user's own folder; any change asks again.
 package trust
 
 import (

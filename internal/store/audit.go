@@ -62,7 +62,7 @@ func OpenAudit(ctx context.Context, path string) (*Audit, error) {
 
 // ReadAudit opens the audit at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
 func ReadAudit(ctx context.Context, path string) (*Audit, error) {
-	db, err := auditFile().openReader(ctx, path)
+	db, err := auditFile().readUser(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -120,18 +120,19 @@ func (e *ChainError) Error() string {
 
 // Verify reads all entries and sees to it that none was changed, put in or taken away. What was is a [*ChainError].
 func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
-	all, err := a.Entries(ctx)
-	if err != nil {
-		return nil, err
-	}
+	// The counter comes first: another process may add entries meanwhile, which take nothing away.
 	var counter int64
 	if err := a.db.QueryRowContext(ctx, "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&counter); err != nil {
 		return nil, fmt.Errorf("read the audit: %w", explain(err))
 	}
+	all, err := a.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return all, checkChain(all, counter)
 }
 
-// checkChain compares the entries with each other, and with the counter of all that were ever written.
+// checkChain compares the entries with each other, and with the counter of all that were written at some time before.
 func checkChain(all []AuditEntry, counter int64) error {
 	prev := ""
 	for i, e := range all {
@@ -145,7 +146,7 @@ func checkChain(all []AuditEntry, counter int64) error {
 		}
 		prev = e.Digest
 	}
-	if counter != int64(len(all)) {
+	if counter > int64(len(all)) {
 		return &ChainError{int64(len(all)) + 1, "is missing"}
 	}
 	return nil

@@ -42,7 +42,7 @@ func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
 
 // ReadInbox opens the inbox at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
 func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
-	db, err := inboxFile().openReader(ctx, path)
+	db, err := inboxFile().readUser(ctx, path)
 	if err != nil {
 		return nil, err
 	}

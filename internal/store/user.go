@@ -12,11 +12,11 @@ import (
 
 // The files of the user, who is the same in all repositories (DB-10): they lie in the user's own folder.
 func auditFile() kind {
-	return kind{scripts: "audit", cache: 500, checked: true, renew: "any command that writes it brings it up to date, such as: runplan demote"}
+	return kind{scripts: "audit", cache: 500, checked: true, renew: "let it be written to once"}
 }
 
 func inboxFile() kind {
-	return kind{scripts: "inbox", cache: 500, checked: true, renew: "any command that writes it brings it up to date, such as: runplan note"}
+	return kind{scripts: "inbox", cache: 500, checked: true, renew: "let it be written to once"}
 }
 
 // openUser opens a file of the user's for writing, and makes it and its folder where they are missing. Nobody else may
@@ -33,4 +33,14 @@ func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
 	return k.open(ctx, path, true)
+}
+
+// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed, is
+// brought up to date first. One that is not there is an error that wraps fs.ErrNotExist.
+func (k kind) readUser(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := k.openReader(ctx, path)
+	if errors.Is(err, ErrOlder) {
+		return k.open(ctx, path, false)
+	}
+	return db, err
 }

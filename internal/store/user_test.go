@@ -222,3 +222,38 @@ func TestInbox(t *testing.T) {
 		}
 	}
 }
+
+// A process that was killed right after it made the file leaves an empty one, which is as good as none.
+func TestUserFilesThatWereOnlyBegun(t *testing.T) {
+	dir := t.TempDir()
+	for name, read := range map[string]func(string) (int, error){
+		"audit": func(path string) (int, error) {
+			a, err := ReadAudit(t.Context(), path)
+			if err != nil {
+				return 0, err
+			}
+			defer a.Close()
+			all, err := a.Verify(t.Context())
+			return len(all), err
+		},
+		"inbox": func(path string) (int, error) {
+			b, err := ReadInbox(t.Context(), path)
+			if err != nil {
+				return 0, err
+			}
+			defer b.Close()
+			all, err := b.Pending(t.Context())
+			return len(all), err
+		},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if n, err := read(path); n != 0 || err != nil {
+				t.Errorf("%s: %d, %v", name, n, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Contract is what the owner agreed to. The zero contract has no owner, and allows what needs no trust.
+type Contract struct {
+	Owner    string        `json:"owner"`
+	Channel  string        `json:"channel"`
+	Tier     Tier          `json:"tier"`
+	SelfEdit bool          `json:"self_edit"`
+	MergeBar int           `json:"auto_merge_confidence_pct"` // from which a review lets merge without a signature; 0 is never
+	Repos    []RepoBinding `json:"repos,omitempty"`
+
+	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml misses the last change, which the audit has; it counts
+}
+
+// Owned reports whether there is an owner.
+func (c Contract) Owned() bool { return c.Owner != "" }
+
+// TierIn is the tier that holds in the repository at root; "" is none in particular.
+func (c Contract) TierIn(root string) Tier {
+	t := c.Tier
+	for _, r := range c.Repos {
+		if r.Root == root {
+			t = min(t, r.MaxTier)
+		}
+	}
+	return t
+}
+
+const bootstrapNow = "say who answers for it: runplan trust --bootstrap --owner NAME --channel WHERE"
+
+// Check lets an action through that runplan wants to take by itself in the repository at root, or returns an [*Error].
+func (c Contract) Check(a Action, root string) error {
+	r, ok := ruleOf(a)
+	have := c.TierIn(root)
+	switch {
+	case !ok:
+		return &Error{fmt.Sprintf("%q is in no tier, so it is not allowed", a), "runplan trust lists what is"}
+	case r.Tier == Lowest:
+		return nil
+	case !c.Owned():
+		return &Error{fmt.Sprintf("%s needs tier %d, and there is no owner who could give it", a, r.Tier), bootstrapNow}
+	case !Allows(c.Tier, a):
+		return &Error{fmt.Sprintf("%s needs tier %d, and this is tier %d", a, r.Tier, c.Tier), c.promotion(r.Tier, "")}
+	case !Allows(have, a):
+		return &Error{fmt.Sprintf("%s needs tier %d, and owner.toml holds this repository at tier %d", a, r.Tier, have), "if that is too low, raise max_tier of " + root + " in owner.toml"}
+	case a == EditSelf && !c.SelfEdit:
+		return &Error{fmt.Sprintf("%s is opt-in, and tier %d was given without it", a, c.Tier), c.promotion(c.Tier, " --self-edit")}
+	}
+	return nil
+}
+
+func (c Contract) promotion(to Tier, flags string) string {
+	return fmt.Sprintf("%s can promote it: runplan promote --to-tier %d%s --reason WHY --signature NAME", c.Owner, to, flags)
+}
+
+// Gate is something that is never automatic, whatever the tier (TRUST-13).
+type Gate string
+
+// The gates.
+const (
+	GateTraining   Gate = "training_start"
+	GateDeploy     Gate = "adapter_deploy"
+	GatePromotion  Gate = "promotion"
+	GateLargeJob   Gate = "large_job"
+	GateMergeBelow Gate = "merge_below_bar"
+	GateQueueClose Gate = "review_queue_close"
+)
+
+// GateRule says what a gate holds.
+type GateRule struct {
+	Gate Gate   `json:"gate"`
+	What string `json:"what"`
+}
+
+// Gates lists what only a human lets through. It is the only place that does.
+func Gates() []GateRule {
+	return []GateRule{
+		{GateTraining, "start a training"},
+		{GateDeploy, "put a trained adapter to work"},
+		{GatePromotion, "promote: runplan to a higher tier, or what it made from candidate to live"},
+		{GateLargeJob, "begin a job that is large"},
+		{GateMergeBelow, "merge a change whose review is less sure than the bar, or was not made"},
+		{GateQueueClose, "close an item of the review queue"},
+	}
+}
+
+// Signed is a human's word for one thing.
+type Signed struct{ Name, Reason string }
+
+// HumanGate lets something through that is never automatic: the owner has to have signed for it, with a reason.
+func (c Contract) HumanGate(g Gate, s Signed) error {
+	i := slices.IndexFunc(Gates(), func(r GateRule) bool { return r.Gate == g })
+	switch {
+	case i < 0:
+		return &Error{fmt.Sprintf("%q is no gate, so nobody can let it through", g), "runplan trust lists the gates"}
+	case !c.Owned():
+		return &Error{"only the owner may " + Gates()[i].What + ", and there is none", bootstrapNow}
+	case s.Name == "":
+		return &Error{"only the owner may " + Gates()[i].What + ", and nobody signed", "the owner signs with --signature NAME"}
+	case s.Name != c.Owner:
+		return &Error{fmt.Sprintf("the signature %q is not the owner's", s.Name), "the owner signs with the very name that runplan trust shows; nothing was changed"}
+	}
+	return checkReason(s.Reason)
+}
+
+// AutoMerge says whether a change may be merged into the protected branch without a signature (TRUST-14): the tier
+// allows merging, the owner set a bar, and the review is at least so sure. confidence is nil where no review told one,
+// which is not the same as little. The error says what to do.
+func (c Contract) AutoMerge(root string, confidence *int) error {
+	if err := c.Check(Merge, root); err != nil {
+		return err
+	}
+	sign := "the owner merges it, or signs for it"
+	switch {
+	case c.MergeBar == 0:
+		return &Error{"merging without a signature is off", c.promotion(c.Tier, " --auto-merge PERCENT") + "; or " + sign}
+	case confidence == nil:
+		return &Error{"no review told how sure it is", "have it reviewed; or " + sign}
+	case *confidence < 0 || *confidence > 100:
+		return &Error{fmt.Sprintf("a confidence of %d is none: they go from 0 to 100", *confidence), sign}
+	case *confidence < c.MergeBar:
+		return &Error{fmt.Sprintf("the review is sure to %d %%, and the bar is %d %%", *confidence, c.MergeBar), sign}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Keeper keeps the contract of a user, in a folder of the user's: owner.toml for people, and the audit, which is what
+// counts. The file has to be a true copy of what the audit said when it was written.
+type Keeper struct {
+	Dir         string
+	LoopVersion int // written down with each decision
+	Now         func() time.Time
+	Redact      func(string) string // takes secrets out of reasons before they are stored; nil takes none
+}
+
+// OwnerFile is the path of owner.toml.
+func (k Keeper) OwnerFile() string { return filepath.Join(k.Dir, "owner.toml") }
+
+// AuditFile is the path of the audit.
+func (k Keeper) AuditFile() string { return filepath.Join(k.Dir, "audit.sqlite") }
+
+// The actions of the audit that change the contract.
+const (
+	bootstrapped = "bootstrap"
+	promoted     = "promote"
+	demoted      = "demote"
+)
+
+// standing is a contract with the place in the audit that says so.
+type standing struct {
+	Contract
+	last string // digest of the last entry; "" where there is none
+}
+
+// Contract reads what the owner agreed to. Without an owner it is the zero contract. A file and an audit that disagree
+// are an [*Error]: one of them was tampered with, and neither is believed.
+func (k Keeper) Contract(ctx context.Context) (Contract, error) {
+	s, err := k.stand(ctx)
+	return s.Contract, err
+}
+
+func (k Keeper) stand(ctx context.Context) (standing, error) {
+	// The audit is written first, so it is read last: it has the entry that the file names, whoever writes meanwhile.
+	data, missing := os.ReadFile(k.OwnerFile())
+	entries, err := k.Entries(ctx)
+	if err != nil {
+		return standing{}, err
+	}
+	s := standing{}
+	if n := len(entries); n > 0 {
+		s.last = entries[n-1].Digest
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
+		return s, nil
+	}
+	if missing != nil {
+		return s, fmt.Errorf("read who the owner is: %w", missing)
+	}
+	o, err := ParseOwner(data)
+	if err != nil {
+		return s, k.tampered("cannot be read: " + err.Error())
+	}
+	said := false
+	for _, e := range entries {
+		if e.ToTier == nil {
+			continue
+		}
+		// The last that changed the contract counts. A file that is a true copy of an earlier one was not written again
+		// because the process was killed in between.
+		s.Contract = Contract{Owner: e.Owner, Channel: o.Channel, Tier: Tier(*e.ToTier), SelfEdit: e.SelfEdit, MergeBar: e.AutoMergePct, Repos: o.Repos, Behind: said}
+		if e.Digest != o.Audit {
+			continue
+		}
+		said = true
+		if o.Owner != s.Owner || o.Tier != s.Tier || o.SelfEdit != s.SelfEdit || o.MergeBar != s.MergeBar {
+			return standing{last: s.last}, k.tampered(fmt.Sprintf("was changed by hand: it says owner %q, tier %d, self_edit %v, auto_merge_confidence_pct %d; the audit says %q, %d, %v, %d",
+				o.Owner, o.Tier, o.SelfEdit, o.MergeBar, s.Owner, s.Tier, s.SelfEdit, s.MergeBar))
+		}
+	}
+	if !said {
+		return standing{last: s.last}, k.tampered("names an entry that the audit does not have")
+	}
+	return s, nil
+}
+
+func (k Keeper) tampered(why string) error {
+	return &Error{k.OwnerFile() + " " + why, fmt.Sprintf("look at it and at runplan trust audit; put back what you changed, or move the file away and bootstrap again, at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+}
+
+// Bootstrap makes somebody the owner, at the lowest tier. Said again for the same owner and channel it changes nothing,
+// and returns false; another owner is refused.
+func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, error) {
+	s, err := k.stand(ctx)
+	if err != nil {
+		return false, err
+	}
+	if s.Owned() {
+		if s.Owner == owner && s.Channel == channel {
+			return false, nil
+		}
+		return false, &Error{fmt.Sprintf("it has an owner already: %s, at tier %d", s.Owner, s.Tier),
+			fmt.Sprintf("another channel: edit channel in %s; another owner: move that file away first, and trust begins anew at tier %d", k.OwnerFile(), Lowest)}
+	}
+	c := Contract{Owner: owner, Channel: channel}
+	if err := c.file(strings.Repeat("0", 64)).check(); err != nil {
+		return false, &Error{err.Error(), "give a short name that can be typed again"}
+	}
+	e := store.AuditEntry{Action: bootstrapped, Reason: "the owner was named", Signature: owner}
+	return true, k.change(ctx, s, c, e)
+}
+
+// Promotion is a signed wish for more trust.
+type Promotion struct {
+	To       Tier
+	SelfEdit bool // with the highest tiers: opt in to edit_self. Naming the tier of edit_self itself is opting in
+	MergeBar int  // with the highest tier: the bar from which a review lets merge; 0 leaves it as it is
+	Signed
+}
+
+// Promote raises the tier (TRUST-04). Whatever is refused changes nothing.
+func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
+	s, err := k.stand(ctx)
+	if err != nil {
+		return Contract{}, err
+	}
+	to := s.Contract
+	to.Tier, to.Behind = p.To, false
+	self, _ := ruleOf(EditSelf)
+	to.SelfEdit = to.SelfEdit || p.SelfEdit || p.To == self.Tier
+	if p.MergeBar != 0 {
+		to.MergeBar = p.MergeBar
+	}
+	if err := s.HumanGate(GatePromotion, p.Signed); err != nil {
+		return Contract{}, err
+	}
+	if err := to.file(strings.Repeat("0", 64)).check(); err != nil {
+		return Contract{}, &Error{err.Error(), "runplan trust lists the tiers; see runplan promote --help"}
+	}
+	switch same := to.SelfEdit == s.SelfEdit && to.MergeBar == s.MergeBar; {
+	case p.To < s.Tier:
+		return Contract{}, &Error{fmt.Sprintf("tier %d is below tier %d, at which it is", p.To, s.Tier), fmt.Sprintf("runplan demote --to-tier %d --reason WHY", p.To)}
+	case p.To == s.Tier && same:
+		return Contract{}, &Error{fmt.Sprintf("it is at tier %d already, with all that was asked for", s.Tier), "nothing was changed"}
+	}
+	return to, k.change(ctx, s, to, store.AuditEntry{Action: promoted, Reason: p.Reason, Signature: p.Name})
+}
+
+// Demote lowers the tier at once, for whoever asks: less trust needs no signature (TRUST-05). What the owner opted in to
+// goes with it.
+func (k Keeper) Demote(ctx context.Context, tier Tier, reason string) (Contract, error) {
+	s, err := k.stand(ctx)
+	switch {
+	case err != nil:
+		return Contract{}, err
+	case !s.Owned():
+		return Contract{}, &Error{fmt.Sprintf("there is no owner, so it is at tier %d", Lowest), bootstrapNow}
+	case !tier.Valid() || tier >= s.Tier:
+		return Contract{}, &Error{fmt.Sprintf("tier %d is not below tier %d, at which it is", tier, s.Tier), "nothing was changed; runplan trust lists the tiers"}
+	}
+	if err := checkReason(reason); err != nil {
+		return Contract{}, err
+	}
+	to := s.Contract
+	to.Tier, to.Behind = tier, false
+	to.SelfEdit = to.SelfEdit && Allows(tier, EditSelf)
+	to.MergeBar = 0 // only the highest tier has one
+	return to, k.change(ctx, s, to, store.AuditEntry{Action: demoted, Reason: reason})
+}
+
+// Agree lets something through a human gate, and writes it down: what it was, and who signed why.
+func (k Keeper) Agree(ctx context.Context, g Gate, subject string, by Signed) error {
+	s, err := k.stand(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.HumanGate(g, by); err != nil {
+		return err
+	}
+	e := store.AuditEntry{Action: string(g), Subject: k.redact(subject), Owner: s.Owner, SelfEdit: s.SelfEdit, AutoMergePct: s.MergeBar, Reason: by.Reason, Signature: by.Name}
+	_, err = k.append(ctx, s.last, e)
+	return err
+}
+
+// change writes a contract: first the audit, which counts, then the file for people.
+func (k Keeper) change(ctx context.Context, from standing, to Contract, e store.AuditEntry) error {
+	before, after := int(from.Tier), int(to.Tier)
+	e.FromTier, e.ToTier, e.Owner, e.SelfEdit, e.AutoMergePct = &before, &after, to.Owner, to.SelfEdit, to.MergeBar
+	if e.Action == bootstrapped {
+		e.FromTier = nil
+	}
+	e, err := k.append(ctx, from.last, e)
+	if err != nil {
+		return err
+	}
+	data, err := to.file(e.Digest).Encode()
+	if err == nil {
+		err = errors.Join(atomicfile.Sweep(k.OwnerFile()), atomicfile.Write(k.OwnerFile(), data, 0o600))
+	}
+	if err != nil {
+		return fmt.Errorf("the audit has it, and owner.toml could not be written: %w", err)
+	}
+	return nil
+}
+
+func (c Contract) file(digest string) Owner {
+	return Owner{c.Owner, c.Channel, c.Tier, c.SelfEdit, c.MergeBar, digest, c.Repos}
+}
+
+func (k Keeper) append(ctx context.Context, after string, e store.AuditEntry) (store.AuditEntry, error) {
+	a, err := store.OpenAudit(ctx, k.AuditFile())
+	if err != nil {
+		return e, err
+	}
+	defer a.Close()
+	e.At, e.LoopVersion, e.Reason = k.Now(), k.LoopVersion, k.redact(e.Reason)
+	e, err = a.Append(ctx, after, e)
+	if errors.Is(err, store.ErrMoved) {
+		return e, &Error{"another process changed the contract meanwhile; nothing was changed by this one", "look at runplan trust, and do it again if it is still to be"}
+	}
+	return e, err
+}
+
+// Entries reads the audit and verifies its chain. An audit that was never written has none.
+func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
+	a, err := store.ReadAudit(ctx, k.AuditFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	all, err := a.Verify(ctx)
+	var broken *store.ChainError
+	if errors.As(err, &broken) {
+		return all, &Error{k.AuditFile() + ": " + broken.Error(), fmt.Sprintf("bring back a copy from before, or move it and owner.toml away and begin anew at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+	}
+	return all, err
+}
+
+// maxReason bounds a reason: it is a sentence or two.
+const maxReason = 4000
+
+func checkReason(reason string) error {
+	switch n := utf8.RuneCountInString(reason); {
+	case strings.TrimSpace(reason) == "":
+		return &Error{"a decision about trust needs a reason", "say why with --reason; nothing was changed"}
+	case n > maxReason:
+		return &Error{fmt.Sprintf("the reason has %d characters, and a reason may have %d", n, maxReason), "say it in fewer words; nothing was changed"}
+	}
+	return nil
+}
+
+func (k Keeper) redact(s string) string {
+	if k.Redact == nil {
+		return s
+	}
+	return k.Redact(s)
+}

@@ -1,0 +1,131 @@
+package trust
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Owner is what owner.toml holds (TRUST-07): who answers for this user's runplan, and how far it is trusted.
+type Owner struct {
+	Owner    string `toml:"owner"`   // signs promotions
+	Channel  string `toml:"channel"` // where the owner is reached
+	Tier     Tier   `toml:"tier"`
+	SelfEdit bool   `toml:"self_edit"`                 // edit_self was opted in to
+	MergeBar int    `toml:"auto_merge_confidence_pct"` // from which a review's confidence lets merge without a signature; 0 is never
+	Audit    string `toml:"audit"`                     // digest of the entry that says so
+
+	Repos []RepoBinding `toml:"repo,omitempty"`
+}
+
+// RepoBinding holds runplan back in one repository. It lowers, and never raises.
+type RepoBinding struct {
+	Root    string `toml:"root" json:"root"` // absolute path
+	MaxTier Tier   `toml:"max_tier" json:"max_tier"`
+}
+
+const ownerHeader = `# Who answers for this runplan, and how far it is trusted. Written by: runplan trust --bootstrap, promote, demote.
+# channel and [[repo]] are yours to edit. Anything else is compared with the audit: a change by hand is refused.
+# [[repo]] holds it back in one repository:  root = "/absolute/path"  max_tier = 1
+
+`
+
+// maxOwner bounds the file; it has a few lines.
+const maxOwner = 256 << 10
+
+// Encode writes the file.
+func (o Owner) Encode() ([]byte, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString(ownerHeader)
+	if err := toml.NewEncoder(&b).Encode(o); err != nil {
+		return nil, fmt.Errorf("write owner.toml: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// ParseOwner reads the file. Whatever it does not know is an error: a key that is misspelt would hold nobody back.
+func ParseOwner(data []byte) (Owner, error) {
+	var o Owner
+	if len(data) > maxOwner {
+		return o, fmt.Errorf("it has %d bytes, which is no owner's file", len(data))
+	}
+	if !utf8.Valid(data) {
+		return o, errors.New("it is not UTF-8")
+	}
+	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	err := dec.Decode(&o)
+	var strict *toml.StrictMissingError
+	var de *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		line, _ := strict.Errors[0].Position()
+		return o, fmt.Errorf("line %d: unknown key %q", line, strings.Join(strict.Errors[0].Key(), "."))
+	case errors.As(err, &de):
+		line, col := de.Position()
+		return o, fmt.Errorf("line %d:%d: %s", line, col, de.Error())
+	case err != nil && !errors.Is(err, io.EOF):
+		return o, err
+	}
+	return o, o.check()
+}
+
+// minConfidence is below what a review blocks anyway (REV-04), so no bar may be lower.
+const minConfidence = 60
+
+func (o Owner) check() error {
+	for _, f := range []struct{ key, value string }{{"owner", o.Owner}, {"channel", o.Channel}} {
+		if err := checkName(f.value); err != nil {
+			return fmt.Errorf("%s: %w", f.key, err)
+		}
+	}
+	switch {
+	case !o.Tier.Valid():
+		return fmt.Errorf("tier %d: there are tiers %d to %d", o.Tier, Lowest, Highest)
+	case o.MergeBar != 0 && (o.MergeBar < minConfidence || o.MergeBar > 100):
+		return fmt.Errorf("auto_merge_confidence_pct %d: it is 0 for never, or from %d to 100", o.MergeBar, minConfidence)
+	case o.SelfEdit && !Allows(o.Tier, EditSelf):
+		return fmt.Errorf("self_edit: tier %d does not go that far", o.Tier)
+	case o.MergeBar != 0 && !Allows(o.Tier, Merge):
+		return fmt.Errorf("auto_merge_confidence_pct: tier %d does not go that far", o.Tier)
+	case len(o.Audit) != 64 || strings.Trim(o.Audit, "0123456789abcdef") != "":
+		return errors.New("audit: it is no digest, which has 64 hexadecimal digits")
+	}
+	for i, r := range o.Repos {
+		switch {
+		case !filepath.IsAbs(r.Root) || filepath.Clean(r.Root) != r.Root || strings.ContainsFunc(r.Root, unicode.IsControl):
+			return fmt.Errorf("repo %d: root %q is not an absolute, clean path", i+1, r.Root)
+		case !r.MaxTier.Valid():
+			return fmt.Errorf("repo %d: max_tier %d: there are tiers %d to %d", i+1, r.MaxTier, Lowest, Highest)
+		case slices.ContainsFunc(o.Repos[:i], func(other RepoBinding) bool { return other.Root == r.Root }):
+			return fmt.Errorf("repo %d: %s is there twice", i+1, r.Root)
+		}
+	}
+	return nil
+}
+
+// maxName bounds the name of an owner or of a channel.
+const maxName = 100
+
+// checkName sees to it that a name is one that people can read and type again.
+func checkName(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return errors.New("it is empty")
+	case !utf8.ValidString(s), utf8.RuneCountInString(s) > maxName:
+		return fmt.Errorf("it has more than %d characters, or is not UTF-8", maxName)
+	case strings.TrimSpace(s) != s, strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }):
+		return fmt.Errorf("%q has spaces around it, or characters that cannot be seen", s)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package trust
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// LoadPrompts reads the texts of this package. Layers take the place of those that are built in.
+func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
+	own, err := fs.Sub(promptFiles, "prompts")
+	if err != nil {
+		return prompt.Set{}, err
+	}
+	return prompt.Load(append([]prompt.Layer{{Dir: "trust/prompts", FS: own}}, layers...)...)
+}
+
+// Text is the contract for people (TRUST-03), or the question who the owner is where there is none (TRUST-02).
+func (c Contract) Text(p prompt.Set) (string, error) {
+	if !c.Owned() {
+		return p.Render("first", nil)
+	}
+	allowed, refused := c.Split()
+	notes := []string{Titles()[c.Tier]}
+	if c.SelfEdit {
+		notes = append(notes, "Editing itself was opted in to.")
+	}
+	if c.MergeBar > 0 {
+		notes = append(notes, fmt.Sprintf("It may merge without a signature what a review is sure of to %d %% or more.", c.MergeBar))
+	}
+	for _, r := range c.Repos {
+		notes = append(notes, fmt.Sprintf("In %s: tier %d at most.", line(r.Root), r.MaxTier))
+	}
+	if c.Behind {
+		notes = append(notes, "owner.toml misses the last change. The audit has it, and counts; the next change writes the file.")
+	}
+	var gates []string
+	for _, g := range Gates() {
+		gates = append(gates, fmt.Sprintf("  %-18s %s", g.Gate, g.What))
+	}
+	return p.Render("contract", map[string]string{
+		"owner": line(c.Owner), "channel": line(c.Channel), "tier": strconv.Itoa(int(c.Tier)), "highest": strconv.Itoa(int(Highest)), "title": strings.Join(notes, "\n"),
+		"allowed": ruleLines(allowed, false), "refused": ruleLines(refused, true), "gates": strings.Join(gates, "\n"),
+	})
+}
+
+// Split tells what the tier allows from what it does not, outside of any repository.
+func (c Contract) Split() (allowed, refused []Rule) {
+	allowed, refused = []Rule{}, []Rule{}
+	for _, r := range Table() {
+		if c.Check(r.Action, "") == nil {
+			allowed = append(allowed, r)
+		} else {
+			refused = append(refused, r)
+		}
+	}
+	return allowed, refused
+}
+
+func ruleLines(rules []Rule, withTier bool) string {
+	var lines []string
+	for _, r := range rules {
+		l := fmt.Sprintf("  %-12s %s", r.Action, r.What)
+		if withTier {
+			l += fmt.Sprintf(" (tier %d", r.Tier)
+			if r.OptIn {
+				l += ", opt-in"
+			}
+			l += ")"
+		}
+		lines = append(lines, l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// line makes one harmless line of a text.
+func line(s string) string { return strings.Join(strings.Fields(redact.Clean(s)), " ") }
