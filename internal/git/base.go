@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -59,15 +58,19 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 	return "", "", nil
 }
 
-// TreeOf returns the tree of a commit.
-func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
-	return r.Run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
-}
-
 // AddDetached makes a linked worktree at dir that is on no branch. No hook of the repository runs.
 func (r *Repo) AddDetached(ctx context.Context, dir, commit string) (*Workspace, error) {
-	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", "core.hooksPath="+os.DevNull,
-		"worktree", "add", "--quiet", "--force", "--detach", dir, commit); err != nil {
+	return r.addWorktree(ctx, dir, "--detach", dir, commit)
+}
+
+// AddEmpty is [Repo.AddDetached] without the files, for who brings the workspace to a commit right after.
+func (r *Repo) AddEmpty(ctx context.Context, dir, commit string) (*Workspace, error) {
+	return r.addWorktree(ctx, dir, "--detach", "--no-checkout", dir, commit)
+}
+
+func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (*Workspace, error) {
+	args = append([]string{"-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet", "--force"}, args...)
+	if _, err := r.Run(ctx, args...); err != nil {
 		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
 	}
 	return r.OpenWorkspace(dir)

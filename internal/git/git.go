@@ -30,6 +30,8 @@ type Repo struct {
 	GitDir string // folder of this checkout's HEAD and index
 	Common string // folder that all worktrees share
 	env    []string
+
+	objects objects
 }
 
 // Open finds the repository that dir lies in. env is the complete environment for git.
@@ -71,7 +73,7 @@ func quiet(env []string) []string {
 			out = append(out, kv)
 		}
 	}
-	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat")
+	return NoUpkeep(append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat"))
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
@@ -97,6 +99,9 @@ func (r *Repo) Env() []string { return r.env }
 
 // Head returns the commit that is checked out, and the branch ("" when HEAD is detached).
 func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
+	if commit, branch, ok := r.readHead(); ok {
+		return commit, branch, nil
+	}
 	commit, err = r.Run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", r.Root, ErrNoCommits)

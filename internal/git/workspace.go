@@ -21,6 +21,7 @@ type Workspace struct {
 	repo   *Repo
 	env    []string
 	listed *Compared // the last listing of the index
+	index  stamp     // the index, as it was when it was last known which tree it holds
 }
 
 // noHooks keeps post-checkout hooks, which are for people who switch branches, from running at each reset.
@@ -193,13 +194,37 @@ func removeLocks(paths []string) error {
 	return nil
 }
 
-// Checkout brings the files and the index to tree, on top of commit base.
+// Checkout brings the files and the index to tree, on top of commit base, without a trace of what was there but for
+// ignored files.
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
+	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
+		// Where it is on the branch already, nothing but the branch has to move before the files do.
+		if err := w.Unlock(branch); err != nil {
+			return err
+		}
+		if err := w.DropUnfinished(); err != nil {
+			return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
+		}
+		if w.repo.moveFile(branch, base, "runplan") && w.fill(ctx, tree) == nil {
+			return nil
+		}
+	}
 	if err := w.Reset(ctx, branch, base); err != nil {
 		return err
 	}
+	return w.fill(ctx, tree)
+}
+
+// fill brings the files and the index to tree.
+func (w *Workspace) fill(ctx context.Context, tree string) error {
 	if _, err := w.Run(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
+	}
+	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
+		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
+	}
+	if name, err := w.repo.TreeOf(ctx, tree); err == nil {
+		w.knowIndex(name)
 	}
 	return nil
 }
@@ -236,6 +261,12 @@ func (w *Workspace) HeadRef() (string, error) {
 	return head, nil
 }
 
+// Unfilled tells whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
+func (w *Workspace) Unfilled() bool { return !exists(filepath.Join(w.GitDir, "index")) }
+
+// HeadName is how the repository calls the workspace's HEAD, for [Repo.UpdateRefs].
+func (w *Workspace) HeadName() string { return "worktrees/" + filepath.Base(w.GitDir) + "/HEAD" }
+
 // SetHead puts the workspace back on a branch without touching files or index.
 func (w *Workspace) SetHead(ctx context.Context, ref string) error {
 	_, err := w.Run(ctx, "symbolic-ref", "HEAD", ref)
@@ -250,12 +281,16 @@ func (w *Workspace) Detach(ctx context.Context, at string) error {
 	return nil
 }
 
-// Astray tells whether the index is not tree any more, and lists the files that are not as in the index: changed, gone or
+// Astray tells whether the index is not tree any more ("" does not ask), and lists the files that are not as in the index: changed, gone or
 // unknown to git, but for those that it ignores and those in except. Submodules are not looked into.
 func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
-	is, err := w.Run(ctx, "write-tree")
-	if err != nil {
-		return true, nil, nil // entries without a blob: no tree of ours
+	if tree != "" && !w.indexIs(tree) {
+		is, err := w.Run(ctx, "write-tree")
+		if err != nil {
+			return true, nil, nil // entries without a blob: no tree of ours
+		}
+		w.knowIndex(is)
+		index = is != tree
 	}
 	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
 	if err != nil {
@@ -266,7 +301,7 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 			files = append(files, entry[3:])
 		}
 	}
-	return is != tree, files, nil
+	return index, files, nil
 }
 
 // Head returns the commit that the workspace is at.
@@ -299,8 +334,9 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 			if tree, err = w.Run(ctx, "write-tree"); err != nil {
 				return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)
 			}
+			w.knowIndex(tree)
 			links := false
-			if changed, links, err = w.changed(ctx, base); err != nil || !links || again {
+			if changed, links, err = w.changed(ctx, base, tree); err != nil || !links || again {
 				return tree, changed, err
 			}
 		}
@@ -320,19 +356,25 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 
 // Changed returns the paths in which the index differs from commit base, sorted.
 func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) {
-	paths, _, err := w.changed(ctx, base)
+	tree := ""
+	if w.indexIs(w.index.tree) {
+		tree = w.index.tree
+	}
+	paths, _, err := w.changed(ctx, base, tree)
 	return paths, err
 }
 
-// changed tells as well whether there are links to other repositories among what is new.
-func (w *Workspace) changed(ctx context.Context, base string) (paths []string, links bool, err error) {
-	out, err := w.Run(ctx, "diff-index", "--cached", "--raw", "--no-renames", "-z", base)
-	if err != nil {
-		return nil, false, fmt.Errorf("list the changes in %s: %w", w.Dir, err)
-	}
-	entries, err := parseRaw(out)
-	if err != nil {
-		return nil, false, err
+// changed tells as well whether there are links to other repositories among what is new. The tree of the index may be known.
+func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []string, links bool, err error) {
+	entries, ok := w.repo.compare(ctx, base, tree)
+	if !ok {
+		out, err := w.Run(ctx, "diff-index", "--cached", "--raw", "--no-renames", "-z", base)
+		if err != nil {
+			return nil, false, fmt.Errorf("list the changes in %s: %w", w.Dir, err)
+		}
+		if entries, err = parseRaw(out); err != nil {
+			return nil, false, err
+		}
 	}
 	for _, e := range entries {
 		paths = append(paths, e.Path)

@@ -691,3 +691,25 @@ func TestSigning(t *testing.T) {
 		t.Errorf("it is not signed:\n%s", raw)
 	}
 }
+
+// A workspace that is made without files gets them all, and is known to have none before.
+func TestAddEmpty(t *testing.T) {
+	r := opened(t, made(t, map[string]string{"a": "1", "d/e": "2"}))
+	base := run(t, r.Root, "rev-parse", "HEAD")
+	w, err := r.AddEmpty(t.Context(), filepath.Join(r.Root, ".runplan", "worktrees", "plan-w1"), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := listing(t, w.Dir); len(got) > 0 || !w.Unfilled() {
+		t.Error(got)
+	}
+	if err := w.Reset(t.Context(), branch, base); err != nil || w.Unfilled() {
+		t.Error(err)
+	}
+	if d := cmp.Diff(map[string]string{"a": "1", "d/e": "2"}, listing(t, w.Dir)); d != "" {
+		t.Error(d)
+	}
+	if got := run(t, w.Dir, "status", "--porcelain"); got != "" {
+		t.Error(got)
+	}
+}

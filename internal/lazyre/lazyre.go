@@ -33,6 +33,9 @@ func (r *Regexp) Re() *regexp.Regexp {
 	return r.re
 }
 
+// String is the text of the regular expression.
+func (r *Regexp) String() string { return r.text }
+
 // The methods below are those of [regexp.Regexp].
 
 func (r *Regexp) MatchString(s string) bool                  { return r.Re().MatchString(s) }

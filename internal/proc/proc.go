@@ -103,6 +103,7 @@ const (
 	sweepGrace   = 250 * time.Millisecond // for what outlives a program that ended by itself
 	stdinDelay   = time.Second            // for a reader behind Cmd.Stdin that does not end
 	lostDelay    = 5 * time.Second        // for a killed process that the kernel does not let go
+	shortRun     = 200 * time.Millisecond // in which no system comes round to the same process ids
 )
 
 // Run runs c to its end. The error is not nil only if c could not be started.
@@ -152,6 +153,7 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 // process is a running program.
 type process struct {
 	pid     int
+	began   time.Time
 	born    string // its start time, which tells it from a later process with the same id
 	ended   <-chan struct{}
 	os      *exec.Cmd // to be read only once ended is closed
@@ -175,7 +177,7 @@ func start(c Cmd, path string, out *sink) (*process, error) {
 }
 
 func startOnce(c Cmd, path string, out *sink) (*process, error) {
-	p := &process{}
+	p := &process{began: time.Now()}
 	stdout, err := newPipe(&p.pipes)
 	if err != nil {
 		return nil, err
@@ -308,6 +310,9 @@ func (p *process) outcome(res *Result) {
 
 // sweep ends what outlived the program and returns how many processes that were, and the names of some.
 func (p *process) sweep(c Cmd, grace time.Duration) (int, []string) {
+	if time.Since(p.began) < shortRun && nobodyNew(p.pid, c.Sweep) && len(p.family) == 0 {
+		return 0, nil
+	}
 	find := func() []member { return survivors(p.pid, p.born, c.Sweep, p.family) }
 	left := find()
 	if len(left) == 0 {

@@ -2,8 +2,12 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"slices"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // row is what /proc/PID/stat tells.
@@ -18,23 +22,57 @@ func (r row) alive() bool { return r.pid != 0 && r.state != 'Z' && r.state != 'X
 func (r row) born() string { return strconv.FormatUint(r.start, 10) }
 
 func readRow(pid int) (row, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	for errors.Is(err, unix.EINTR) {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
 	if err != nil {
 		return row{}, false
 	}
-	// The name of the program stands in parentheses and may hold anything, parentheses too.
-	i := bytes.LastIndexByte(b, ')')
-	if i < 0 {
+	// There are hundreds of them, so no more is asked of the system than has to be.
+	var buf [1024]byte
+	n, err := unix.Read(fd, buf[:])
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Read(fd, buf[:])
+	}
+	_ = unix.Close(fd)
+	if err != nil || n <= 0 {
 		return row{}, false
 	}
-	f := bytes.Fields(b[i+1:])
-	if len(f) < 20 {
-		return row{}, false
-	}
-	num := func(i int) int { n, _ := strconv.Atoi(string(f[i])); return n }
-	start, err := strconv.ParseUint(string(f[19]), 10, 64)
-	return row{pid: pid, state: f[0][0], ppid: num(1), pgrp: num(2), session: num(3), start: start}, err == nil
+	return parseRow(pid, buf[:n])
 }
+
+// parseRow reads the fields that matter. The name of the program stands in parentheses and may hold anything, parentheses
+// too.
+func parseRow(pid int, b []byte) (row, bool) {
+	rest := b[bytes.LastIndexByte(b, ')')+1:]
+	if len(rest) == len(b) {
+		return row{}, false
+	}
+	r := row{pid: pid}
+	field := 0
+	for f := range bytes.FieldsSeq(rest) {
+		switch field {
+		case 0:
+			r.state = f[0]
+		case 1:
+			r.ppid = number(f)
+		case 2:
+			r.pgrp = number(f)
+		case 3:
+			r.session = number(f)
+		case 19:
+			start, err := strconv.ParseUint(string(f), 10, 64)
+			r.start = start
+			return r, err == nil
+		}
+		field++
+	}
+	return row{}, false
+}
+
+func number(b []byte) int { n, _ := strconv.Atoi(string(b)); return n }
 
 // bornAt is the start time of a process, "" if it is gone.
 func bornAt(pid int) string {
@@ -65,24 +103,27 @@ func readTable() []row {
 	}
 	names, _ := d.Readdirnames(-1)
 	_ = d.Close()
-	all := make(map[int]row, len(names))
+	rows := make([]row, 0, len(names))
 	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
 		if pid, err := strconv.Atoi(name); err == nil {
 			if r, ok := readRow(pid); ok {
-				all[pid] = r
+				rows = append(rows, r)
 			}
 		}
 	}
-	for pid := os.Getpid(); pid > 0; {
-		next := all[pid].ppid
-		delete(all, pid)
-		pid = next
+	above := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !above[pid]; {
+		above[pid] = true
+		i := slices.IndexFunc(rows, func(r row) bool { return r.pid == pid })
+		if i < 0 {
+			break
+		}
+		pid = rows[i].ppid
 	}
-	rows := make([]row, 0, len(all))
-	for _, r := range all {
-		rows = append(rows, r)
-	}
-	return rows
+	return slices.DeleteFunc(rows, func(r row) bool { return above[r.pid] })
 }
 
 // survivors lists the living processes of the program pid: of its session and group, those with the
@@ -103,6 +144,29 @@ func survivors(pid int, born, entry string, known []member) []member {
 		ours[r.pid] = pid > 1 && (r.pgrp == pid || r.session == pid) || was[r.pid] == r.born() || hasEntry(r.pid, entry)
 	}
 	return closure(rows, ours)
+}
+
+// mostNew is up to how many process ids nobodyNew looks at; listing all processes is no more work then.
+const mostNew = 400
+
+// nobodyNew tells for certain that survivors would find nothing of the program pid, where the few processes that have come
+// since it was started show it: their ids follow its own, as long as the system does not begin anew with the small ones.
+func nobodyNew(pid int, entry string) bool {
+	data, err := os.ReadFile("/proc/loadavg") // it ends with the last id that was given out
+	f := bytes.Fields(data)
+	if err != nil || len(f) < 5 {
+		return false
+	}
+	last := number(f[len(f)-1])
+	if last < pid || last-pid > mostNew {
+		return false
+	}
+	for id := pid; id <= last; id++ {
+		if r, ok := readRow(id); ok && r.alive() && (r.pgrp == pid || r.session == pid || hasEntry(id, entry)) {
+			return false
+		}
+	}
+	return true
 }
 
 // familyOf lists what descends from pid, itself included.
@@ -140,4 +204,38 @@ func hasEntry(pid int, entry string) bool {
 		}
 	}
 	return false
+}
+
+// Opened tells whether a process has the file at path open; known is false where the system does not tell. Processes of
+// other users are not seen, so the file has to be one of this user's: nobody else but root could have made it.
+func Opened(path string) (open, known bool) {
+	var own unix.Stat_t
+	if err := unix.Lstat(path, &own); err != nil || int(own.Uid) != os.Geteuid() {
+		return false, false
+	}
+	d, err := os.Open("/proc")
+	if err != nil {
+		return false, false
+	}
+	names, err := d.Readdirnames(-1)
+	_ = d.Close()
+	if err != nil {
+		return false, false
+	}
+	for _, name := range names {
+		if _, err := strconv.Atoi(name); err != nil {
+			continue
+		}
+		fds, err := os.ReadDir("/proc/" + name + "/fd")
+		if err != nil {
+			continue // it is gone, or not this user's
+		}
+		for _, fd := range fds {
+			var is unix.Stat_t
+			if err := unix.Stat("/proc/"+name+"/fd/"+fd.Name(), &is); err == nil && is.Dev == own.Dev && is.Ino == own.Ino {
+				return true, true
+			}
+		}
+	}
+	return false, true
 }

@@ -82,6 +82,9 @@ func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, acti
 	if err != nil {
 		return false, "it is not tied to this repository any more; look at it and remove it yourself"
 	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 1 && ws.Unfilled() {
+		return true, "nothing was ever checked out in it"
+	}
 	out, err := ws.Run(ctx, "status", "--porcelain", "--untracked-files=normal")
 	if err != nil || out != "" {
 		return false, "it holds changes that are not committed"

@@ -1,0 +1,172 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// objects is what is known of the objects of a repository. They never change, so that it stays true.
+type objects struct {
+	trees sync.Map // commit or tree → its tree
+
+	plainOnce sync.Once
+	plain     bool // new ones may be written as files of their own, without git
+
+	replacedOnce sync.Once
+	replaced     bool
+}
+
+// TreeOf returns the tree of a commit. That of a fresh commit, and one asked for before, needs no process.
+func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
+	if !isHash(commit) {
+		return r.Run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
+	}
+	if tree, ok := r.objects.trees.Load(commit); ok {
+		return tree.(string), nil
+	}
+	tree, ok := r.looseTree(commit)
+	if !ok {
+		var err error
+		if tree, err = r.Run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}"); err != nil {
+			return tree, err
+		}
+	}
+	r.objects.trees.Store(commit, tree)
+	return tree, nil
+}
+
+// looseTree is [Repo.TreeOf] for what is a file of its own.
+func (r *Repo) looseTree(hash string) (string, bool) {
+	if r.replaces() {
+		return "", false
+	}
+	raw, _, err := r.loose(hash, "commit", 1<<20)
+	if err == nil && raw != nil {
+		tree, _, _ := strings.Cut(strings.TrimPrefix(string(raw), "tree "), "\n")
+		return tree, isHash(tree)
+	}
+	_, _, err = r.loose(hash, "tree", 0)
+	return hash, err == nil
+}
+
+// replaces tells whether git may show other objects in the place of some.
+func (r *Repo) replaces() bool {
+	r.objects.replacedOnce.Do(func() {
+		entries, _ := os.ReadDir(filepath.Join(r.Common, "refs", "replace")) // none, as a rule
+		packed, err := r.packed("refs/replace/")
+		r.objects.replaced = len(entries) > 0 || len(packed) > 0 || err != nil || r.reftable()
+	})
+	return r.objects.replaced
+}
+
+// isHash tells a full object name from a ref, an abbreviation or anything else.
+func isHash(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// writeLoose stores an object as git does: as a file of its own. It reports whether it did; where not, git has to. size
+// is the length of the repository's object names.
+func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size int) (name string, ok bool) {
+	var sum hash.Hash
+	switch size {
+	case sha1.Size * 2:
+		sum = sha1.New()
+	case sha256.Size * 2:
+		sum = sha256.New()
+	default:
+		return "", false
+	}
+	if !r.plainObjects(ctx) {
+		return "", false
+	}
+	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
+	sum.Write(data)
+	name = hex.EncodeToString(sum.Sum(nil))
+	dir := filepath.Join(r.Common, "objects", name[:2])
+	path := filepath.Join(dir, name[2:])
+	if exists(path) {
+		return name, true
+	}
+	var packed bytes.Buffer
+	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err != nil {
+		return "", false
+	}
+	_, err = z.Write(data)
+	if cerr := z.Close(); err != nil || cerr != nil {
+		return "", false
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false
+	}
+	// What is left of a name like this, "git gc" removes.
+	temp := filepath.Join(dir, "tmp_obj_"+token())
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
+	if err != nil {
+		return "", false
+	}
+	_, err = f.Write(packed.Bytes())
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+		return "", false
+	}
+	return name, true
+}
+
+// plainObjects tells whether a new object is no more than a file: nobody shares the repository by rights of groups, or
+// wants files to be on the disk before git goes on, or a second name for each object.
+func (r *Repo) plainObjects(ctx context.Context) bool {
+	r.objects.plainOnce.Do(func() {
+		_, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles)|extensions\.compatobjectformat)$`)
+		r.objects.plain = exitStatus(err) == 1 // there is none of them
+	})
+	return r.objects.plain
+}
+
+// writeCommit makes the commit of [Repo.CommitTree] without a process. It reports whether it did.
+func (r *Repo) writeCommit(ctx context.Context, tree, parent, message string) (string, bool) {
+	if !isHash(tree) || parent != "" && !isHash(parent) || !ascii(message) {
+		return "", false
+	}
+	if is, err := r.TreeOf(ctx, tree); err != nil || is != tree {
+		return "", false
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	if parent != "" {
+		if is, err := r.TreeOf(ctx, parent); err != nil || is == parent || len(parent) != len(tree) {
+			return "", false
+		}
+		fmt.Fprintf(&b, "parent %s\n", parent)
+	}
+	who := fmt.Sprintf("%s <%s> %s", ourName, ourEmail, ourDate)
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, message)
+	name, ok := r.writeLoose(ctx, "commit", b.Bytes(), len(tree))
+	if ok {
+		r.objects.trees.Store(name, tree)
+	}
+	return name, ok
+}
+
+// ascii leaves to git what it may have to recode.
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c == 0 || c > 126 })
+}

@@ -1,0 +1,97 @@
+package git
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// readHead reads what is checked out from the files where git keeps it in files.
+func (r *Repo) readHead() (commit, branch string, ok bool) {
+	path := filepath.Join(r.GitDir, "HEAD")
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || r.reftable() {
+		return "", "", false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", false
+	}
+	head := strings.TrimSpace(string(data))
+	if isHash(head) {
+		return head, "", true
+	}
+	branch, ok = strings.CutPrefix(head, "ref: refs/heads/")
+	if !ok {
+		return "", "", false
+	}
+	commit, err = r.branch(branch)
+	return commit, branch, err == nil && isHash(commit)
+}
+
+// moveFile moves a branch that nobody but the caller moves to commit, and its log tells of it. Where both are files of their
+// own, they are changed the way git does it: under the lock of the branch, and in one step. Anything else is left to git.
+func (r *Repo) moveFile(branch, commit, message string) (moved bool) {
+	ref := "refs/heads/" + branch
+	path := filepath.Join(r.Common, filepath.FromSlash(ref))
+	log := filepath.Join(r.Common, "logs", filepath.FromSlash(ref))
+	if !isHash(commit) || r.reftable() || !exists(path) || !exists(log) {
+		return false
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return false // git knows how to wait for somebody else's
+	}
+	_, err = lock.WriteString(commit + "\n")
+	if cerr := lock.Close(); err == nil {
+		err = cerr
+	}
+	var was string
+	if err == nil { // only now: somebody may have packed it meanwhile, so that the file is gone
+		info, lerr := os.Lstat(path)
+		data, rerr := os.ReadFile(path)
+		if was = strings.TrimSpace(string(data)); lerr != nil || rerr != nil || !info.Mode().IsRegular() || len(was) != len(commit) || !isHash(was) {
+			err = os.ErrInvalid
+		}
+	}
+	if err == nil {
+		err = appendTo(log, fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, commit, ourName, ourEmail, time.Now().Unix(), message))
+	}
+	if err == nil {
+		err = os.Rename(path+".lock", path)
+	}
+	if err != nil {
+		os.Remove(path + ".lock")
+		return false
+	}
+	return true
+}
+
+// LogBranch moves a branch that nobody but the caller moves to commit, and keeps where it was in its log, whatever git
+// is set to.
+func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
+	if r.moveFile(branch, commit, "runplan") {
+		return nil
+	}
+	_, err := r.Run(ctx, "-c", "core.logAllRefUpdates=true", "update-ref", "-m", "runplan", "refs/heads/"+branch, commit)
+	return err
+}
+
+// appendTo adds text to the end of a file that is there.
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// token is a part of a name that nobody else has.
+func token() string { return rand.Text()[:12] }

@@ -1,0 +1,136 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"strings"
+)
+
+// maxTree is how large a tree object may be to be read without git.
+const maxTree = 4 << 20
+
+// The modes that are no file of the repository's own.
+const (
+	modeTree    = "040000"
+	modeGitlink = "160000"
+	modeNone    = "000000"
+)
+
+// treeEntry is one line of a tree.
+type treeEntry struct{ mode, hash string }
+
+// compare lists in what tree differs from commit base, where that takes no process.
+func (r *Repo) compare(ctx context.Context, base, tree string) ([]Entry, bool) {
+	if !isHash(base) || !isHash(tree) {
+		return nil, false
+	}
+	below, err := r.TreeOf(ctx, base)
+	if err != nil || r.replaces() {
+		return nil, false
+	}
+	return r.diffTrees(below, tree)
+}
+
+// diffTrees compares two trees as diff-index would, as far as they can be read without git: what was made just now is in
+// files of its own, and what did not change is not looked at. Where that does not suffice it is false, and git has to be
+// asked. So it is where submodules moved: how much of them counts is a setting.
+func (r *Repo) diffTrees(base, target string) ([]Entry, bool) {
+	var list []Entry
+	none := strings.Repeat("0", len(target))
+	var walk func(dir, a, b string) bool
+	add := func(path string, a, b treeEntry) bool {
+		e := Entry{Path: path, Status: 'M', OldMode: a.mode, NewMode: b.mode, oldBlob: a.hash, newBlob: b.hash}
+		switch {
+		case a.mode == modeGitlink || b.mode == modeGitlink:
+			return false
+		case a.mode == "":
+			e.Status, e.OldMode, e.oldBlob = 'A', modeNone, none
+		case b.mode == "":
+			e.Status, e.NewMode, e.newBlob = 'D', modeNone, none
+		case a.mode[:2] != b.mode[:2]:
+			e.Status = 'T'
+		}
+		list = append(list, e)
+		return true
+	}
+	side := func(path string, a, b treeEntry) bool { // at most one of them is a tree, and the other is something else
+		if a.mode == modeTree || b.mode == modeTree {
+			return walk(path+"/", treeHash(a), treeHash(b))
+		}
+		return add(path, a, b)
+	}
+	walk = func(dir, a, b string) bool {
+		if a == b {
+			return true
+		}
+		olds, ok := r.readTree(a)
+		if !ok {
+			return false
+		}
+		news, ok := r.readTree(b)
+		if !ok {
+			return false
+		}
+		for name, is := range news {
+			was := olds[name]
+			path := dir + name
+			switch {
+			case was == is:
+			case (was.mode == modeTree) == (is.mode == modeTree) || was.mode == "":
+				ok = side(path, was, is)
+			default:
+				ok = side(path, was, treeEntry{}) && side(path, treeEntry{}, is)
+			}
+			if !ok {
+				return false
+			}
+		}
+		for name, was := range olds {
+			if _, still := news[name]; !still && !side(dir+name, was, treeEntry{}) {
+				return false
+			}
+		}
+		return true
+	}
+	ok := walk("", base, target)
+	return list, ok
+}
+
+// treeHash is "" for what is no tree.
+func treeHash(e treeEntry) string {
+	if e.mode == modeTree {
+		return e.hash
+	}
+	return ""
+}
+
+// readTree reads a tree that is a file of its own; "" is one that has nothing in it.
+func (r *Repo) readTree(hash string) (map[string]treeEntry, bool) {
+	if hash == "" {
+		return nil, true
+	}
+	data, _, err := r.loose(hash, "tree", maxTree)
+	if err != nil || data == nil {
+		return nil, false
+	}
+	entries := map[string]treeEntry{}
+	for size := len(hash) / 2; len(data) > 0; {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		mode, name, named := strings.Cut(string(head), " ")
+		if !ok || !named || len(rest) < size || len(mode) < 5 {
+			return nil, false
+		}
+		switch {
+		case len(mode) == 5: // git leaves out the zero of a tree's
+			mode = "0" + mode
+		case strings.HasPrefix(mode, "100") && mode[3]&1 != 0: // old trees have more rights than git heeds
+			mode = "100755"
+		case strings.HasPrefix(mode, "100"):
+			mode = "100644"
+		}
+		entries[name] = treeEntry{mode, hex.EncodeToString(rest[:size])}
+		data = rest[size:]
+	}
+	return entries, true
+}

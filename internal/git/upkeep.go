@@ -1,0 +1,60 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// noUpkeep are the settings with which git starts no upkeep of its own. It would do that in the background, where nothing
+// waits for it; killed, it leaves a lock in the user's repository, and no upkeep is done there any more.
+func noUpkeep() [][2]string {
+	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"}, {"maintenance.autoDetach", "false"}}
+}
+
+// NoUpkeep returns env with settings that keep git from tidying up by itself. They come after those that are in env.
+func NoUpkeep(env []string) []string {
+	last := map[string]string{}
+	for _, kv := range env {
+		if name, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(name, "GIT_CONFIG_") {
+			last[name] = value
+		}
+	}
+	count := 0
+	if text, ok := last["GIT_CONFIG_COUNT"]; ok && text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return env // git refuses to run with it, and says why
+		}
+		count = n
+	}
+	is := map[string]string{} // by key, as git has it
+	for i := range count {
+		is[strings.ToLower(last[fmt.Sprintf("GIT_CONFIG_KEY_%d", i)])] = last[fmt.Sprintf("GIT_CONFIG_VALUE_%d", i)]
+	}
+	var add []string
+	for _, s := range noUpkeep() {
+		if is[strings.ToLower(s[0])] != s[1] {
+			add = append(add, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, s[1]))
+			count++
+		}
+	}
+	if len(add) == 0 {
+		return env
+	}
+	out := make([]string, 0, len(env)+len(add)+1)
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, "GIT_CONFIG_COUNT=") {
+			out = append(out, kv)
+		}
+	}
+	return append(append(out, add...), fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
+}
+
+// UpkeepLock is the file that is there while git tidies up in the background.
+func (r *Repo) UpkeepLock() string { return filepath.Join(r.Common, "objects", "maintenance.lock") }
+
+// HasUpkeepLock tells whether git tidies up in the background now, or was killed while it did.
+func (r *Repo) HasUpkeepLock() bool { _, err := os.Lstat(r.UpkeepLock()); return err == nil }

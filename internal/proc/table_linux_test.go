@@ -1,0 +1,89 @@
+package proc
+
+import (
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a program left is seen among the few processes that came after it: in its group, in its session, or by its tag.
+func TestNobodyNew(t *testing.T) {
+	tag := NewTag()
+	for name, script := range map[string]string{
+		"nothing": "true",
+		"group":   "sleep 30 & echo $!",
+		"session": "set -m; sleep 30 & echo $!",
+		"tag":     "setsid sleep 30 & sleep 0.05; echo $!",
+	} {
+		x := exec.Command("bash", "-c", script+" 2>/dev/null </dev/null")
+		x.Env = append(x.Environ(), tag)
+		x.SysProcAttr = detached()
+		out, err := output(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, _ := strconv.Atoi(out)
+		if got, want := nobodyNew(x.Process.Pid, tag), name == "nothing"; got != want {
+			t.Errorf("%s: nobody is left: %v", name, got)
+		}
+		if left > 0 {
+			_ = syscall.Kill(left, syscall.SIGKILL)
+		}
+	}
+	if nobodyNew(1<<29, "") {
+		t.Error("an id that was never given out")
+	}
+}
+
+// output reads the first line that a program prints, though what it left holds the other end of the pipe.
+func output(x *exec.Cmd) (string, error) {
+	r, err := x.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := x.Start(); err != nil {
+		return "", err
+	}
+	buf := make([]byte, 64)
+	n, _ := r.Read(buf)
+	time.Sleep(20 * time.Millisecond)
+	_, err = x.Process.Wait()
+	line := string(buf[:n])
+	for len(line) > 0 && line[len(line)-1] == '\n' {
+		line = line[:len(line)-1]
+	}
+	return line, err
+}
+
+// A file is open while somebody has it open.
+func TestOpened(t *testing.T) {
+	path := t.TempDir() + "/lock"
+	x := exec.Command("bash", "-c", `exec 9>"$1"; echo ready; read -r`, "bash", path)
+	in, err := x.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := x.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	if open, known := Opened(path); !open || !known {
+		t.Errorf("open %v, known %v", open, known)
+	}
+	in.Close()
+	_ = x.Wait()
+	if open, known := Opened(path); open || !known {
+		t.Errorf("afterwards: open %v, known %v", open, known)
+	}
+	if _, known := Opened(path + "none"); known {
+		t.Error("a file that is not there")
+	}
+}
