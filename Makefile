@@ -24,7 +24,7 @@ build: ## build bin/runplan
 	$(GO) build -trimpath -o $(BIN) ./cmd/runplan
 
 test: ## run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 	@bash testscripts/ollama/build.sh -where >/dev/null || echo "the tests against the real Ollama server were SKIPPED, all others passed" >&2
 
 fmt: ## format all Go files

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ollama/ollama/api"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -56,7 +55,7 @@ func TestOllama(t *testing.T) {
 			Cmds:               o.commands(),
 			UpdateScripts:      *update,
 			RequireUniqueNames: true,
-			Deadline:           time.Now().Add(5 * time.Minute),
+			Deadline:           deadline(t),
 		})
 	})
 }

@@ -106,9 +106,18 @@ func TestScripts(t *testing.T) {
 		Cmds:               allCommands(),
 		UpdateScripts:      *update,
 		RequireUniqueNames: true,
-		// A script that hangs is stopped, and its programs are asked for their stacks, well before go test would do so.
-		Deadline: time.Now().Add(5 * time.Minute),
+		Deadline:           deadline(t),
 	})
+}
+
+// deadline is when a script that hangs is stopped and its programs are asked for their stacks: well before go test would
+// stop all.
+func deadline(t *testing.T) time.Time {
+	d, ok := t.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return d.Add(-time.Until(d) / 5)
 }
 
 // outerGoEnv is what lets a go test inside of a script use the caches that this one uses.
