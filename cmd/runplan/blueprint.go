@@ -33,7 +33,10 @@ about. Candidates are in knowledge/blueprints/candidates, live blueprints in kno
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBlueprintSummarizeCommand(a), newBlueprintReviewCommand(a))
+	cmd.AddCommand(
+		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a), newBlueprintGenerateCommand(a),
+		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a),
+	)
 	return cmd
 }
 

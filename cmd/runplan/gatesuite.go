@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/plugin"
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/internal/config"
@@ -38,7 +39,7 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 // suiteOf is [App.gateSuite] with rules that nobody has read yet.
 func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
 	s = p.gateSettings(self, requireTests)
-	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST))
+	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST), blueprint.Gate(books.program))
 	var plugins []*lazyPlugin
 	hide := a.redactor(p)
 	for _, g := range p.config.Gates.Plugin {

@@ -244,7 +244,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	if err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	if err := x.project.layout.Make(); err == nil {
+	if err = x.project.layout.Make(); err == nil {
 		err = in.Ledger.Write(file.path)
 	}
 	if err != nil {

@@ -54,7 +54,12 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 			continue
 		}
 		fmt.Fprintf(w, "\npass %d, %s\n", p.Number, p.Name)
+		remarks := 0
 		for _, f := range p.Findings {
+			if f.Fact && f.Severity == gates.Note {
+				remarks++ // of programs there are many
+				continue
+			}
 			fmt.Fprintln(w, reviewLine(f))
 			if f.Citation != "" {
 				fmt.Fprintln(w, "    > "+ui.Cut(ui.Sanitize(f.Citation), 140, "…"))
@@ -62,6 +67,9 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 			if f.Fix != "" {
 				fmt.Fprintln(w, "    fix: "+ui.Sanitize(f.Fix))
 			}
+		}
+		if remarks > 0 {
+			fmt.Fprintf(w, "  remarks of programs: %d; --json has them\n", remarks)
 		}
 		for _, t := range p.Tools {
 			if (t.Status == gates.Fail || t.Status == gates.Errored) && t.Log != "" {

@@ -222,7 +222,16 @@ func (m *maker) registered(c outline.CallSite, owner, what string) {
 }
 
 func (m *maker) handlers() {
+	registered := map[int]string{} // functions that are made handlers of an error by a decorator
+	for _, c := range m.d.Calls {
+		if c.Decorator && len(c.Args) > 0 && (strings.HasSuffix(c.Name, ".exception_handler") || strings.HasSuffix(c.Name, ".errorhandler")) {
+			registered[c.Symbol] = c.Args[0]
+		}
+	}
 	for _, h := range m.d.Handlers {
+		if t, ok := registered[h.Symbol]; ok && len(h.Types) == 0 && h.Symbol >= 0 {
+			h.Types = []string{t}
+		}
 		m.s.ErrorHandlers = append(m.s.ErrorHandlers, Handler{Function: m.name(h.Symbol), Types: h.Types, Guard: short(h.Guard, mostValue), Status: h.Status, Line: h.Line})
 	}
 }

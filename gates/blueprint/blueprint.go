@@ -1,0 +1,193 @@
+// Package blueprint holds code against its design. A blueprint says in YAML what a unit promises: its interfaces, what it
+// depends on, how it fails, what it is for. The code is then held against it in two ways: a mechanical check, which reads
+// the source and states facts, and a cold review, which judges from summaries and has never seen how the code came about.
+//
+// The blueprint is the truth (BP-05): where code and blueprint differ the code is wrong, or the blueprint is corrected.
+// A review is not bent. A unit begins as a candidate; reviewed, checked and signed for, it is promoted to live.
+package blueprint
+
+import (
+	"slices"
+	"strings"
+)
+
+// Blueprint is the design of one unit (BP-02).
+type Blueprint struct {
+	Unit         string        `yaml:"unit" json:"unit" need:"yes"`
+	Intent       Intent        `yaml:"intent" json:"intent" need:"yes"`
+	Interfaces   []Interface   `yaml:"interfaces" json:"interfaces" need:"yes"`
+	Dependencies Dependencies  `yaml:"dependencies" json:"dependencies" need:"yes"`
+	FailureModes []FailureMode `yaml:"failure_modes" json:"failure_modes" need:"yes"`
+	SourceFiles  []SourceFile  `yaml:"source_files" json:"source_files" need:"yes"`
+	Contract     Contract      `yaml:"contract" json:"contract,omitzero"`
+	Meta         Meta          `yaml:"meta" json:"meta" need:"yes"`
+
+	lines map[string]int // of keys: "interfaces[0].endpoints[1]" → line
+	file  string
+}
+
+// Intent is what a unit is for.
+type Intent struct {
+	Purpose         string   `yaml:"purpose" json:"purpose" need:"yes"`
+	CognitiveRole   string   `yaml:"cognitive_role" json:"cognitive_role" need:"yes"`
+	DesignDecisions []string `yaml:"design_decisions" json:"design_decisions,omitempty"`
+	OpenQuestions   []string `yaml:"open_questions" json:"open_questions,omitempty"`
+}
+
+// Dependencies are what a unit may call and touch.
+type Dependencies struct {
+	Services []Service `yaml:"services" json:"services" need:"yes"`
+	Volumes  []Volume  `yaml:"volumes" json:"volumes,omitempty"`
+	Shared   []string  `yaml:"shared" json:"shared,omitempty"` // libraries that every unit may import
+}
+
+// Service is another unit that this one calls, and how: through a client, never by raw HTTP (BP-26).
+type Service struct {
+	Name    string   `yaml:"name" json:"name" need:"yes"`
+	Client  string   `yaml:"client" json:"client,omitempty"` // module or type of the client utility
+	Calls   []string `yaml:"calls" json:"calls,omitempty"`
+	Purpose string   `yaml:"purpose" json:"purpose,omitempty"`
+}
+
+// Volume is a place on disk that a unit uses.
+type Volume struct {
+	Path string `yaml:"path" json:"path" need:"yes"`
+	Mode string `yaml:"mode" json:"mode,omitempty"` // ro or rw
+}
+
+// FailureMode is a documented failure, with what the unit answers to it.
+type FailureMode struct {
+	Condition string `yaml:"condition" json:"condition" need:"yes"`
+	Response  string `yaml:"response" json:"response" need:"yes"`
+	Exception string `yaml:"exception" json:"exception,omitempty"` // type or error that is caught
+	Status    int    `yaml:"status" json:"status,omitempty"`       // that is answered; 0: none is promised
+	Interface string `yaml:"interface" json:"interface,omitempty"` // "GET /orders/{id}", where it belongs to one only
+}
+
+// SourceFile is a file of a unit with its role.
+type SourceFile struct {
+	Path string `yaml:"path" json:"path" need:"yes"`
+	Role string `yaml:"role" json:"role" need:"yes"`
+}
+
+// Contract is what the source has to hold word by word (GATE-19).
+type Contract struct {
+	Enums     []Enum     `yaml:"enums" json:"enums,omitempty"`
+	Constants []Constant `yaml:"constants" json:"constants,omitempty"`
+	Models    []Model    `yaml:"models" json:"models,omitempty"`
+}
+
+// Enum is an enumeration with its members.
+type Enum struct {
+	Name    string   `yaml:"name" json:"name" need:"yes"`
+	Members []string `yaml:"members" json:"members" need:"yes"` // NAME, or NAME = value
+}
+
+// Constant is a named value.
+type Constant struct {
+	Name  string `yaml:"name" json:"name" need:"yes"`
+	Value string `yaml:"value" json:"value,omitempty"`
+}
+
+// Model is a data model that interfaces exchange.
+type Model struct {
+	Name   string   `yaml:"name" json:"name" need:"yes"`
+	Fields []string `yaml:"fields" json:"fields" need:"yes"`
+}
+
+// Meta is what is known of the blueprint itself.
+type Meta struct {
+	Confidence Confidence `yaml:"confidence" json:"confidence" need:"yes"`
+	Updated    string     `yaml:"updated" json:"updated,omitempty"`
+	Notes      string     `yaml:"notes" json:"notes,omitempty"`
+}
+
+// Confidence says how sure the author is of each section, from 0 to 1 (BP-04). A section that is not named is unknown,
+// which is not 0.
+type Confidence struct {
+	Runtime      *float64 `yaml:"runtime" json:"runtime,omitempty"`
+	Contract     *float64 `yaml:"contract" json:"contract,omitempty"`
+	Dependencies *float64 `yaml:"dependencies" json:"dependencies,omitempty"`
+	FailureModes *float64 `yaml:"failure_modes" json:"failure_modes,omitempty"`
+	Intent       *float64 `yaml:"intent" json:"intent,omitempty"`
+}
+
+// sections are the confidences by name, in the order of the seed's table.
+func (c Confidence) sections() []struct {
+	name  string
+	value *float64
+} {
+	return []struct {
+		name  string
+		value *float64
+	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies}, {"failure_modes", c.FailureModes}, {"intent", c.Intent}}
+}
+
+// Mean is the average of the sections that are named; false where none is.
+func (c Confidence) Mean() (float64, bool) {
+	sum, n := 0.0, 0
+	for _, s := range c.sections() {
+		if s.value != nil {
+			sum, n = sum+*s.value, n+1
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
+
+// Roles lists the roles that narrow what a file is reviewed against (BP-16). Others see the whole blueprint.
+func Roles() []string {
+	return []string{"router", "api", "model", "schema", "client", "core", "logic"}
+}
+
+// Endpoints are those of all http_rest interfaces, in order.
+func (b *Blueprint) Endpoints() []Endpoint {
+	var out []Endpoint
+	for _, i := range b.Interfaces {
+		if i.HTTP != nil {
+			out = append(out, i.HTTP.Endpoints...)
+		}
+	}
+	return out
+}
+
+// Paths are the source files, in order.
+func (b *Blueprint) Paths() []string {
+	out := make([]string, len(b.SourceFiles))
+	for i, f := range b.SourceFiles {
+		out[i] = f.Path
+	}
+	return out
+}
+
+// Clients are the names by which the units that this one depends on are called.
+func (b *Blueprint) Clients() []string {
+	var out []string
+	for _, s := range b.Dependencies.Services {
+		if s.Client != "" && !slices.Contains(out, s.Client) {
+			out = append(out, s.Client)
+		}
+	}
+	return out
+}
+
+// Line is where something stands in the blueprint's file: a key such as "interfaces[0].endpoints[1]", else what is around
+// it, else 1.
+func (b *Blueprint) Line(key string) int {
+	for key != "" {
+		if n, ok := b.lines[key]; ok {
+			return n
+		}
+		i := strings.LastIndexAny(key, ".[")
+		if i < 0 {
+			break
+		}
+		key = key[:i]
+	}
+	return 1
+}
+
+// File is the path that the blueprint was read from, as messages name it.
+func (b *Blueprint) File() string { return b.file }

@@ -1,0 +1,290 @@
+package blueprint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/patterns"
+)
+
+// The rules of the mechanical check.
+const (
+	RuleInvalid       = "blueprint/invalid"               // the blueprint cannot be read
+	RuleChanged       = "blueprint/changed"               // a live blueprint was changed along with the code
+	RuleSource        = "blueprint/source-missing"        // a source file is not there
+	RuleEndpoint      = "blueprint/endpoint-missing"      // an endpoint is declared, and the code has none
+	RuleUndeclared    = "blueprint/endpoint-undeclared"   // the code has one that is not declared
+	RuleInterface     = "blueprint/interface-missing"     // a function, tool, command or topic that is promised
+	RuleContract      = "blueprint/contract-differs"      // an enumeration, a constant or a model is not as declared
+	RuleRawHTTP       = "blueprint/raw-http"              // a call that bypasses the client utilities
+	RuleDependency    = "blueprint/dependency-undeclared" // a unit is called that is not declared
+	RuleCall          = "blueprint/call-undeclared"       // a declared unit is called in a way that is not declared
+	RuleUnused        = "blueprint/dependency-unused"     // a declared unit is never called
+	RuleImport        = "blueprint/import-undeclared"     // another unit's code is imported
+	RuleFailure       = "blueprint/failure-unhandled"     // a failure mode without a handler
+	RuleResponse      = "blueprint/failure-response"      // one whose handler answers something else
+	RuleUntyped       = "blueprint/untyped"               // a public function without types
+	RuleUndocumented  = "blueprint/undocumented"          // a module, class or public function without a docstring
+	mostOfOneRule     = 25                                // findings of one rule that are told
+	mostWords         = 400_000                           // characters of source that are searched for a word
+	unknownInterfaces = "websocket, sse, mcp, grpc, cli and events are looked for by their words only"
+)
+
+// Checked is what a mechanical check found.
+type Checked struct {
+	Unit     string          `json:"unit"`
+	State    State           `json:"state"`
+	Findings []gates.Finding `json:"findings"`
+	Unseen   []patterns.Skip `json:"unseen"`         // what nobody looked at
+	Note     string          `json:"note,omitempty"` // what a program cannot check
+}
+
+// Failed tells whether a finding blocks.
+func (c Checked) Failed() bool {
+	return slices.ContainsFunc(c.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
+}
+
+// Check holds the source of a unit against its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing. Where
+// a file could not be read, what is missing elsewhere is not claimed.
+func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Checked, error) {
+	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}}}
+	files, unseen, err := Summaries(ctx, o, b, b.Paths())
+	if err != nil {
+		return c.out, err
+	}
+	c.files = files
+	for _, u := range unseen {
+		if u.Reason == "it is not there" {
+			i := slices.Index(b.Paths(), u.Path)
+			c.claim(RuleSource, fmt.Sprintf("source_files[%d]", i), gates.Error, "the source file %s is not there", u.Path)
+			continue
+		}
+		c.out.Unseen = append(c.out.Unseen, u)
+	}
+	if len(c.files) > 0 {
+		c.endpoints()
+		c.promises()
+		c.contract()
+		c.dependencies()
+		c.imports()
+		c.failures()
+		c.rubric()
+	}
+	slices.SortStableFunc(c.out.Findings, func(a, b gates.Finding) int {
+		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+	})
+	return c.out, nil
+}
+
+func rank(s gates.Severity) int {
+	return slices.Index([]gates.Severity{gates.Error, gates.Warning, gates.Note}, s)
+}
+
+type checker struct {
+	b     *Blueprint
+	o     summary.Options
+	files []summary.Summary
+	out   Checked
+	count map[string]int
+}
+
+func (c *checker) find(f gates.Finding) {
+	if c.count == nil {
+		c.count = map[string]int{}
+	}
+	if c.count[f.Rule]++; c.count[f.Rule] <= mostOfOneRule {
+		c.out.Findings = append(c.out.Findings, f)
+	}
+}
+
+// claim is a finding at a place of the blueprint.
+func (c *checker) claim(rule, key string, s gates.Severity, format string, args ...any) {
+	c.find(gates.Finding{Rule: rule, Path: c.b.File(), Line: c.b.Line(key), Severity: s, Message: fmt.Sprintf(format, args...), Fix: "correct the code; where the blueprint is wrong, correct that"})
+}
+
+// missing is claim, but only where all of the source was seen: else it may stand in what was not.
+func (c *checker) missing(rule, key string, format string, args ...any) {
+	if len(c.out.Unseen) > 0 {
+		c.claim(rule, key, gates.Note, format+" in what could be read", args...)
+		return
+	}
+	c.claim(rule, key, gates.Error, format, args...)
+}
+
+// code is a finding at a place of the source.
+func (c *checker) code(rule, path string, at int, s gates.Severity, fix, format string, args ...any) {
+	c.find(gates.Finding{Rule: rule, Path: path, Line: at, Severity: s, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// has tells whether the code answers to a method at a path, directly or below a prefix that routes are mounted at.
+func (c *checker) has(method, path string) (ok bool, others []string) {
+	want := summary.NormalPath(path)
+	for _, f := range c.files {
+		for _, e := range f.Endpoints {
+			if !slices.Contains(c.paths(e.Path), want) {
+				continue
+			}
+			if e.Method == method || e.Method == "ANY" || method == "" {
+				return true, nil
+			}
+			others = append(others, e.Method)
+		}
+	}
+	return false, others
+}
+
+// paths are those at which a route may be: as it is written, and below each prefix of the unit.
+func (c *checker) paths(p string) []string {
+	out := []string{summary.NormalPath(p)}
+	for _, f := range c.files {
+		for _, m := range f.Mounts {
+			out = append(out, summary.NormalPath(summary.Join(m, p)))
+		}
+	}
+	return out
+}
+
+func (c *checker) endpoints() {
+	declared := false
+	for i, in := range c.b.Interfaces {
+		key := fmt.Sprintf("interfaces[%d]", i)
+		switch {
+		case in.HTTP != nil:
+			declared = true
+			for j, e := range in.HTTP.Endpoints {
+				ok, others := c.has(e.Method, e.Path)
+				switch {
+				case ok:
+				case len(others) > 0:
+					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d]", key, j), gates.Error, "%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
+				default:
+					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d]", key, j), "%s is declared, and no route answers it", e.Name())
+				}
+			}
+		case in.Socket != nil:
+			if ok, _ := c.has("WEBSOCKET", in.Socket.Path); !ok && !c.says(in.Socket.Path) {
+				c.missing(RuleEndpoint, key, "the websocket %s is declared, and no route answers it", in.Socket.Path)
+			}
+		case in.Stream != nil:
+			if ok, _ := c.has("", in.Stream.Path); !ok && !c.says(in.Stream.Path) {
+				c.missing(RuleEndpoint, key, "the stream %s is declared, and no route answers it", in.Stream.Path)
+			}
+		}
+	}
+	for _, f := range c.files {
+		for _, e := range f.Endpoints {
+			if !c.declares(e) {
+				sev := gates.Error
+				if !declared {
+					sev = gates.Warning // a unit that declares no endpoints may not be about them
+				}
+				c.code(RuleUndeclared, f.Path, e.Line, sev, "declare it in the blueprint, or take it away", "%s %s is no endpoint of the blueprint", e.Method, e.Path)
+			}
+		}
+	}
+}
+
+// declares tells whether the blueprint has a route of the code.
+func (c *checker) declares(e summary.Endpoint) bool {
+	at := c.paths(e.Path)
+	for _, in := range c.b.Interfaces {
+		switch {
+		case in.HTTP != nil && slices.ContainsFunc(in.HTTP.Endpoints, func(d Endpoint) bool {
+			return (d.Method == e.Method || e.Method == "ANY") && slices.Contains(at, summary.NormalPath(d.Path))
+		}),
+			in.Socket != nil && slices.Contains(at, summary.NormalPath(in.Socket.Path)),
+			in.Stream != nil && slices.Contains(at, summary.NormalPath(in.Stream.Path)):
+			return true
+		}
+	}
+	return false
+}
+
+// promises looks for what the other interfaces name: a declaration for what is called, else a word of the source.
+func (c *checker) promises() {
+	for i, in := range c.b.Interfaces {
+		what, names := in.promises()
+		for _, name := range names {
+			found := c.says(name)
+			if in.Direct != nil || in.Library != nil {
+				found = c.symbol(name)
+			}
+			if !found {
+				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, and the source has none", what, name, in.Type)
+			}
+		}
+		if in.Direct == nil && in.Library == nil && in.HTTP == nil {
+			c.out.Note = unknownInterfaces
+		}
+	}
+}
+
+// symbol looks for a declaration: "name", "Class.name" or "module.name".
+func (c *checker) symbol(name string) bool {
+	name, _, _ = strings.Cut(name, "(")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	owner := strings.TrimSuffix(strings.TrimSuffix(name, last), ".")
+	for _, f := range c.files {
+		for _, fn := range f.Functions {
+			if fn.Name == last {
+				return true
+			}
+		}
+		for _, cl := range f.Classes {
+			if cl.Name == last || slices.ContainsFunc(cl.Methods, func(m summary.Function) bool {
+				return m.Name == last && (owner == "" || strings.HasSuffix("."+owner, "."+cl.Name))
+			}) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(f.Enums, func(e summary.Enum) bool { return e.Name == last }) || slices.ContainsFunc(f.Constants, func(k summary.Constant) bool { return k.Name == last }) {
+			return true
+		}
+	}
+	return false
+}
+
+// says looks for a word in the full source.
+func (c *checker) says(word string) bool {
+	for _, f := range c.files {
+		text, err := readBelow(c.o.Root, f.Path, maxSource)
+		if err != nil {
+			continue
+		}
+		s := string(text[:min(len(text), mostWords)])
+		for at := 0; ; {
+			i := strings.Index(s[at:], word)
+			if i < 0 {
+				break
+			}
+			from, to := at+i, at+i+len(word)
+			if !wordAt(s, from-1) && !wordAt(s, to) {
+				return true
+			}
+			at = to
+		}
+	}
+	return false
+}
+
+func wordAt(s string, i int) bool {
+	if i < 0 || i >= len(s) {
+		return false
+	}
+	c := s[i]
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 127
+}
+
+// public tells whether a name is for others, as its language has it.
+func public(l outline.Language, name string) bool {
+	if l == outline.Go {
+		return name != "" && name[0] >= 'A' && name[0] <= 'Z'
+	}
+	return !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "#")
+}

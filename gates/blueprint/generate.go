@@ -1,0 +1,219 @@
+package blueprint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+)
+
+// references is how many units serve as examples: those that were promoted last (BP-24).
+const references = 3
+
+// Bounds of what a generation gets to see of other units and of the shared library.
+const (
+	mostReference = 60_000
+	mostShared    = 120_000
+)
+
+// Brief is what whoever writes the code of a unit is given (BP-24): the candidate, all live blueprints, the source of the
+// three units that were promoted last, the shared library and the rubric. Earlier attempts are not in it, and nothing that
+// would override the blueprint. What did not fit is named.
+type Brief struct {
+	Generation Generation `json:"generation"`
+	Unit       string     `json:"unit"`
+	Text       string     `json:"text"`
+	References []string   `json:"references"` // units
+	Shared     []string   `json:"shared"`     // files
+	Left       []string   `json:"left"`       // what did not fit, or could not be read
+	Returned   string     `json:"returned,omitempty"`
+}
+
+// Generate makes the brief of a candidate and notes that it was handed out, so that no review of the unit comes from the same
+// session. With fix, the list that the last review sent back is attached.
+func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Time, id string) (Brief, error) {
+	out := Brief{Unit: unit, Generation: Generation{ID: id, Session: session, At: now.UTC()}, References: []string{}, Shared: []string{}, Left: []string{}}
+	b, err := Load(root, unit, Candidate)
+	if err != nil {
+		return out, err
+	}
+	live, err := liveTexts(root)
+	if err != nil {
+		return out, err
+	}
+	examples, err := out.examples(root, unit)
+	if err != nil {
+		return out, err
+	}
+	shared := out.shared(root, b)
+	rubric, err := Rubric(b, set)
+	if err != nil {
+		return out, err
+	}
+	back := ""
+	if fix {
+		if back, err = out.back(root); err != nil {
+			return out, err
+		}
+	}
+	out.Text, err = set.Render(generatePrompt, map[string]string{
+		"unit": unit, "id": id, "blueprint": fence.Foreign("yaml", b.YAML()), "live": live, "references": examples, "shared": shared, "rubric": rubric,
+		"returned": back, "files": files(b),
+	})
+	if err != nil {
+		return out, err
+	}
+	text, err := json.MarshalIndent(out.Generation, "", "  ")
+	if err != nil {
+		return out, err
+	}
+	stamp := now.UTC().Format(stampLayout)
+	name := path.Join(ReviewFolder(unit, Candidate), "generation_"+stamp+"_"+id[:min(8, len(id))]+".json")
+	if err := write(root, name, append(text, '\n')); err != nil {
+		return out, err
+	}
+	return out, Note(root, Entry{At: now, Unit: unit, Kind: "generation", Text: "context " + id + " handed out"})
+}
+
+// Rubric is what the code has to meet before it is handed over (BP-25); Check looks at what a program can.
+func Rubric(b *Blueprint, set prompt.Set) (string, error) {
+	return set.Render(rubricPrompt, map[string]string{"unit": b.Unit})
+}
+
+func files(b *Blueprint) string {
+	var w strings.Builder
+	for _, f := range b.SourceFiles {
+		fmt.Fprintf(&w, "- %s (%s)\n", fence.Line(f.Path), fence.Line(f.Role))
+	}
+	return strings.TrimRight(orNone(w.String()), "\n")
+}
+
+func liveTexts(root string) (string, error) {
+	units, err := Units(root, Live)
+	if err != nil {
+		return "", err
+	}
+	var w strings.Builder
+	for _, u := range units {
+		b, err := Load(root, u, Live)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&w, "### %s\n\n%s\n", u, fence.Foreign("yaml", b.YAML()))
+	}
+	return strings.TrimSpace(w.String()), nil
+}
+
+// examples are the source files of the units that were promoted last.
+func (o *Brief) examples(root, unit string) (string, error) {
+	done, err := Promotions(root)
+	if err != nil {
+		return "", err
+	}
+	var w strings.Builder
+	room := mostReference
+	for _, p := range slices.Backward(done) {
+		if len(o.References) == references {
+			break
+		}
+		if p.Unit == unit || p.Outcome != Promoted || slices.Contains(o.References, p.Unit) {
+			continue
+		}
+		b, err := Load(root, p.Unit, Live)
+		if errors.Is(err, ErrNoBlueprint) {
+			continue // it is not live any more
+		}
+		if err != nil {
+			return "", err
+		}
+		o.References = append(o.References, p.Unit)
+		for _, f := range b.Paths() {
+			room -= o.source(&w, root, f, room)
+		}
+	}
+	return strings.TrimSpace(w.String()), nil
+}
+
+// shared is the source of the shared libraries, as far as they are files of the repository.
+func (o *Brief) shared(root string, b *Blueprint) string {
+	var w strings.Builder
+	room := mostShared
+	tree := os.DirFS(root)
+	for _, name := range b.Dependencies.Shared {
+		base := strings.ReplaceAll(name, ".", "/")
+		found := false
+		for _, at := range []string{name, base, path.Join("src", base)} {
+			if !fs.ValidPath(at) {
+				continue
+			}
+			for _, pattern := range []string{at + ".*", at + "/*", at + "/*/*"} {
+				names, _ := fs.Glob(tree, pattern) // the pattern is made of a name, and can only find nothing
+				for _, n := range names {
+					if !isSource(n) || slices.Contains(o.Shared, n) {
+						continue
+					}
+					found = true
+					if used := o.source(&w, root, n, room); used > 0 {
+						room -= used
+						o.Shared = append(o.Shared, n)
+					}
+				}
+			}
+		}
+		if !found {
+			o.Left = append(o.Left, name+" (no source in this repository)")
+		}
+	}
+	return strings.TrimSpace(w.String())
+}
+
+func isSource(name string) bool {
+	base := path.Base(name)
+	return slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".js", ".mjs"}, path.Ext(name)) && !strings.Contains(base, "_test.") && !strings.HasPrefix(base, "test_")
+}
+
+// source adds a file, or says why it is not there. It returns how much room it took.
+func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
+	text, err := readBelow(root, name, maxSource)
+	switch {
+	case err != nil:
+		o.Left = append(o.Left, name+" (cannot be read)")
+		return 0
+	case len(text) > room:
+		o.Left = append(o.Left, fmt.Sprintf("%s (%d characters, no room)", name, len(text)))
+		return 0
+	}
+	fmt.Fprintf(w, "### %s\n\n%s\n", fence.Line(name), fence.Foreign(strings.TrimPrefix(path.Ext(name), "."), string(text)))
+	return len(text)
+}
+
+// back is what the last review sent back.
+func (o *Brief) back(root string) (string, error) {
+	rec, name, err := Latest(root, o.Unit, Candidate)
+	if err != nil {
+		return "", err
+	}
+	if rec.Decision != Reject {
+		return "", fmt.Errorf("the last review of %s did not reject it (%s)", o.Unit, rec.Decision)
+	}
+	o.Returned = strings.TrimSuffix(strings.Replace(name, "cc_review_", "returned_", 1), ".json") + ".md"
+	text, err := readBelow(root, o.Returned, maxResult)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", o.Returned, err)
+	}
+	return fence.Foreign("", string(text)), nil
+}
+
+func exists(root, name string) bool {
+	_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
+	return err == nil
+}

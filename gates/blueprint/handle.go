@@ -1,0 +1,108 @@
+package blueprint
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Handled says what became of a review.
+type Handled struct {
+	Record    Record   `json:"review"`
+	Stored    []string `json:"stored"`
+	Word      string   `json:"verdict"`             // in the words that all reviews share
+	Questions int      `json:"questions_added"`     // open questions that went into the blueprint
+	Returned  string   `json:"returned,omitempty"`  // the list that goes back to whoever writes the code
+	Queued    []Item   `json:"queued"`              // critical items that wait for a person
+	Found     string   `json:"blueprint,omitempty"` // the blueprint that was changed
+}
+
+// Handle stores a review twice and does what follows from it (BP-23): a rejected unit goes back with the list of what is
+// wrong, notes become open questions, and what is critical waits for a person.
+func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
+	h := Handled{Record: rec, Word: rec.Decision.Word(), Queued: []Item{}}
+	var err error
+	if h.Stored, err = Store(r.Root, r.Stamp, rec); err != nil {
+		return h, err
+	}
+	if err := r.Answer(); err != nil {
+		return h, err
+	}
+	if rec.Decision == Reject {
+		h.Returned = path.Join(ReviewFolder(r.Unit, r.State), "returned_"+r.Stamp+".md")
+		if err := write(r.Root, h.Returned, []byte(returned(rec))); err != nil {
+			return h, err
+		}
+	}
+	if questions := notes(rec); len(questions) > 0 && r.Scope == "" {
+		if h.Questions, err = addTo(r.Root, r.Unit, r.State, questions); err != nil {
+			return h, err
+		}
+		if h.Questions > 0 {
+			h.Found = PathOf(r.Unit, r.State)
+		}
+	}
+	queued, err := Enqueue(r.Root, rec, h.Stored[0])
+	h.Queued = append(h.Queued, queued...)
+	if err != nil {
+		return h, err
+	}
+	text := fmt.Sprintf("%s: fidelity %.2f, %d critical, %d major, %d minor; %s", rec.Decision, rec.GroundTruthFidelity, rec.Count(Critical), rec.Count(Major), rec.Count(Minor), h.Stored[0])
+	return h, Note(r.Root, Entry{At: now, Unit: r.Unit, Kind: "review", Text: text})
+}
+
+// notes are what a review adds to the open questions: of a candidate that is approved with notes all that costs fidelity, of
+// a live unit what is critical or major (BP-30); and in both the questions that the reviewer raises.
+func notes(rec Record) []string {
+	var out []string
+	if rec.State == Candidate && rec.Decision != ApproveWithNotes {
+		return nil
+	}
+	for _, d := range rec.Discrepancies {
+		if d.Severity == Observation || rec.State == Live && d.Severity == Minor {
+			continue
+		}
+		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, line(d.BlueprintClaim), line(d.CodeEvidence), line(d.Recommendation)))
+	}
+	for _, q := range rec.OpenQuestionUpdates {
+		if q.Status == "new" || q.Status == "escalated" {
+			out = append(out, line(q.Question))
+		}
+	}
+	return out
+}
+
+func addTo(root, unit string, s State, questions []string) (int, error) {
+	_, src, err := load(root, unit, s)
+	if err != nil {
+		return 0, err
+	}
+	for i := range questions {
+		questions[i] = cut(safe(questions[i]), 500)
+	}
+	text, n, err := AddOpenQuestions(PathOf(unit, s), src, questions)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	return n, write(root, PathOf(unit, s), text)
+}
+
+// returned is the list that goes back to whoever writes the code.
+func returned(rec Record) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies), line(rec.SummaryNote))
+	for _, s := range Severities() {
+		for _, d := range rec.Discrepancies {
+			if d.Severity != s {
+				continue
+			}
+			fmt.Fprintf(&w, "\n## %s, %s\n\n", d.Severity, d.Dimension)
+			fmt.Fprintf(&w, "- Blueprint: %s\n- Code: %s\n- To do: %s\n", line(d.BlueprintClaim), line(d.CodeEvidence), line(d.Recommendation))
+			if d.AffectedFile != "" {
+				fmt.Fprintf(&w, "- File: %s\n", line(d.AffectedFile))
+			}
+		}
+	}
+	return safe(w.String())
+}

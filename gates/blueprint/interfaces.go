@@ -1,0 +1,164 @@
+package blueprint
+
+// Interface is one way into a unit: a tagged union by type (BP-03). Exactly one of the pointers is set.
+type Interface struct {
+	Type InterfaceType
+
+	HTTP    *HTTPRest
+	Socket  *WebSocket
+	Stream  *SSE
+	Event   *Event
+	Direct  *DirectCall
+	MCP     *MCP
+	GRPC    *GRPC
+	CLI     *CLI
+	Library *Library
+}
+
+// InterfaceType is the tag.
+type InterfaceType string
+
+// The types of interfaces.
+const (
+	TypeHTTP    InterfaceType = "http_rest"
+	TypeSocket  InterfaceType = "websocket"
+	TypeSSE     InterfaceType = "sse"
+	TypeEvent   InterfaceType = "event"
+	TypeDirect  InterfaceType = "direct_call"
+	TypeMCP     InterfaceType = "mcp"
+	TypeGRPC    InterfaceType = "grpc"
+	TypeCLI     InterfaceType = "cli"
+	TypeLibrary InterfaceType = "library"
+)
+
+// HTTPRest is a set of endpoints.
+type HTTPRest struct {
+	Endpoints []Endpoint `yaml:"endpoints" json:"endpoints" need:"yes"`
+	Note      string     `yaml:"note" json:"note,omitempty"`
+}
+
+// Endpoint is one method of one path.
+type Endpoint struct {
+	Method   string `yaml:"method" json:"method" need:"yes"`
+	Path     string `yaml:"path" json:"path" need:"yes"`
+	Request  string `yaml:"request" json:"request,omitempty"`   // name of a model
+	Response string `yaml:"response" json:"response,omitempty"` // name of a model
+	Errors   []int  `yaml:"errors" json:"errors,omitempty"`     // statuses that it may answer besides
+	Purpose  string `yaml:"purpose" json:"purpose,omitempty"`
+}
+
+// Name is "GET /orders".
+func (e Endpoint) Name() string { return e.Method + " " + e.Path }
+
+// WebSocket is a socket with the messages that go over it.
+type WebSocket struct {
+	Path     string   `yaml:"path" json:"path" need:"yes"`
+	Messages []string `yaml:"messages" json:"messages,omitempty"`
+	Note     string   `yaml:"note" json:"note,omitempty"`
+}
+
+// SSE is a stream of events from the server.
+type SSE struct {
+	Path   string   `yaml:"path" json:"path" need:"yes"`
+	Events []string `yaml:"events" json:"events,omitempty"`
+	Note   string   `yaml:"note" json:"note,omitempty"`
+}
+
+// Event is a topic that is published or subscribed to.
+type Event struct {
+	Topic     string `yaml:"topic" json:"topic" need:"yes"`
+	Direction string `yaml:"direction" json:"direction" need:"yes"` // publish or subscribe
+	Payload   string `yaml:"payload" json:"payload,omitempty"`
+	Note      string `yaml:"note" json:"note,omitempty"`
+}
+
+// DirectCall is a set of functions that others of the same process call.
+type DirectCall struct {
+	Functions []string `yaml:"functions" json:"functions" need:"yes"`
+	Note      string   `yaml:"note" json:"note,omitempty"`
+}
+
+// MCP is a set of tools for models.
+type MCP struct {
+	Tools []string `yaml:"tools" json:"tools" need:"yes"`
+	Note  string   `yaml:"note" json:"note,omitempty"`
+}
+
+// GRPC is a service with its methods.
+type GRPC struct {
+	Service string   `yaml:"service" json:"service" need:"yes"`
+	Methods []string `yaml:"methods" json:"methods" need:"yes"`
+	Note    string   `yaml:"note" json:"note,omitempty"`
+}
+
+// CLI is a set of commands.
+type CLI struct {
+	Commands []string `yaml:"commands" json:"commands" need:"yes"`
+	Note     string   `yaml:"note" json:"note,omitempty"`
+}
+
+// Library is a set of symbols that others import.
+type Library struct {
+	Symbols []string `yaml:"symbols" json:"symbols" need:"yes"`
+	Note    string   `yaml:"note" json:"note,omitempty"`
+}
+
+// InterfaceTypes lists the types in the order of documents.
+func InterfaceTypes() []InterfaceType {
+	return []InterfaceType{TypeHTTP, TypeSocket, TypeSSE, TypeEvent, TypeDirect, TypeMCP, TypeGRPC, TypeCLI, TypeLibrary}
+}
+
+// open makes the variant of a type ready to be filled; nil for a type that is none.
+func (i *Interface) open(t InterfaceType) any {
+	i.Type = t
+	switch t {
+	case TypeHTTP:
+		i.HTTP = &HTTPRest{}
+		return i.HTTP
+	case TypeSocket:
+		i.Socket = &WebSocket{}
+		return i.Socket
+	case TypeSSE:
+		i.Stream = &SSE{}
+		return i.Stream
+	case TypeEvent:
+		i.Event = &Event{}
+		return i.Event
+	case TypeDirect:
+		i.Direct = &DirectCall{}
+		return i.Direct
+	case TypeMCP:
+		i.MCP = &MCP{}
+		return i.MCP
+	case TypeGRPC:
+		i.GRPC = &GRPC{}
+		return i.GRPC
+	case TypeCLI:
+		i.CLI = &CLI{}
+		return i.CLI
+	case TypeLibrary:
+		i.Library = &Library{}
+		return i.Library
+	}
+	return nil
+}
+
+// promises are the names that the source has to have for an interface, with what they are called in messages. Endpoints
+// are looked at by themselves.
+func (i Interface) promises() (what string, names []string) {
+	switch {
+	case i.Direct != nil:
+		return "function", i.Direct.Functions
+	case i.MCP != nil:
+		return "tool", i.MCP.Tools
+	case i.GRPC != nil:
+		return "method", i.GRPC.Methods
+	case i.CLI != nil:
+		return "command", i.CLI.Commands
+	case i.Library != nil:
+		return "symbol", i.Library.Symbols
+	case i.Event != nil:
+		return "topic", []string{i.Event.Topic}
+	}
+	return "", nil
+}

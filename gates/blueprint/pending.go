@@ -1,0 +1,157 @@
+package blueprint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/patterns"
+)
+
+// ErrNotCold says that an answer comes from where the code was written.
+var ErrNotCold = errors.New("the answer is not from a cold review")
+
+// ErrStale says that blueprint or sources are not what the reviewer was shown.
+var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
+
+// pending is what is remembered of a question until its answer comes by file.
+type pending struct {
+	ReviewID        string `json:"review_id"`
+	Stamp           string `json:"stamp"`
+	Scope           string `json:"scope,omitempty"`
+	BlueprintSHA256 string `json:"blueprint_sha256"`
+	SourcesSHA256   string `json:"sources_sha256"`
+}
+
+func pendingFile(unit string, s State) string {
+	return path.Join(ReviewFolder(unit, s), "pending.json")
+}
+
+// Wait writes down that an answer is waited for. There is one question to a unit at a time: the last one.
+func (r *Review) Wait() error {
+	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.whole.Digest(), r.sources}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(r.Root, pendingFile(r.Unit, r.State), append(text, '\n'))
+}
+
+// Answered takes an answer that was saved in a file: to the question that waits for it, while blueprint and sources are what
+// they were. session names the session of whoever answered, if that is known; it may not be one that generated code of this
+// unit, and the answer may not name one (BP-07).
+func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
+	var p pending
+	raw, err := readBelow(root, pendingFile(unit, s), maxResult)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Record{}, fmt.Errorf("no review of %s waits for an answer", unit)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	if err != nil {
+		return nil, Record{}, fmt.Errorf("read %s: %w", pendingFile(unit, s), err)
+	}
+	b, err := Load(root, unit, s)
+	if err != nil {
+		return nil, Record{}, err
+	}
+	sources, err := SourcesDigest(root, b)
+	if err != nil {
+		return nil, Record{}, err
+	}
+	if sources != p.SourcesSHA256 || b.Digest() != p.BlueprintSHA256 {
+		return nil, Record{}, ErrStale
+	}
+	made, err := Generations(root, unit)
+	if err != nil {
+		return nil, Record{}, err
+	}
+	for _, g := range made {
+		if strings.Contains(text, g.ID) || session != "" && session == g.Session {
+			return nil, Record{}, fmt.Errorf("%w: it names the session that generated the code (%s)", ErrNotCold, g.ID)
+		}
+	}
+	r := &Review{Root: root, Unit: unit, State: s, Stamp: p.Stamp, ID: p.ReviewID, Blueprint: b, whole: b, Scope: p.Scope, sources: sources}
+	if err := r.recall(); err != nil {
+		return nil, Record{}, err
+	}
+	if p.Scope != "" {
+		if narrowed, ok := b.Scope(p.Scope, nil); ok {
+			r.Blueprint = narrowed
+		}
+	}
+	res, err := ParseResult(unit, text)
+	if err != nil {
+		return nil, Record{}, err
+	}
+	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session, Apart: "whoever saved the answer says so; the session was not told"}
+	if session != "" {
+		cold.Apart = fmt.Sprintf("none of the %d sessions that generated code of the unit", len(made))
+	}
+	return r, r.Judged(res, cold, now), nil
+}
+
+// recall reads what the reviewer was shown.
+func (r *Review) recall() error {
+	name := summariesFile(r.Unit, r.State, r.Stamp)
+	raw, err := readBelow(r.Root, name, 64<<20)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	var shown struct {
+		Files  []summary.Summary `json:"files"`
+		Unseen []patterns.Skip   `json:"unseen"`
+	}
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	r.Files, r.Unseen = shown.Files, shown.Unseen
+	return nil
+}
+
+// Answer forgets that an answer is waited for.
+func (r *Review) Answer() error {
+	dir, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Remove(pendingFile(r.Unit, r.State)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Generation is one time that code of a unit was asked for.
+type Generation struct {
+	ID      string    `json:"generation_id"`
+	Session string    `json:"session_id,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// Generations lists what is known of how the code of a unit came about, in order.
+func Generations(root, unit string) ([]Generation, error) {
+	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, Candidate), "generation_*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []Generation
+	for _, n := range names {
+		raw, err := readBelow(root, n, maxResult)
+		var g Generation
+		if err == nil {
+			err = json.Unmarshal(raw, &g)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", n, err)
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}

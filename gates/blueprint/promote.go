@@ -1,0 +1,374 @@
+package blueprint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// StageStatus is how a stage of a promotion ended.
+type StageStatus string
+
+// The statuses. Skipped is no pass, and says why.
+const (
+	StagePass    StageStatus = "pass"
+	StageFail    StageStatus = "fail"
+	StageSkipped StageStatus = "skipped"
+	StageWaiting StageStatus = "waiting" // for a person
+	StageErrored StageStatus = "error"   // it could not look
+	StageNotRun  StageStatus = "not run" // an earlier one ended the promotion
+)
+
+// StageResult is what one stage of a promotion said.
+type StageResult struct {
+	Number int         `json:"number"`
+	Name   string      `json:"name"`
+	Status StageStatus `json:"status"`
+	Note   string      `json:"note,omitempty"`
+	Millis int64       `json:"duration_ms"`
+}
+
+// Outcome is how a promotion ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Promoted Outcome = "promoted"
+	Refused  Outcome = "refused"
+	Waiting  Outcome = "waiting"
+	Broken   Outcome = "error"
+)
+
+// Promotion is one walk of a candidate through the stages (RUN-15), as the journal keeps it.
+type Promotion struct {
+	Unit            string        `json:"unit"`
+	At              time.Time     `json:"at"`
+	Outcome         Outcome       `json:"outcome"`
+	Stages          []StageResult `json:"stages"`
+	Review          string        `json:"review,omitempty"` // file of the review that counted
+	Fidelity        *float64      `json:"fidelity,omitempty"`
+	BlueprintSHA256 string        `json:"blueprint_sha256,omitempty"`
+	SourcesSHA256   string        `json:"sources_sha256,omitempty"`
+	ApprovedBy      string        `json:"approved_by,omitempty"`
+
+	file, journal string
+}
+
+// Journal is the file that people read.
+func (p Promotion) Journal() string { return p.journal }
+
+// StageNames are the stages in their order.
+func StageNames() []string {
+	return []string{"blueprint", "check", "validation", "smoke", "review", "journal", "approval", "promote", "verify"}
+}
+
+// Pipeline is what a promotion needs of the world. Gates look at the repository: Validate are lint, types and tests, Smoke
+// is the battery of the unit; either may say that there is none.
+type Pipeline struct {
+	Root     string
+	Now      func() time.Time
+	Check    func(ctx context.Context, b *Blueprint, s State) (Checked, error)
+	Validate func(ctx context.Context) (gates.Verdict, error)
+	Smoke    func(ctx context.Context) (gates.Verdict, error)
+	// Approve is the human gate: it returns who signed, or why nobody has.
+	Approve func(ctx context.Context, unit string) (by string, err error)
+	Stage   func(StageResult) // may be nil
+}
+
+// ErrWaiting says that a person has to sign first.
+var ErrWaiting = errors.New("waiting for a person")
+
+// step is what a stage answers with.
+type step struct {
+	status StageStatus
+	note   string
+}
+
+// walk is a promotion at work.
+type walk struct {
+	Pipeline
+	p         Promotion
+	b         *Blueprint
+	candidate []byte // text of the blueprint
+}
+
+// Promote takes a candidate through the stages. It ends at the first that does not pass; a skipped one is no pass but does
+// not end it. The journal is written with each stage from its own on, so that it ends with how the promotion ended.
+func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
+	w := walk{Pipeline: pl, p: Promotion{Unit: unit, At: pl.Now().UTC()}}
+	if err := ValidUnit(unit); err != nil {
+		return w.p, err
+	}
+	for i, name := range StageNames() {
+		w.p.Stages = append(w.p.Stages, StageResult{Number: i + 1, Name: name, Status: StageNotRun})
+	}
+	w.name()
+	stages := []func(context.Context) (step, error){w.load, w.check, w.validate, w.smoke, w.review, w.open, w.approve, w.move, w.verify}
+	w.p.Outcome = Promoted
+	for i, run := range stages {
+		began := pl.Now()
+		s, err := run(ctx)
+		r := &w.p.Stages[i]
+		r.Status, r.Note, r.Millis = s.status, s.note, pl.Now().Sub(began).Milliseconds()
+		if err != nil {
+			r.Status, r.Note = StageErrored, cut(line(err.Error()), 300)
+		}
+		switch r.Status {
+		case StageFail:
+			w.p.Outcome = Refused
+		case StageWaiting:
+			w.p.Outcome = Waiting
+		case StageErrored:
+			w.p.Outcome = Broken
+		}
+		if pl.Stage != nil {
+			pl.Stage(*r)
+		}
+		if w.p.Outcome != Promoted || i+1 >= len(stages) {
+			return w.p, errors.Join(err, w.write(), w.note())
+		}
+		if i >= slices.Index(StageNames(), "journal") {
+			if err := w.write(); err != nil {
+				return w.p, err
+			}
+		}
+	}
+	return w.p, nil
+}
+
+// name picks files that no other promotion has.
+func (w *walk) name() {
+	stamp := w.p.At.Format(stampLayout)
+	for n := 1; ; n++ {
+		suffix := ""
+		if n > 1 {
+			suffix = fmt.Sprintf("_%d", n)
+		}
+		w.p.file = path.Join(Folder, "promotions", w.p.Unit+"_"+stamp+suffix+".json")
+		if !exists(w.Root, w.p.file) {
+			break
+		}
+	}
+	w.p.journal = path.Join(Folder, "journal", w.p.At.Format(time.DateOnly)+"_promotion_journal.md")
+}
+
+func (w *walk) load(context.Context) (step, error) {
+	b, src, err := load(w.Root, w.p.Unit, Candidate)
+	var wrong FileErrors
+	switch {
+	case errors.As(err, &wrong):
+		return step{StageFail, wrong[0].Error()}, nil
+	case err != nil:
+		return step{}, err
+	}
+	w.b, w.candidate = b, src
+	w.p.BlueprintSHA256 = b.Digest()
+	if w.p.SourcesSHA256, err = SourcesDigest(w.Root, b); err != nil {
+		return step{}, err
+	}
+	return step{StagePass, b.File()}, nil
+}
+
+func (w *walk) check(ctx context.Context) (step, error) {
+	c, err := w.Check(ctx, w.b, Candidate)
+	if err != nil {
+		return step{}, err
+	}
+	errs := 0
+	for _, f := range c.Findings {
+		if f.Severity == gates.Error {
+			errs++
+		}
+	}
+	switch {
+	case errs > 0:
+		return step{StageFail, fmt.Sprintf("%d findings block; the first: %s", errs, c.Findings[0].Message)}, nil
+	case len(c.Unseen) > 0:
+		return step{StageFail, "not all of the source could be read: " + reasons(c.Unseen)}, nil
+	}
+	return step{StagePass, fmt.Sprintf("%d findings, none blocks", len(c.Findings))}, nil
+}
+
+func (w *walk) validate(ctx context.Context) (step, error) { return judged(w.Validate(ctx)) }
+func (w *walk) smoke(ctx context.Context) (step, error)    { return judged(w.Smoke(ctx)) }
+
+// judged turns the verdict of gates into a stage.
+func judged(v gates.Verdict, err error) (step, error) {
+	if err != nil {
+		return step{}, err
+	}
+	var said []string
+	passed, failed := 0, 0
+	for _, r := range v.Reports {
+		switch r.Status {
+		case gates.Pass, gates.Warn:
+			passed++
+		case gates.Fail:
+			failed++
+		}
+		said = append(said, r.Gate+" "+string(r.Status))
+	}
+	text := strings.Join(said, ", ")
+	switch {
+	case v.Status == gates.Fail || failed > 0 && !v.OK():
+		return step{StageFail, text}, nil
+	case passed > 0:
+		return step{StagePass, text}, nil
+	case text == "":
+		return step{StageSkipped, "there is no such gate"}, nil
+	}
+	return step{StageSkipped, text}, nil
+}
+
+// review wants the last review to be about this very blueprint and this very source.
+func (w *walk) review(context.Context) (step, error) {
+	rec, name, err := Latest(w.Root, w.p.Unit, Candidate)
+	if errors.Is(err, ErrNoReview) {
+		return step{StageFail, "the unit was never reviewed: runplan blueprint review " + w.p.Unit}, nil
+	}
+	if err != nil {
+		return step{}, err
+	}
+	f := rec.GroundTruthFidelity
+	w.p.Review, w.p.Fidelity = name, &f
+	said := fmt.Sprintf("%s, fidelity %.2f", rec.Decision, f)
+	switch {
+	case rec.BlueprintSHA256 != w.p.BlueprintSHA256:
+		return step{StageFail, "the blueprint has changed since its last review"}, nil
+	case rec.SourcesSHA256 != w.p.SourcesSHA256:
+		return step{StageFail, "the source has changed since its last review"}, nil
+	case rec.Decision == Reject:
+		return step{StageFail, said}, nil
+	}
+	return step{StagePass, said}, nil
+}
+
+func (w *walk) open(context.Context) (step, error) { return step{StagePass, w.p.journal}, nil }
+
+func (w *walk) approve(ctx context.Context) (step, error) {
+	by, err := w.Approve(ctx, w.p.Unit)
+	switch {
+	case errors.Is(err, ErrWaiting):
+		return step{StageWaiting, err.Error()}, nil
+	case err != nil:
+		return step{}, err
+	}
+	w.p.ApprovedBy = by
+	return step{StagePass, "signed by " + by}, nil
+}
+
+// move makes the candidate live: first the live file, then the candidate goes. What was read in the first stage is what
+// becomes live.
+func (w *walk) move(context.Context) (step, error) {
+	live := PathOf(w.p.Unit, Live)
+	if err := write(w.Root, live, w.candidate); err != nil {
+		return step{}, err
+	}
+	dir, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return step{}, err
+	}
+	defer dir.Close()
+	if err := dir.Remove(filepath.FromSlash(PathOf(w.p.Unit, Candidate))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return step{}, fmt.Errorf("%s is live, and its candidate could not be removed: %w", w.p.Unit, err)
+	}
+	return step{StagePass, live}, nil
+}
+
+// verify reads what is live now, and sees that nothing changed on the way.
+func (w *walk) verify(context.Context) (step, error) {
+	b, err := Load(w.Root, w.p.Unit, Live)
+	if err != nil {
+		return step{}, err
+	}
+	sources, err := SourcesDigest(w.Root, b)
+	switch {
+	case err != nil:
+		return step{}, err
+	case b.Digest() != w.p.BlueprintSHA256 || sources != w.p.SourcesSHA256:
+		return step{StageFail, "blueprint or source changed while it was promoted; review it: runplan blueprint review " + w.p.Unit + " --live"}, nil
+	}
+	return step{StagePass, "the live blueprint and the source are those that were reviewed"}, nil
+}
+
+// write keeps the record, and writes the day's journal anew from all records of the day.
+func (w *walk) write() error {
+	text, err := json.MarshalIndent(w.p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := write(w.Root, w.p.file, append(text, '\n')); err != nil {
+		return err
+	}
+	all, err := Promotions(w.Root)
+	if err != nil {
+		return err
+	}
+	day := w.p.At.Format(time.DateOnly)
+	var doc strings.Builder
+	fmt.Fprintf(&doc, "# Promotions of %s\n", day)
+	for _, p := range all {
+		if p.At.Format(time.DateOnly) == day {
+			p.tell(&doc)
+		}
+	}
+	return write(w.Root, w.p.journal, []byte(doc.String()))
+}
+
+// tell is one promotion for people.
+func (p Promotion) tell(w *strings.Builder) {
+	fmt.Fprintf(w, "\n## %s: %s\n\n%s", p.Unit, p.Outcome, p.At.Format(time.RFC3339))
+	if p.Fidelity != nil {
+		fmt.Fprintf(w, ", fidelity %.2f", *p.Fidelity)
+	}
+	if p.ApprovedBy != "" {
+		fmt.Fprintf(w, ", signed by %s", line(p.ApprovedBy))
+	}
+	fmt.Fprint(w, "\n\n| stage | result | note |\n|---|---|---|\n")
+	for _, s := range p.Stages {
+		fmt.Fprintf(w, "| %d %s | %s | %s |\n", s.Number, s.Name, s.Status, cell(s.Note))
+	}
+}
+
+func (w *walk) note() error {
+	last := ""
+	for _, s := range w.p.Stages {
+		if s.Status != StageNotRun {
+			last = fmt.Sprintf("%s %s", s.Name, s.Status)
+		}
+	}
+	return Note(w.Root, Entry{At: w.p.At, Unit: w.p.Unit, Kind: "promotion", Text: fmt.Sprintf("%s at %s; %s", w.p.Outcome, last, w.p.file)})
+}
+
+// Promotions lists all that were tried, in order.
+func Promotions(root string) ([]Promotion, error) {
+	names, err := fs.Glob(os.DirFS(root), path.Join(Folder, "promotions", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []Promotion
+	for _, n := range names {
+		raw, err := readBelow(root, n, maxResult)
+		var p Promotion
+		if err == nil {
+			err = json.Unmarshal(raw, &p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the promotion %s: %w", n, err)
+		}
+		p.file = n
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b Promotion) int { return a.At.Compare(b.At) })
+	return out, nil
+}

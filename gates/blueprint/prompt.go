@@ -1,0 +1,86 @@
+package blueprint
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/patterns"
+)
+
+// The prompts, by name.
+const (
+	systemPrompt   = "blueprint_system"
+	reviewPrompt   = "blueprint_review"
+	generatePrompt = "blueprint_generate"
+	rubricPrompt   = "blueprint_rubric"
+)
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// LoadPrompts reads the prompts; those of later layers take the place of the built-in ones.
+func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
+	sub, err := fs.Sub(prompts, "prompts")
+	if err != nil {
+		return prompt.Set{}, err
+	}
+	return prompt.Load(append([]prompt.Layer{{Dir: "gates/blueprint/prompts", FS: sub}}, layers...)...)
+}
+
+// Question is what a review asks. It holds the blueprint, summaries and the schema; there is no place in it for source, for
+// what the author was told, or for what anybody thinks of the code (BP-17).
+type Question struct {
+	Blueprint *Blueprint
+	Files     []summary.Summary
+	Unseen    []patterns.Skip
+	Reviewer  string    // agent, adapter or human
+	Now       time.Time // written into the answer
+	Scope     string    // the one file that is reviewed; "" for the unit
+	YAML      bool      // the blueprint as YAML instead of tables (C-22)
+}
+
+// Texts are the two parts of the prompt.
+func (q Question) Texts(set prompt.Set) (system, text string, err error) {
+	bp := q.Blueprint.Tables()
+	if q.YAML {
+		bp = "## Blueprint: " + q.Blueprint.Unit + "\n\n" + fence.Around("yaml", safe(q.Blueprint.YAML()))
+	}
+	var files, unseen strings.Builder
+	for _, f := range q.Files {
+		fmt.Fprintf(&files, "### %s\n\n%s\n", fence.Line(f.Path), fence.Foreign("", f.PromptText()))
+	}
+	for _, s := range q.Unseen {
+		fmt.Fprintf(&unseen, "- %s: %s\n", fence.Line(s.Path), fence.Line(s.Reason))
+	}
+	scope := ""
+	if q.Scope != "" {
+		scope = "Only " + fence.Line(q.Scope) + " is reviewed, and the blueprint above is narrowed to what a file of its role answers for."
+	}
+	if system, err = set.Render(systemPrompt, nil); err != nil {
+		return "", "", err
+	}
+	text, err = set.Render(reviewPrompt, map[string]string{
+		"blueprint": safe(bp), "summaries": orNone(strings.TrimSpace(files.String())), "unseen": strings.TrimSpace(unseen.String()), "unit": q.Blueprint.Unit,
+		"reviewer": q.Reviewer, "now": q.Now.UTC().Format(time.RFC3339), "scope": scope, "schema": indented(Schema()),
+	})
+	return system, text, err
+}
+
+// safe takes out what nobody sees, and secrets.
+func safe(text string) string { return fence.Hide(fence.Clean(text)) }
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -1,0 +1,150 @@
+package blueprint
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Item is one critical discrepancy that waits for a person (BP-31). An item is a file of its own: two commands never
+// overwrite each other's.
+type Item struct {
+	ID    string    `json:"id"`
+	Unit  string    `json:"unit"`
+	State State     `json:"state"`
+	At    time.Time `json:"at"`
+
+	Dimension      string   `json:"dimension"`
+	Severity       Severity `json:"severity"`
+	Claim          string   `json:"blueprint_claim"`
+	Evidence       string   `json:"code_evidence"`
+	Recommendation string   `json:"recommendation"`
+	File           string   `json:"affected_file,omitempty"`
+	Review         string   `json:"review"` // file of the review
+
+	Status   ItemStatus `json:"status"`
+	ClosedBy string     `json:"closed_by,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+	ClosedAt time.Time  `json:"closed_at,omitzero"`
+}
+
+// ItemStatus is where an item stands.
+type ItemStatus string
+
+// The statuses. Acknowledged is approved without a fix; fixed begins a new cycle of promotion.
+const (
+	Open         ItemStatus = "open"
+	Acknowledged ItemStatus = "acknowledged"
+	Fixed        ItemStatus = "fixed"
+)
+
+func queueFolder() string { return path.Join(Folder, "queue") }
+
+// ErrNoItem says that the queue has no such item.
+var ErrNoItem = errors.New("the queue has no such item")
+
+// Enqueue puts the critical discrepancies of a review into the queue. One that waits already is not put there twice; one
+// that was closed and is found again is open again.
+func Enqueue(root string, r Record, review string) (added []Item, err error) {
+	for _, d := range r.Discrepancies {
+		if d.Severity != Critical {
+			continue
+		}
+		claim := strings.ToLower(line(d.BlueprintClaim))
+		i := Item{
+			ID: digest([]byte(r.ServiceID + "\x00" + d.Dimension + "\x00" + claim + "\x00" + d.AffectedFile))[:10], Unit: r.ServiceID, State: r.State, At: r.ReceivedAt,
+			Dimension: d.Dimension, Severity: d.Severity, Claim: d.BlueprintClaim, Evidence: d.CodeEvidence, Recommendation: d.Recommendation, File: d.AffectedFile,
+			Review: review, Status: Open,
+		}
+		old, err := item(root, i.ID)
+		if err == nil && old.Status == Open {
+			continue
+		}
+		if err != nil && !errors.Is(err, ErrNoItem) {
+			return added, err
+		}
+		if err := i.save(root); err != nil {
+			return added, err
+		}
+		added = append(added, i)
+	}
+	return added, nil
+}
+
+func (i Item) save(root string) error {
+	text, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(root, path.Join(queueFolder(), i.ID+".json"), append(text, '\n'))
+}
+
+func item(root, id string) (Item, error) {
+	var i Item
+	if id == "" || strings.Trim(id, "0123456789abcdef") != "" {
+		return i, fmt.Errorf("%w as %q", ErrNoItem, cut(id, 40))
+	}
+	raw, err := readBelow(root, path.Join(queueFolder(), id+".json"), maxResult)
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, fmt.Errorf("%w as %s", ErrNoItem, id)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &i)
+	}
+	if err != nil {
+		return i, fmt.Errorf("read the item %s of the queue: %w", id, err)
+	}
+	return i, nil
+}
+
+// Queue lists the items, the oldest first; with all those that are closed, too.
+func Queue(root string, all bool) ([]Item, error) {
+	names, err := fs.Glob(os.DirFS(root), path.Join(queueFolder(), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	out := []Item{}
+	for _, n := range names {
+		i, err := item(root, strings.TrimSuffix(path.Base(n), ".json"))
+		if err != nil {
+			return nil, err
+		}
+		if all || i.Status == Open {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
+}
+
+// Find returns an open item.
+func Find(root, id string) (Item, error) {
+	i, err := item(root, id)
+	if err == nil && i.Status != Open {
+		return i, fmt.Errorf("item %s is closed already: %s by %s", id, i.Status, i.ClosedBy)
+	}
+	return i, err
+}
+
+// Close closes an item. Whoever calls it has seen to it that a person agreed: closing is never automatic (TRUST-13).
+func Close(root, id string, fixed bool, by, reason string, now time.Time) (Item, error) {
+	i, err := Find(root, id)
+	if err != nil {
+		return i, err
+	}
+	i.Status, i.ClosedBy, i.Reason, i.ClosedAt = Acknowledged, by, reason, now.UTC()
+	if fixed {
+		i.Status = Fixed
+	}
+	if err := i.save(root); err != nil {
+		return i, err
+	}
+	return i, Note(root, Entry{At: now, Unit: i.Unit, Kind: "queue", Text: fmt.Sprintf("%s %s by %s: %s", i.ID, i.Status, by, reason)})
+}

@@ -1,0 +1,214 @@
+package blueprint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Record is a review as it is stored: what the reviewer answered, and what is made of it.
+type Record struct {
+	ReviewResult
+
+	GroundTruthFidelity  float64        `json:"ground_truth_fidelity"`
+	DivergenceScoreFinal float64        `json:"divergence_score_final"`
+	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
+	Decision             Recommendation `json:"decision"`
+	DecisionReason       string         `json:"decision_reason"`
+	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim does not stand in the blueprint
+
+	State           State           `json:"state"`
+	Scope           string          `json:"scope,omitempty"`
+	BlueprintSHA256 string          `json:"blueprint_sha256"` // without its open questions
+	SourcesSHA256   string          `json:"sources_sha256"`
+	Unseen          []patterns.Skip `json:"unseen,omitempty"`
+	Cold            Cold            `json:"cold"`
+	ReceivedAt      time.Time       `json:"received_at"`
+}
+
+// Cold says how the reviewer was kept apart from whoever wrote the code (BP-07).
+type Cold struct {
+	ReviewID  string `json:"review_id"`            // new for each review
+	Context   string `json:"context"`              // new process, new session, or answer file
+	Provider  string `json:"provider,omitempty"`   // of the model
+	Model     string `json:"model,omitempty"`      // as its server names it
+	SessionID string `json:"session_id,omitempty"` // of whoever answered by file, if it was told
+	Apart     string `json:"apart"`                // why it cannot be the author's session, as far as that is known
+}
+
+// The contexts of a review.
+const (
+	NewProcess = "new process"
+	NewSession = "new session"
+	AnswerFile = "answer file"
+)
+
+// Curriculum is where reviews are kept for training.
+const Curriculum = "knowledge/curricula/code-architect"
+
+// ReviewFolder is where the reviews of a unit are: those of live units are for the retroactive corpus (BP-22).
+func ReviewFolder(unit string, s State) string {
+	if s == Live {
+		return path.Join(Curriculum, "retroactive", unit)
+	}
+	return path.Join(Folder, "review", unit)
+}
+
+// stampLayout is the time in names of files.
+const stampLayout = "20060102T150405"
+
+// Stamp is the time in the names of a review's files, made unique where two reviews fall into one second.
+func Stamp(root, unit string, s State, now time.Time) string {
+	base := now.UTC().Format(stampLayout)
+	for n := 1; ; n++ {
+		stamp := base
+		if n > 1 {
+			stamp = fmt.Sprintf("%s_%d", base, n)
+		}
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(promptFile(unit, s, stamp)))); err != nil {
+			return stamp
+		}
+	}
+}
+
+// The files of a review.
+func promptFile(unit string, s State, stamp string) string {
+	return path.Join(ReviewFolder(unit, s), "review_prompt_"+stamp+".txt")
+}
+
+func summariesFile(unit string, s State, stamp string) string {
+	return path.Join(ReviewFolder(unit, s), "ast_summaries_"+stamp+".json")
+}
+
+// AnswerPath is where the answer of a review belongs.
+func AnswerPath(unit string, s State, stamp string) string {
+	return path.Join(ReviewFolder(unit, s), "cc_review_"+stamp+".json")
+}
+
+// Store writes a review twice (BP-23): beside its prompt, and for training. It returns both paths.
+func Store(root, stamp string, r Record) (paths []string, err error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, '\n')
+	paths = []string{AnswerPath(r.ServiceID, r.State, stamp), path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
+	for _, p := range paths {
+		if err := write(root, p, text); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// write replaces a file of the repository. A link in its way is an error: nothing is written outside.
+func write(root, name string, text []byte) error {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer dir.Close()
+	if err := dir.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if info, err := dir.Lstat(filepath.FromSlash(name)); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write %s: it is a link or a special file; move it away", name)
+	}
+	if err := atomicfile.Write(filepath.Join(root, filepath.FromSlash(name)), text, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// ErrNoReview says that a unit was not reviewed yet.
+var ErrNoReview = errors.New("there is no review of the unit")
+
+// Latest reads the last review of a whole unit, with its path.
+func Latest(root, unit string, s State) (r Record, name string, err error) {
+	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, s), "cc_review_*.json"))
+	if err != nil {
+		return r, "", err
+	}
+	found := false
+	for _, n := range names {
+		text, err := readBelow(root, n, 4*maxResult)
+		if err != nil {
+			return r, n, fmt.Errorf("read the review %s: %w", n, err)
+		}
+		var one Record
+		if err := json.Unmarshal(text, &one); err != nil {
+			return r, n, fmt.Errorf("read the review %s: %w", n, err)
+		}
+		if one.Scope == "" && !one.ReceivedAt.IsZero() && (!found || !one.ReceivedAt.Before(r.ReceivedAt)) {
+			r, name, found = one, n, true
+		}
+	}
+	if !found {
+		return r, "", ErrNoReview
+	}
+	return r, name, nil
+}
+
+// digestOf names a blueprint, whatever its open questions, layout and comments.
+func digestOf(b *Blueprint) string {
+	c := *b
+	c.Intent.OpenQuestions = nil
+	return digest([]byte(c.YAML()))
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Digest names the promise of a blueprint: all of it but the open questions, whatever its layout.
+func (b *Blueprint) Digest() string { return digestOf(b) }
+
+// SourcesDigest names the content of the source files. A file that is not there counts as such.
+func SourcesDigest(root string, b *Blueprint) (string, error) {
+	sum := sha256.New()
+	for _, p := range slices.Sorted(slices.Values(b.Paths())) {
+		text, err := readBelow(root, p, maxSource)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintf(sum, "%q missing\n", p)
+		case err != nil:
+			return "", fmt.Errorf("read %s: %w", p, err)
+		default:
+			fmt.Fprintf(sum, "%q %s\n", p, digest(text))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// maxSource bounds a source file.
+const maxSource = 4 << 20
+
+// unknownClaims are the discrepancies whose claim does not stand in the blueprint, however it is rendered.
+func unknownClaims(b *Blueprint, r ReviewResult) []int {
+	plain := func(s string) string {
+		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {
+			return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '/' || c == '_' || c > 127)
+		}), " ")
+	}
+	hay := plain(b.Tables()) + "\n" + plain(b.YAML())
+	var out []int
+	for i, d := range r.Discrepancies {
+		if c := plain(d.BlueprintClaim); c == "" || !strings.Contains(hay, c) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

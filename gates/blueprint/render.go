@@ -1,0 +1,159 @@
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Tables is the blueprint as a reviewer reads it by default (C-22); [Blueprint.YAML] is the other way.
+func (b *Blueprint) Tables() string {
+	var w strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&w, format+"\n", args...) }
+	section := func(title string) { fmt.Fprintf(&w, "\n### %s\n\n", title) }
+	p("## Blueprint: %s", b.Unit)
+	section("Intent")
+	p("%s", line(b.Intent.Purpose))
+	p("Cognitive role: %s", line(b.Intent.CognitiveRole))
+	for _, d := range b.Intent.DesignDecisions {
+		p("- decision: %s", line(d))
+	}
+	section("Interfaces")
+	b.interfaces(&w)
+	section("Dependencies")
+	b.dependencies(p)
+	section("Failure modes")
+	if len(b.FailureModes) == 0 {
+		p("none")
+	} else {
+		p("| condition | response | caught | status | where |")
+		p("|---|---|---|---|---|")
+		for _, f := range b.FailureModes {
+			p("| %s | %s | %s | %s | %s |", cell(f.Condition), cell(f.Response), cell(f.Exception), number(f.Status), cell(f.Interface))
+		}
+	}
+	b.contract(section, p)
+	section("Open questions")
+	if len(b.Intent.OpenQuestions) == 0 {
+		p("none")
+	}
+	for _, q := range b.Intent.OpenQuestions {
+		p("- %s", line(q))
+	}
+	section("Source files")
+	for _, f := range b.SourceFiles {
+		p("- %s (%s)", f.Path, line(f.Role))
+	}
+	section("Confidence")
+	p("| section | confidence |")
+	p("|---|---|")
+	for _, s := range b.Meta.Confidence.sections() {
+		value := "unknown"
+		if s.value != nil {
+			value = fmt.Sprintf("%.2f", *s.value)
+		}
+		p("| %s | %s |", s.name, value)
+	}
+	return w.String()
+}
+
+func (b *Blueprint) interfaces(w *strings.Builder) {
+	p := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if len(b.Interfaces) == 0 {
+		p("none")
+	}
+	if ends := b.Endpoints(); len(ends) > 0 {
+		p("| type | method | path | request | response | errors | purpose |")
+		p("|---|---|---|---|---|---|---|")
+		for _, e := range ends {
+			var errs []string
+			for _, n := range e.Errors {
+				errs = append(errs, fmt.Sprint(n))
+			}
+			p("| http_rest | %s | %s | %s | %s | %s | %s |", e.Method, cell(e.Path), cell(e.Request), cell(e.Response), strings.Join(errs, " "), cell(e.Purpose))
+		}
+	}
+	for _, i := range b.Interfaces {
+		what, names := i.promises()
+		switch {
+		case i.Socket != nil:
+			p("- websocket %s; messages: %s", i.Socket.Path, list(i.Socket.Messages))
+		case i.Stream != nil:
+			p("- sse %s; events: %s", i.Stream.Path, list(i.Stream.Events))
+		case i.Event != nil:
+			p("- event %s (%s); payload: %s", line(i.Event.Topic), i.Event.Direction, orNone(line(i.Event.Payload)))
+		case i.GRPC != nil:
+			p("- grpc service %s; methods: %s", line(i.GRPC.Service), list(names))
+		case what != "":
+			p("- %s; %ss: %s", i.Type, what, list(names))
+		}
+	}
+}
+
+func (b *Blueprint) dependencies(p func(string, ...any)) {
+	d := b.Dependencies
+	if len(d.Services)+len(d.Volumes) == 0 {
+		p("none")
+	}
+	for _, s := range d.Services {
+		text := "- service " + line(s.Name)
+		if s.Client != "" {
+			text += ", only through " + line(s.Client)
+		}
+		if len(s.Calls) > 0 {
+			text += "; calls: " + list(s.Calls)
+		}
+		if s.Purpose != "" {
+			text += "; " + line(s.Purpose)
+		}
+		p("%s", text)
+	}
+	for _, v := range d.Volumes {
+		p("- volume %s (%s)", line(v.Path), orNone(v.Mode))
+	}
+	if len(d.Shared) > 0 {
+		p("- shared libraries, which every unit may use: %s", list(d.Shared))
+	}
+}
+
+func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
+	c := b.Contract
+	if len(c.Enums)+len(c.Constants)+len(c.Models) == 0 {
+		return
+	}
+	section("Contract")
+	for _, e := range c.Enums {
+		p("- enum %s: %s", line(e.Name), list(e.Members))
+	}
+	for _, k := range c.Constants {
+		p("- constant %s = %s", line(k.Name), orNone(line(k.Value)))
+	}
+	for _, m := range c.Models {
+		p("- model %s: %s", line(m.Name), list(m.Fields))
+	}
+}
+
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func cell(s string) string { return strings.ReplaceAll(line(s), "|", `\|`) }
+
+func list(items []string) string {
+	out := make([]string, len(items))
+	for i, s := range items {
+		out[i] = line(s)
+	}
+	return orNone(strings.Join(out, ", "))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}

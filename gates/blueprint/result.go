@@ -1,0 +1,226 @@
+package blueprint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/llm"
+)
+
+// ReviewResult is what a cold reviewer answers (BP-19).
+type ReviewResult struct {
+	ServiceID               string           `json:"service_id"`
+	Reviewer                string           `json:"reviewer"`
+	ReviewTimestamp         string           `json:"review_timestamp"`
+	OverallFidelityScore    float64          `json:"overall_fidelity_score"` // what the reviewer thinks; [Fidelity] is counted
+	Discrepancies           []Discrepancy    `json:"discrepancies"`
+	OpenQuestionUpdates     []QuestionUpdate `json:"open_question_updates"`
+	PromotionRecommendation Recommendation   `json:"promotion_recommendation"`
+	SummaryNote             string           `json:"summary_note"`
+}
+
+// Discrepancy is one place where code and blueprint differ.
+type Discrepancy struct {
+	Dimension      string   `json:"dimension"`
+	Severity       Severity `json:"severity"`
+	BlueprintClaim string   `json:"blueprint_claim"` // exact text of the blueprint
+	CodeEvidence   string   `json:"code_evidence"`   // what the summaries show, or [NotFound]
+	Recommendation string   `json:"recommendation"`
+	AffectedFile   string   `json:"affected_file,omitempty"`
+}
+
+// QuestionUpdate is news about an open question.
+type QuestionUpdate struct {
+	Question string `json:"question"`
+	Status   string `json:"status"` // answered, new or escalated
+	Evidence string `json:"evidence"`
+}
+
+// NotFound is the evidence of what is missing (BP-18).
+const NotFound = "not found in summary"
+
+// Severity ranks a discrepancy.
+type Severity string
+
+// The severities.
+const (
+	Critical    Severity = "critical"
+	Major       Severity = "major"
+	Minor       Severity = "minor"
+	Observation Severity = "observation"
+)
+
+// Recommendation is what becomes of the unit.
+type Recommendation string
+
+// The recommendations.
+const (
+	Approve          Recommendation = "approve"
+	ApproveWithNotes Recommendation = "approve_with_notes"
+	Reject           Recommendation = "reject"
+)
+
+// Dimensions lists what a review is about (BP-14).
+func Dimensions() []string {
+	return []string{"contract", "dependencies", "failure_modes", "intent", "open_questions"}
+}
+
+// Severities lists them, the worst first.
+func Severities() []Severity { return []Severity{Critical, Major, Minor, Observation} }
+
+// reviewers are who may review. The first three are the product's words, the others those of older corpora.
+func reviewers() []string { return []string{"agent", "adapter", "human", "cc", "gaia-study"} }
+
+// Bounds of an answer. What is longer is not an answer that anybody reads.
+const (
+	mostDiscrepancies = 60
+	mostQuestions     = 30
+	mostText          = 2000
+	maxResult         = 1 << 20
+)
+
+// Schema is the JSON schema of a [ReviewResult].
+func Schema() json.RawMessage {
+	text := func(extra string) string { return fmt.Sprintf(`{"type":"string","maxLength":%d%s}`, mostText, extra) }
+	enum := func(list []string) string { return `{"type":"string","enum":["` + strings.Join(list, `","`) + `"]}` }
+	filled := text(`,"minLength":1`)
+	return json.RawMessage(`{"type":"object","properties":{` +
+		`"service_id":` + filled + `,"reviewer":` + enum(reviewers()) + `,"review_timestamp":` + filled + `,` +
+		`"overall_fidelity_score":{"type":"number","minimum":0,"maximum":1},` +
+		fmt.Sprintf(`"discrepancies":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`, mostDiscrepancies) +
+		`"dimension":` + enum(Dimensions()) + `,"severity":` + enum(strings.Split(words(Severities()), ", ")) + `,` +
+		`"blueprint_claim":` + filled + `,"code_evidence":` + filled + `,"recommendation":` + filled + `,"affected_file":` + text("") + `},` +
+		`"required":["dimension","severity","blueprint_claim","code_evidence","recommendation"],"additionalProperties":false}},` +
+		fmt.Sprintf(`"open_question_updates":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`, mostQuestions) +
+		`"question":` + filled + `,"status":` + enum([]string{"answered", "new", "escalated"}) + `,"evidence":` + text("") + `},` +
+		`"required":["question","status","evidence"],"additionalProperties":false}},` +
+		`"promotion_recommendation":` + enum([]string{string(Approve), string(ApproveWithNotes), string(Reject)}) + `,` +
+		`"summary_note":` + filled + `},` +
+		`"required":["service_id","reviewer","review_timestamp","overall_fidelity_score","discrepancies","open_question_updates","promotion_recommendation","summary_note"],` +
+		`"additionalProperties":false}`)
+}
+
+// ParseResult reads an answer strictly: one JSON object, all fields there, none that nobody asked for, each of its type, and
+// about this unit. One fence around the whole of it is taken off: people save answers with it.
+func ParseResult(unit, text string) (ReviewResult, error) {
+	if len(text) > maxResult {
+		return ReviewResult{}, fmt.Errorf("the answer has %d KiB; a review has at most %d", len(text)>>10, maxResult>>10)
+	}
+	r, err := llm.ParseJSON[ReviewResult](unfenced(text), Schema())
+	if err != nil {
+		return ReviewResult{}, fmt.Errorf("read the review: %w", err)
+	}
+	return r, r.complete(unit)
+}
+
+// complete sees to what a schema cannot say, and writes missing evidence in one way (C-21).
+func (r *ReviewResult) complete(unit string) error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("read the review: "+format, args...)) }
+	if r.ServiceID != unit {
+		wrong("it is about %q, and not about %s", cut(r.ServiceID, 60), unit)
+	}
+	if !slices.Contains(reviewers(), r.Reviewer) {
+		wrong("reviewer is %q; it is one of %s", cut(r.Reviewer, 60), strings.Join(reviewers(), ", "))
+	}
+	if !isTime(r.ReviewTimestamp) {
+		wrong("review_timestamp is %q; it is a time such as 2026-01-31T12:00:00Z", cut(r.ReviewTimestamp, 60))
+	}
+	if s := r.OverallFidelityScore; math.IsNaN(s) || s < 0 || s > 1 {
+		wrong("overall_fidelity_score is %v; it is from 0 to 1", s)
+	}
+	for i := range r.Discrepancies {
+		d := &r.Discrepancies[i]
+		if e := strings.ToLower(strings.Trim(strings.TrimSpace(d.CodeEvidence), ".")); e == "not found" || e == NotFound {
+			d.CodeEvidence = NotFound
+		}
+		for _, f := range []struct{ name, text string }{{"blueprint_claim", d.BlueprintClaim}, {"code_evidence", d.CodeEvidence}, {"recommendation", d.Recommendation}} {
+			if strings.TrimSpace(f.text) == "" {
+				wrong("discrepancies[%d].%s is empty", i, f.name)
+			}
+		}
+	}
+	if strings.TrimSpace(r.SummaryNote) == "" {
+		wrong("summary_note is empty")
+	}
+	return errors.Join(errs...)
+}
+
+func isTime(s string) bool {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05.999999", "2006-01-02 15:04:05", time.DateOnly} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// unfenced takes one fence around a whole text off.
+func unfenced(text string) string {
+	t := strings.TrimSpace(text)
+	if !strings.HasPrefix(t, "```") || !strings.HasSuffix(t, "```") || len(t) < 6 {
+		return text
+	}
+	head, rest, ok := strings.Cut(t[3:len(t)-3], "\n")
+	if !ok || strings.TrimSpace(head) != "" && strings.TrimSpace(head) != "json" || strings.Contains(rest, "```") {
+		return text
+	}
+	return rest
+}
+
+// Count is the number of discrepancies of a severity.
+func (r ReviewResult) Count(s Severity) int {
+	n := 0
+	for _, d := range r.Discrepancies {
+		if d.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Fidelity is what the discrepancies leave of 1 (BP-20): a critical one costs 0.30, a major one 0.15, a minor one 0.05, and
+// an observation nothing. It is never below 0.
+func (r ReviewResult) Fidelity() float64 {
+	f := 1 - (0.30*float64(r.Count(Critical)) + 0.15*float64(r.Count(Major)) + 0.05*float64(r.Count(Minor)))
+	return rounded(min(max(f, 0), 1))
+}
+
+// Divergence is the rest (BP-21).
+func (r ReviewResult) Divergence() float64 { return rounded(1 - r.Fidelity()) }
+
+// rounded takes away what binary fractions add.
+func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
+
+// Decide is what becomes of the unit: what the reviewer recommends, or less where its own findings contradict it. A critical
+// discrepancy rejects; with a major one, or with files that the reviewer was not shown, it is approved with notes at best.
+func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
+	said := r.PromotionRecommendation
+	switch {
+	case said == Reject:
+		return Reject, "the reviewer rejects it"
+	case r.Count(Critical) > 0:
+		return Reject, fmt.Sprintf("the reviewer says %s, but found %d critical", said, r.Count(Critical))
+	case said == Approve && r.Count(Major) > 0:
+		return ApproveWithNotes, fmt.Sprintf("the reviewer says approve, but found %d major", r.Count(Major))
+	case said == Approve && unseen > 0:
+		return ApproveWithNotes, fmt.Sprintf("the reviewer says approve, but was not shown %d of the source files", unseen)
+	}
+	return said, "as the reviewer says"
+}
+
+// Word is the decision in the words that all reviews share (C-41).
+func (r Recommendation) Word() string {
+	switch r {
+	case Approve:
+		return "go"
+	case ApproveWithNotes:
+		return "go, with notes"
+	}
+	return "stop"
+}

@@ -1,0 +1,174 @@
+package blueprint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Review is one cold review that is prepared: what the reviewer is asked, and what it is about.
+type Review struct {
+	Root      string
+	Unit      string
+	State     State
+	Stamp     string
+	ID        string
+	System    string
+	Prompt    string
+	Blueprint *Blueprint // narrowed, where one file is reviewed
+	Scope     string
+	Files     []summary.Summary
+	Unseen    []patterns.Skip
+
+	whole   *Blueprint
+	sources string // digest of the source files when they were summarised
+}
+
+// Deps are what a review is prepared with.
+type Deps struct {
+	Summary summary.Options
+	Prompts prompt.Set
+	Now     func() time.Time
+	NewID   func() string
+}
+
+// Options say what is reviewed.
+type Options struct {
+	Unit     string
+	State    State
+	Scope    string // one source file; "" is the unit
+	YAML     bool
+	Reviewer string
+}
+
+// ErrNothingSeen says that no source file could be summarised, so that nobody can judge the unit.
+var ErrNothingSeen = errors.New("none of the source files could be summarised")
+
+// Prepare summarises the source files, asks the question and writes both beside the answer that is to come (BP-22).
+func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
+	b, err := Load(root, o.Unit, o.State)
+	if err != nil {
+		return nil, err
+	}
+	now := d.Now()
+	r := &Review{Root: root, Unit: o.Unit, State: o.State, Stamp: Stamp(root, o.Unit, o.State, now), ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope}
+	if r.sources, err = SourcesDigest(root, b); err != nil {
+		return nil, err
+	}
+	paths := b.Paths()
+	if o.Scope != "" {
+		paths = []string{o.Scope}
+	}
+	if r.Files, r.Unseen, err = Summaries(ctx, d.Summary, b, paths); err != nil {
+		return nil, err
+	}
+	if o.Scope != "" {
+		seen, ok := summary.Get(r.Files, o.Scope)
+		at := &seen
+		if !ok {
+			at = nil
+		}
+		if r.Blueprint, ok = b.Scope(o.Scope, at); !ok {
+			return nil, fmt.Errorf("%s is no source file of %s", o.Scope, o.Unit)
+		}
+	}
+	if len(r.Files) == 0 {
+		return nil, fmt.Errorf("review %s: %w: %s", o.Unit, ErrNothingSeen, reasons(r.Unseen))
+	}
+	q := Question{Blueprint: r.Blueprint, Files: r.Files, Unseen: r.Unseen, Reviewer: o.Reviewer, Now: now, Scope: o.Scope, YAML: o.YAML}
+	if r.System, r.Prompt, err = q.Texts(d.Prompts); err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(struct {
+		ReviewID string            `json:"review_id"`
+		Files    []summary.Summary `json:"files"`
+		Unseen   []patterns.Skip   `json:"unseen"`
+	}{r.ID, r.Files, r.Unseen}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := write(root, summariesFile(o.Unit, o.State, r.Stamp), append(text, '\n')); err != nil {
+		return nil, err
+	}
+	return r, write(root, r.PromptPath(), []byte(r.System+"\n---\n\n"+r.Prompt))
+}
+
+// PromptPath is the file with the prompt.
+func (r *Review) PromptPath() string { return promptFile(r.Unit, r.State, r.Stamp) }
+
+// AnswerPath is where the answer belongs.
+func (r *Review) AnswerPath() string { return AnswerPath(r.Unit, r.State, r.Stamp) }
+
+// Summaries are those of source files of a unit. A file that is not there is among the unseen.
+func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary, []patterns.Skip, error) {
+	o.Clients = b.Clients()
+	var there []string
+	var gone []patterns.Skip
+	for _, p := range paths {
+		if _, err := os.Lstat(filepath.Join(o.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, patterns.Skip{Path: p, Reason: "it is not there"})
+			continue
+		}
+		there = append(there, p)
+	}
+	files, skipped, err := summary.Files(ctx, o, there)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		if f.Partial != "" {
+			skipped = append(skipped, patterns.Skip{Path: f.Path, Reason: "in part: " + f.Partial})
+		}
+	}
+	return files, append(gone, skipped...), nil
+}
+
+func reasons(list []patterns.Skip) string {
+	var out []string
+	for _, s := range list {
+		if text := s.Path + ": " + s.Reason; len(out) < 5 {
+			out = append(out, text)
+		}
+	}
+	if n := len(list) - len(out); n > 0 {
+		out = append(out, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(out, "; ")
+}
+
+// Ask has a model review. Each call is a session of its own: it is told the prompt and nothing else.
+func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewResult, Cold, error) {
+	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name, Apart: "the call carries the prompt and no earlier message"}
+	if m.Provider == llm.Command {
+		cold.Context, cold.Apart = NewProcess, "a process of its own, in an empty folder, which got the prompt and nothing else"
+	}
+	res, said, err := llm.JSON[ReviewResult](ctx, c, llm.Request{Model: m, Stage: llm.Review, System: r.System, Prompt: r.Prompt, Schema: Schema()})
+	if said.Model != "" {
+		cold.Model = said.Model
+	}
+	if err != nil {
+		return res, cold, fmt.Errorf("review %s: %w", r.Unit, err)
+	}
+	return res, cold, res.complete(r.Unit)
+}
+
+// Judged is the record of a result.
+func (r *Review) Judged(res ReviewResult, cold Cold, now time.Time) Record {
+	decision, why := res.Decide(len(r.Unseen))
+	return Record{
+		ReviewResult: res, GroundTruthFidelity: res.Fidelity(), DivergenceScoreFinal: res.Divergence(), Decision: decision, DecisionReason: why,
+		UnknownClaims: unknownClaims(r.Blueprint, res), State: r.State, Scope: r.Scope, BlueprintSHA256: r.whole.Digest(), SourcesSHA256: r.sources,
+		Unseen: r.Unseen, Cold: cold, ReceivedAt: now.UTC(),
+	}
+}

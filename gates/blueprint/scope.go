@@ -1,0 +1,97 @@
+package blueprint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/knowledge/summary"
+)
+
+// Scope narrows a blueprint to what a file of its role answers for (BP-16): a router for its interfaces and the failures
+// that belong to them, a model for the data models, a client for the dependencies, the core for intent and failures. A role
+// that is none of [Roles] is not narrowed. seen is the summary of the file; with it, a router answers only for the endpoints
+// that it has, or would have if it is the only one.
+func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool) {
+	i := slices.IndexFunc(b.SourceFiles, func(f SourceFile) bool { return f.Path == path })
+	if i < 0 {
+		return nil, false
+	}
+	role := strings.ToLower(b.SourceFiles[i].Role)
+	is := func(words ...string) bool { return slices.Contains(words, role) }
+	out := *b
+	out.SourceFiles = []SourceFile{b.SourceFiles[i]}
+	switch {
+	case is("router", "api"):
+		out.Interfaces = b.routed(seen)
+		names := map[string]bool{}
+		for _, e := range out.Endpoints() {
+			names[e.Name()] = true
+		}
+		out.FailureModes = slices.DeleteFunc(slices.Clone(b.FailureModes), func(f FailureMode) bool { return f.Interface != "" && !names[f.Interface] })
+		out.Dependencies, out.Contract = Dependencies{Shared: b.Dependencies.Shared}, Contract{}
+		out.Intent.DesignDecisions = nil
+	case is("model", "schema"):
+		// What interfaces exchange stays named in them.
+		out.FailureModes, out.Dependencies = nil, Dependencies{Shared: b.Dependencies.Shared}
+		out.Interfaces = b.exchanged()
+		out.Intent.DesignDecisions = nil
+	case is("client"):
+		out.Interfaces, out.FailureModes, out.Contract = nil, nil, Contract{}
+		out.Intent.DesignDecisions = nil
+	case is("core", "logic"):
+		out.Interfaces, out.Dependencies, out.Contract = nil, Dependencies{Shared: b.Dependencies.Shared}, Contract{}
+	}
+	return &out, true
+}
+
+// routed are the interfaces of a router. Where several files are routers, a router answers for the endpoints that it has; what
+// none of them has is a matter of the whole unit.
+func (b *Blueprint) routed(seen *summary.Summary) []Interface {
+	routers := 0
+	for _, f := range b.SourceFiles {
+		if role := strings.ToLower(f.Role); role == "router" || role == "api" {
+			routers++
+		}
+	}
+	if seen == nil || routers < 2 {
+		return b.Interfaces
+	}
+	var out []Interface
+	for _, in := range b.Interfaces {
+		if in.HTTP == nil {
+			continue
+		}
+		http := *in.HTTP
+		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints), func(e Endpoint) bool {
+			return !slices.ContainsFunc(seen.Endpoints, func(s summary.Endpoint) bool { return endsAlike(s.Path, e.Path) })
+		})
+		if len(http.Endpoints) > 0 {
+			in.HTTP = &http
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// endsAlike tells whether a path of the source is that of the blueprint, or its end: it may be mounted below a prefix.
+func endsAlike(source, declared string) bool {
+	s, d := summary.NormalPath(source), summary.NormalPath(declared)
+	return s == d || s != "/" && strings.HasSuffix(d, s)
+}
+
+// exchanged are the endpoints that name a model.
+func (b *Blueprint) exchanged() []Interface {
+	var out []Interface
+	for _, in := range b.Interfaces {
+		if in.HTTP == nil {
+			continue
+		}
+		http := *in.HTTP
+		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints), func(e Endpoint) bool { return e.Request == "" && e.Response == "" })
+		if len(http.Endpoints) > 0 {
+			in.HTTP = &http
+			out = append(out, in)
+		}
+	}
+	return out
+}

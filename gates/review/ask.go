@@ -1,0 +1,332 @@
+package review
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/llm"
+)
+
+// systemPrompt is what all reviewers are told. It stands first and is the same for all passes, as is the diff: a server
+// that remembers how a question begins need not read it again (MODEL-13).
+const systemPrompt = "review_system"
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// LoadPrompts reads the prompts of the reviewers (REV-06); those of later layers take the place of the built-in ones.
+func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
+	sub, err := fs.Sub(prompts, "prompts")
+	if err != nil {
+		return prompt.Set{}, err
+	}
+	return prompt.Load(append([]prompt.Layer{{Dir: "gates/review/prompts", FS: sub}}, layers...)...)
+}
+
+// words are the rules that a reviewer has for what it finds. A closed list keeps the ids of findings stable.
+func words(pass int) []string {
+	switch pass {
+	case Architectural:
+		return []string{"contract", "layering", "dependency", "duplication", "dead-code", "naming", "design"}
+	case Prose:
+		return []string{"false-doc", "unclear", "comment", "message", "voice"}
+	case Adversarial:
+		return []string{"logic", "boundary", "failure-mode", "race", "resource", "input", "security", "missing-test", "weak-test"}
+	}
+	return []string{"not-addressed", "half-addressed", "beyond", "regression"}
+}
+
+// Bounds of an answer. What is longer is not an answer that anybody reads.
+const (
+	mostFindings = 20
+	mostMessage  = 600
+	mostCitation = 300
+)
+
+// schema is what an answer has to meet.
+func schema(pass int) json.RawMessage {
+	listed := `"` + strings.Join(words(pass), `","`) + `"`
+	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
+		`"findings":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`+
+		`"rule":{"type":"string","enum":[%s]},"path":{"type":"string","maxLength":300},"line":{"type":"integer"},`+
+		`"severity":{"type":"string","enum":["error","warning","info"]},"message":{"type":"string","maxLength":%d},"citation":{"type":"string","maxLength":%d}},`+
+		`"required":["rule","path","line","severity","message","citation"],"additionalProperties":false}},`+
+		`"verdict":{"type":"string","enum":["pass","request-changes","block"]},"confidence_pct":{"type":"integer","minimum":0,"maximum":100}},`+
+		`"required":["findings","verdict","confidence_pct"],"additionalProperties":false}`, mostFindings, listed, mostMessage, mostCitation))
+}
+
+// answer is what a reviewer says.
+type answer struct {
+	Findings   []remark `json:"findings"`
+	Verdict    Verdict  `json:"verdict"`
+	Confidence int      `json:"confidence_pct"`
+}
+
+type remark struct {
+	Rule     string         `json:"rule"`
+	Path     string         `json:"path"`
+	Line     int            `json:"line"`
+	Severity gates.Severity `json:"severity"`
+	Message  string         `json:"message"`
+	Citation string         `json:"citation"`
+}
+
+// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the work).
+const mostCalls = 8
+
+// judge asks the reviewer of a pass, as often as the diff has parts that fit into its window.
+func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
+	began := time.Now()
+	defer func() { p.Duration += time.Since(began) }()
+	k := kindOf(p.Number)
+	parts, left, err := r.parts(k, reviewer)
+	if err != nil {
+		p.blind(err, r.clean)
+		return
+	}
+	seen, all := 0, 0
+	for _, f := range r.diff.files {
+		all += max(1, len(f.lines))
+	}
+	all += len(r.diff.unseen)
+	var said []Verdict
+	for _, part := range parts {
+		a, call, err := r.ask(ctx, k, reviewer, part)
+		p.Calls = append(p.Calls, call)
+		if err != nil {
+			p.blind(err, r.clean)
+			return
+		}
+		seen += part.size
+		p.ConfidencePct = lower(p.ConfidencePct, a.Confidence)
+		said = append(said, a.Verdict)
+		for _, m := range a.Findings {
+			p.Findings = append(p.Findings, r.finding(k, m))
+		}
+	}
+	p.judged, p.seen = gates.Pass, 100
+	if all > 0 {
+		p.seen = seen * 100 / all
+	}
+	if missing := slices.Concat(left, r.diff.unseen); len(missing) > 0 {
+		p.note("not shown to the reviewer: %s", named(missing))
+		p.seen = min(p.seen, 99)
+	}
+	proven := slices.ContainsFunc(p.Findings, func(f Finding) bool { return !f.Fact && f.blocks() })
+	for _, v := range said {
+		if v != OK && !proven {
+			p.note("the reviewer says %s and proves nothing that would", v)
+			break
+		}
+	}
+	if n := count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
+		p.note("%d of its findings quote what is not in the diff, and cannot block", n)
+	}
+	p.settle()
+}
+
+// blind says that the reviewer could not look: it did not answer, or what it said is no answer.
+func (p *Pass) blind(err error, clean func(string) string) {
+	p.judged = gates.Errored
+	p.note("the reviewer could not look: %s", clean(err.Error()))
+	p.settle()
+}
+
+func lower(old *int, now int) *int {
+	if old != nil {
+		now = min(*old, now)
+	}
+	return &now
+}
+
+// part is what one call shows of the diff.
+type part struct {
+	text string
+	size int // lines
+}
+
+// ask puts one question.
+func (r *run) ask(ctx context.Context, k kind, reviewer Reviewer, p part) (answer, Call, error) {
+	cold := "new session"
+	if reviewer.Model.Provider == llm.Command {
+		cold = "new process"
+	}
+	c := Call{
+		ID: r.in.NewID(), Reviewer: fence.Line(reviewer.Name), Provider: reviewer.Model.Provider, Model: fence.Line(reviewer.Model.Name), Vendor: reviewer.Vendor, Context: cold,
+	}
+	req, err := r.request(k, reviewer, p.text)
+	if err != nil {
+		return answer{}, c, err
+	}
+	a, res, err := llm.JSON[answer](ctx, reviewer.LLM, req)
+	c.PromptTokens, c.CompletionTokens, c.Milliseconds = res.PromptTokens, res.CompletionTokens, res.Latency.Milliseconds()
+	if err != nil {
+		c.Error = r.clean(err.Error())
+	}
+	return a, c, err
+}
+
+func (r *run) request(k kind, reviewer Reviewer, text string) (llm.Request, error) {
+	req := llm.Request{Model: reviewer.Model, Stage: llm.Review, Schema: schema(k.number)}
+	var err error
+	if req.System, err = r.in.Prompts.Render(systemPrompt, nil); err != nil {
+		return req, err
+	}
+	req.Prompt, err = r.in.Prompts.Render(k.prompt, map[string]string{
+		"diff": fence.Around("diff", strings.TrimSuffix(text, "\n")), "facts": fence.Foreign("", r.facts), "plan": foreign(r.in.Plan), "open": r.in.Ledger.open(k.number),
+		"rules": strings.Join(words(k.number), ", "), "persona": foreign(r.in.Persona), "feedback": foreign(r.in.Feedback), "earlier": r.in.Ledger.earlier(),
+	})
+	return req, err
+}
+
+func foreign(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return fence.Foreign("", strings.TrimRight(text, "\n"))
+}
+
+// unknownWindow is what is sent at once, in characters, to a model whose window nobody knows.
+const unknownWindow = 200_000
+
+// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else hunks.
+// What fits nowhere is named.
+func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err error) {
+	var failed error
+	fits := func(text string) bool {
+		req, err := r.request(k, reviewer, text)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if reviewer.Model.Window == 0 {
+			return len(req.System)+len(req.Prompt) <= unknownWindow
+		}
+		return llm.Check(req, tokens.Budget{Margin: r.in.Margin}) == nil
+	}
+	var now part
+	flush := func() {
+		if now.text != "" {
+			out, now = append(out, now), part{}
+		}
+	}
+	add := func(text string, size int) bool {
+		if now.text != "" && !fits(now.text+text) {
+			flush()
+		}
+		if now.text == "" && !fits(text) {
+			return false
+		}
+		now.text, now.size = now.text+text, now.size+size
+		return true
+	}
+	for _, f := range r.diff.files {
+		if add(f.text, max(1, len(f.lines))) {
+			continue
+		}
+		if failed != nil {
+			return nil, nil, failed
+		}
+		flush()
+		for i, hunk := range hunks(f.text) {
+			if !add(hunk, strings.Count(hunk, "\n")) {
+				left = append(left, fmt.Sprintf("part %d of %s", i+1, fence.Line(f.path)))
+			}
+		}
+	}
+	flush()
+	if len(out) > mostCalls {
+		left = append(left, fmt.Sprintf("%d parts of the diff beyond the first %d", len(out)-mostCalls, mostCalls))
+		out = out[:mostCalls]
+	}
+	if len(out) == 0 && len(left) > 0 {
+		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name, reviewer.Model.Window)
+	}
+	return out, left, nil
+}
+
+// hunks cuts the diff of a file, each hunk with the names of the file before it.
+func hunks(text string) []string {
+	head, rest, ok := strings.Cut(text, "\n@@ ")
+	if !ok {
+		return []string{text}
+	}
+	var out []string
+	for _, h := range strings.Split("\n"+"@@ "+rest, "\n@@ ")[1:] {
+		out = append(out, head+"\n@@ "+strings.TrimRight(h, "\n")+"\n")
+	}
+	return out
+}
+
+// finding makes one of what a reviewer remarks. What it says is data: cleaned, cut, and held against the diff.
+func (r *run) finding(k kind, m remark) Finding {
+	rule := m.Rule
+	if !slices.Contains(words(k.number), rule) {
+		rule = "other"
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(m.Path), "a/"), "b/")
+	if !slices.ContainsFunc(r.diff.files, func(f shownFile) bool { return f.path == path }) {
+		path = strings.TrimSpace(m.Path)
+	}
+	f := Finding{Citation: cut(r.clean(m.Citation), mostCitation)}
+	f.Finding = gates.Finding{Rule: k.name + "/" + rule, Severity: m.Severity, Message: cut(r.clean(m.Message), mostMessage)}
+	line, ok := r.diff.prove(path, m.Citation, m.Line)
+	if ok {
+		f.Path, f.Line = path, line
+		return f
+	}
+	f.Unproven, f.Path = true, redact.Clean(cut(path, 300))
+	if f.Severity == gates.Error {
+		f.Severity = gates.Warning
+	}
+	if !fs.ValidPath(f.Path) {
+		f.Path = "" // no place in the tree
+	}
+	return f
+}
+
+// clean makes text of others fit to be shown and kept.
+func (r *run) clean(text string) string {
+	if r.in.Subject.Redact != nil {
+		text = r.in.Subject.Redact(text)
+	}
+	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
+}
+
+func cut(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return s
+}
+
+// mostNamed bounds how many files a note names.
+const mostNamed = 5
+
+func named(list []string) string {
+	if n := len(list) - mostNamed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), n)
+	}
+	return strings.Join(list, ", ")
+}
+
+func count[T any](list []T, is func(T) bool) int {
+	n := 0
+	for _, v := range list {
+		if is(v) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,203 @@
+package review
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
+)
+
+// shown is the change as reviewers get to see it, and what findings are proven with.
+type shown struct {
+	files   []shownFile
+	unseen  []string // files that nobody can be shown: too large, or no text
+	changed int      // all files that differ
+	hide    func(string) string
+}
+
+// shownFile is one file of the diff.
+type shownFile struct {
+	path  string
+	text  string // unified diff, without what hides and without secrets
+	lines []shownLine
+	after []string // the file as it is now, line by line
+}
+
+// shownLine is a line of the diff, as it is shown.
+type shownLine struct {
+	text   string // without the sign, its white space evened out
+	number int    // in the file as it is now; 0 for a line that is gone
+}
+
+// show reads the change.
+func show(ctx context.Context, s gates.Subject) (shown, error) {
+	out := shown{hide: s.Redact}
+	if s.Diff == nil {
+		return out, nil
+	}
+	changes, err := s.Diff.Changes(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.changed = len(changes)
+	files, large, err := gates.Files(ctx, s.Diff, func(c gates.Change) bool { return !locked(c.Path) })
+	if err != nil {
+		return out, err
+	}
+	for _, p := range large {
+		out.unseen = append(out.unseen, fence.Line(p))
+	}
+	for _, f := range files {
+		if f.Before == f.After {
+			out.unseen = append(out.unseen, fence.Line(f.Path)) // binary, a mode, or an empty file
+			continue
+		}
+		out.files = append(out.files, showFile(f, s.Redact))
+	}
+	return out, nil
+}
+
+// locked are files that programs write and nobody reads.
+func locked(p string) bool {
+	return slices.Contains([]string{
+		"go.sum", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "Cargo.lock", "poetry.lock", "uv.lock", "Pipfile.lock", "composer.lock", "Gemfile.lock",
+	}, path.Base(p))
+}
+
+func showFile(f gates.File, hide func(string) string) shownFile {
+	name := fence.Line(f.Path)
+	from, to := "a/"+name, "b/"+name
+	switch f.Status {
+	case gates.Added:
+		from = "/dev/null"
+	case gates.Deleted:
+		to = "/dev/null"
+	}
+	text := string(diff.Diff(from, []byte(f.Before), to, []byte(f.After)))
+	if _, rest, ok := strings.Cut(text, "\n"); ok {
+		text = rest // the first line only repeats the names
+	}
+	out := shownFile{path: f.Path, after: strings.Split(f.After, "\n")}
+	n := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case strings.HasPrefix(line, "--- ") && n == 0, strings.HasPrefix(line, "+++ ") && n == 0, strings.HasPrefix(line, `\ `):
+		case strings.HasPrefix(line, "@@ "):
+			n = hunkStart(line)
+		case strings.HasPrefix(line, "-"):
+			out.lines = append(out.lines, shownLine{even(safe(line[1:], hide)), 0})
+		case line != "":
+			out.lines = append(out.lines, shownLine{even(safe(line[1:], hide)), n})
+			n++
+		}
+	}
+	out.text = safe(text, hide)
+	return out
+}
+
+// safe takes out what nobody sees, and secrets.
+func safe(text string, hide func(string) string) string {
+	if hide != nil {
+		text = hide(text)
+	}
+	return fence.Hide(fence.Clean(text))
+}
+
+// hunkStart reads the first new line of "@@ -1,3 +4,5 @@".
+func hunkStart(line string) int {
+	_, rest, _ := strings.Cut(line, "+")
+	number, _, _ := strings.Cut(rest, " ")
+	number, _, _ = strings.Cut(number, ",")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return 1
+	}
+	return max(1, n)
+}
+
+// even makes lines that differ in white space only the same.
+func even(line string) string { return strings.Join(strings.Fields(line), " ") }
+
+// fewestLetters is how many letters and digits a quotation needs to say anything: a brace is in every diff. With
+// enoughLetters it may be a part of a line, as of one that is too long for an answer.
+const (
+	fewestLetters = 3
+	enoughLetters = 20
+)
+
+// prove looks for a quotation in the diff of a file. It returns the line where it stands, the one that is nearest to the
+// line that was claimed; 0 where only a line that is gone has it.
+func (s shown) prove(file, citation string, claimed int) (line int, ok bool) {
+	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
+	if i < 0 {
+		return 0, false
+	}
+	first := true
+	for part := range strings.Lines(citation) {
+		want := even(strings.TrimRight(part, "\r\n"))
+		if want == "" {
+			continue
+		}
+		at, found := s.files[i].find(want, claimed)
+		if !found {
+			return 0, false
+		}
+		if first {
+			line, first = at, false
+		}
+	}
+	return line, !first && letters(citation) >= fewestLetters
+}
+
+// find looks for one line: as it is quoted, or without the sign of the diff that was quoted with it.
+func (f shownFile) find(want string, claimed int) (at int, found bool) {
+	wants := []string{want}
+	if strings.ContainsAny(want[:1], "+-") {
+		wants = append(wants, strings.TrimSpace(want[1:]))
+	}
+	for _, l := range f.lines {
+		if !slices.Contains(wants, l.text) && !(letters(want) >= enoughLetters && strings.Contains(l.text, want)) {
+			continue
+		}
+		if !found || l.number > 0 && (at == 0 || distance(l.number, claimed) < distance(at, claimed)) {
+			at = l.number
+		}
+		found = true
+	}
+	return at, found
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+func letters(s string) int {
+	n := 0
+	for _, r := range s {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127 {
+			n++
+		}
+	}
+	return n
+}
+
+// line is a line of a changed file as it is now, without secrets; "" if it is not known.
+func (s shown) line(file string, number int) string {
+	for _, f := range s.files {
+		if f.path == file && number > 0 && number <= len(f.after) {
+			return even(safe(f.after[number-1], s.hide))
+		}
+	}
+	return ""
+}
+
+// has tells whether a changed file has this line now.
+func (s shown) has(file, line string) bool {
+	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
+	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return cut(even(safe(l, s.hide)), mostCitation) == line })
+}

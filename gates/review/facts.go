@@ -1,0 +1,75 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// mostFacts bounds the findings that reviewers are told of.
+const mostFacts = 30
+
+// factsText tells reviewers what programs found, so that they need not find it again.
+func (r *run) factsText() string {
+	var b strings.Builder
+	told := 0
+	for _, p := range r.passes {
+		if p.rules == "" {
+			continue
+		}
+		var parts []string
+		for _, t := range p.Tools {
+			text := t.Gate + " " + string(t.Status)
+			if t.Tests != nil {
+				text += fmt.Sprintf(" (%d passed, %d failed, %d skipped)", t.Tests.Passed, t.Tests.Failed, t.Tests.Skipped)
+			}
+			if t.Status != gates.Skipped {
+				parts = append(parts, text)
+			}
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", p.Name, p.rules, orElse(strings.Join(parts, ", "), "nobody looked"))
+		for _, f := range p.Findings {
+			if !f.Fact || f.Severity == gates.Note {
+				continue
+			}
+			if told++; told > mostFacts {
+				continue
+			}
+			at := f.Path
+			if f.Line > 0 {
+				at += fmt.Sprintf(":%d", f.Line)
+			}
+			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, at, cut(f.Message, 200))
+		}
+	}
+	if told > mostFacts {
+		fmt.Fprintf(&b, "- and %d more\n", told-mostFacts)
+	}
+	return orElse(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
+}
+
+// sort puts what blocks first, then by place.
+func (p *Pass) sort() {
+	slices.SortStableFunc(p.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+	})
+}
+
+// Reports are the passes as gates report, for what reads reports: SARIF, JUnit, the annotations of a workflow.
+func (v Review) Reports() []gates.Report {
+	var out []gates.Report
+	for _, p := range v.Passes {
+		rep := p.Report
+		for _, f := range p.Findings {
+			if f.State == Accepted || f.State == Refuted {
+				f.Severity, f.Message = gates.Note, string(f.State)+": "+f.Message
+			}
+			rep.Findings = append(rep.Findings, f.Finding)
+		}
+		out = append(out, rep)
+	}
+	return out
+}

@@ -1,0 +1,366 @@
+package review
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/fence"
+)
+
+// State is what became of a finding.
+type State string
+
+// The states. Open until it is found no more, or until a person says otherwise.
+const (
+	Open     State = "open"
+	Fixed    State = "fixed"    // its pass looked again and found it no more
+	Refuted  State = "refuted"  // a person says that it is wrong
+	Accepted State = "accepted" // a person says that it is right, and stays
+)
+
+// Ledger remembers the findings of a branch from round to round, so that a review ends: what was said before is not new,
+// what was decided stays decided, and small things may only be brought up in the first rounds. It is a file that people
+// can read.
+type Ledger struct {
+	Branch   string  `json:"branch"`
+	Rounds   []Round `json:"rounds"`
+	Findings []Entry `json:"findings"`
+}
+
+// Round is one review of a tree that had not been reviewed before.
+type Round struct {
+	Round         int     `json:"round"`
+	Base          string  `json:"base,omitempty"`
+	Tree          string  `json:"tree"`
+	Verdict       Verdict `json:"verdict"`
+	ConfidencePct int     `json:"confidence_pct"`
+	Calls         int     `json:"calls"` // questions to reviewers, all together
+}
+
+// Entry is a finding that was there in some round.
+type Entry struct {
+	ID       string         `json:"id"`
+	Pass     int            `json:"pass"`
+	State    State          `json:"state"`
+	Rule     string         `json:"rule"`
+	Path     string         `json:"path,omitempty"`
+	Line     int            `json:"line,omitempty"`
+	Severity gates.Severity `json:"severity"`
+	Message  string         `json:"message"`
+	Snippet  string         `json:"snippet,omitempty"` // the line that it is about, its white space evened out
+	Fact     bool           `json:"fact,omitempty"`    // a program found it
+	Gate     string         `json:"gate,omitempty"`    // which
+	First    int            `json:"first_round"`
+	Last     int            `json:"last_round"`
+	Reason   string         `json:"reason,omitempty"` // why it was refuted or accepted
+	At       string         `json:"at,omitempty"`     // when
+}
+
+// Bounds of a ledger.
+const (
+	mostEntries = 500
+	mostRounds  = 100
+	largestFile = 8 << 20
+)
+
+// ReadLedger reads the ledger of a branch; one that is not there yet is empty.
+func ReadLedger(file, branch string) (*Ledger, error) {
+	l := &Ledger{Branch: branch, Rounds: []Round{}, Findings: []Entry{}}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
+	}
+	if info.Size() > largestFile {
+		return nil, fmt.Errorf("read the findings of earlier reviews: %s has %d bytes; move it away to start a new one", file, info.Size())
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away to start a new one", file, err)
+	}
+	return l, nil
+}
+
+// Write writes the ledger, in a folder that git ignores.
+func (l *Ledger) Write(file string) error {
+	dir := filepath.Dir(file)
+	err := os.MkdirAll(dir, 0o755)
+	if ignore := filepath.Join(dir, ".gitignore"); err == nil {
+		if _, missing := os.Stat(ignore); missing != nil {
+			err = os.WriteFile(ignore, []byte("*\n"), 0o644)
+		}
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.MarshalIndent(l, "", "  ")
+	}
+	if err == nil {
+		err = atomicfile.Write(file, append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the findings of the review: %w", err)
+	}
+	return nil
+}
+
+// LedgerName is the file of a branch's ledger, below the folder of ledgers.
+func LedgerName(branch string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, branch)
+	if name = strings.Trim(name, ".-"); name != branch || name == "" {
+		sum := sha256.Sum256([]byte(branch)) // feat/x and feat-x are two branches
+		name = cmp.Or(cut(name, 60), "branch") + "-" + hex.EncodeToString(sum[:4])
+	}
+	return name + ".json"
+}
+
+// identity names a finding: rule, file and the line that it is about. Where that moves in the file, it stays the same.
+func identity(f Finding, snippet string) string {
+	if snippet == "" {
+		snippet = f.Message
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.Path, even(snippet)}, "\x00")))
+	return hex.EncodeToString(sum[:5])
+}
+
+// round is the number of the round that a review of this tree belongs to. A tree that was reviewed last is not a new
+// round, and a branch that was put on another base begins anew.
+func (l *Ledger) round(base, tree string) (n int, again bool) {
+	if len(l.Rounds) == 0 {
+		return 1, false
+	}
+	last := l.Rounds[len(l.Rounds)-1]
+	switch {
+	case last.Base != base:
+		return 1, false
+	case last.Tree == tree:
+		return last.Round, true
+	}
+	return last.Round + 1, false
+}
+
+// asked counts the rounds on this base, before that of this tree, in which reviewers were asked.
+func (l *Ledger) asked(base, tree string) int {
+	n := 0
+	for _, r := range slices.Backward(l.Rounds) {
+		if r.Base != base {
+			break
+		}
+		if r.Calls > 0 && r.Tree != tree {
+			n++
+		}
+	}
+	return n
+}
+
+// floor is the least severity that a reviewer may still bring up when it is asked for the nth time. It rises, so that
+// rounds end.
+func floor(nth int) gates.Severity {
+	switch nth {
+	case 1:
+		return gates.Note
+	case 2:
+		return gates.Warning
+	}
+	return gates.Error
+}
+
+func rank(s gates.Severity) int {
+	return slices.Index([]gates.Severity{gates.Note, gates.Warning, gates.Error}, s)
+}
+
+// enter writes the findings of a review down and gives them their states. What a reviewer brings up for the first time
+// below the floor of the round is dropped, and noted.
+func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
+	now := map[string]bool{}
+	least := floor(l.asked(r.in.Subject.Base, r.in.Subject.Tree) + 1)
+	for i := range r.passes {
+		p := &r.passes[i]
+		var kept []Finding
+		dropped := 0
+		for _, f := range p.Findings {
+			snippet := r.diff.line(f.Path, f.Line)
+			if !f.Fact && f.Citation != "" {
+				snippet = even(f.Citation)
+			}
+			f.ID = identity(f, snippet)
+			if f.Fact && f.Severity == gates.Note || now[f.ID] && !f.Fact {
+				if f.Fact {
+					kept = append(kept, f)
+				}
+				continue // a remark of a gate's, or the same thing said twice
+			}
+			e := l.entry(f.ID)
+			if (e == nil || f.Unproven) && !f.Fact && rank(f.Severity) < rank(least) {
+				dropped++
+				continue
+			}
+			if f.Unproven { // a guess: shown now, and not kept
+				kept = append(kept, f)
+				continue
+			}
+			now[f.ID] = true
+			if e == nil {
+				l.Findings = append(l.Findings, Entry{ID: f.ID, First: round, State: Open})
+				e, f.New = &l.Findings[len(l.Findings)-1], true
+			}
+			if e.State == Fixed {
+				e.State, f.New = Open, true
+			}
+			e.Pass, e.Rule, e.Path, e.Line, e.Severity, e.Message, e.Snippet, e.Fact, e.Gate, e.Last = p.Number, f.Rule, f.Path, f.Line, f.Severity, f.Message, cut(snippet, mostCitation), f.Fact, f.Gate, round
+			f.State = e.State
+			kept = append(kept, f)
+		}
+		p.Findings = kept
+		if dropped > 0 {
+			p.note("%d new remarks below %s are left out in round %d", dropped, least, round)
+		}
+	}
+	for i := range l.Findings {
+		e := &l.Findings[i]
+		if e.State == Open && !now[e.ID] && r.settled(*e) {
+			e.State = Fixed
+			e.Last = round
+			fixed = append(fixed, *e)
+		}
+	}
+	l.trim()
+	return fixed
+}
+
+// settled reports whether a finding that was not found again is fixed: who found it looked again, or the line that it is
+// about is no part of the change any more and a program found it.
+func (r *run) settled(e Entry) bool {
+	if e.Pass < 1 || e.Pass > len(r.passes) {
+		return false
+	}
+	p := &r.passes[e.Pass-1]
+	if !e.Fact {
+		return p.judged != "" && p.judged != gates.Skipped && p.judged != gates.Errored && p.seen == 100
+	}
+	i := slices.IndexFunc(p.Tools, func(t gates.Report) bool { return t.Gate == e.Gate })
+	if i >= 0 && p.Tools[i].Status != gates.Skipped && p.Tools[i].Status != gates.Errored {
+		return true
+	}
+	return e.Path != "" && e.Snippet != "" && !r.diff.has(e.Path, e.Snippet)
+}
+
+func (l *Ledger) entry(id string) *Entry {
+	if i := slices.IndexFunc(l.Findings, func(e Entry) bool { return e.ID == id }); i >= 0 {
+		return &l.Findings[i]
+	}
+	return nil
+}
+
+// trim forgets what was fixed long ago.
+func (l *Ledger) trim() {
+	if len(l.Rounds) > mostRounds {
+		l.Rounds = slices.Clone(l.Rounds[len(l.Rounds)-mostRounds:])
+	}
+	for over := len(l.Findings) - mostEntries; over > 0; over-- {
+		i := slices.IndexFunc(l.Findings, func(e Entry) bool { return e.State == Fixed })
+		if i < 0 {
+			return
+		}
+		l.Findings = slices.Delete(l.Findings, i, i+1)
+	}
+}
+
+// blocking lists what reviewers found, is open, blocks, and was not seen again, since nobody looked. What programs found
+// they find each time.
+func (l *Ledger) blocking(seen []Pass) []Entry {
+	var out []Entry
+	for _, e := range l.Findings {
+		if e.State != Open || e.Severity != gates.Error || e.Fact {
+			continue
+		}
+		if !slices.ContainsFunc(seen, func(p Pass) bool {
+			return slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.ID == e.ID })
+		}) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Decide writes down what a person says of a finding. What a program found at severity error is a fact and no matter of
+// opinion.
+func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry, error) {
+	var found []*Entry
+	for i := range l.Findings {
+		if id != "" && strings.HasPrefix(l.Findings[i].ID, strings.ToLower(id)) {
+			found = append(found, &l.Findings[i])
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return Entry{}, fmt.Errorf("there is no finding %q on %s", id, l.Branch)
+	case len(found) > 1:
+		return Entry{}, fmt.Errorf("%d findings begin with %q: write more of the id", len(found), id)
+	case strings.TrimSpace(reason) == "":
+		return Entry{}, errors.New("a decision needs a reason")
+	}
+	e := found[0]
+	if e.Fact && e.Severity == gates.Error {
+		return Entry{}, fmt.Errorf("%s (%s) was found by a program, and a program is not talked out of it: correct the code, or tell the gate itself", e.ID, e.Rule)
+	}
+	e.State, e.Reason, e.At = s, fence.Line(cut(reason, mostMessage)), at.UTC().Format(time.RFC3339)
+	return *e, nil
+}
+
+// open shows the reviewer of a pass what was found before and is not settled.
+func (l *Ledger) open(pass int) string {
+	if l == nil {
+		return ""
+	}
+	return l.listed(func(e Entry) bool { return e.Pass == pass && !e.Fact && e.State == Open })
+}
+
+// earlier shows what became of findings, so that a reviewer knows what was looked into already (REV-09).
+func (l *Ledger) earlier() string {
+	if l == nil {
+		return ""
+	}
+	return l.listed(func(e Entry) bool { return !e.Fact && e.State != Open })
+}
+
+// mostListed bounds what a prompt has of the ledger.
+const mostListed = 20
+
+func (l *Ledger) listed(want func(Entry) bool) string {
+	var lines []string
+	for _, e := range slices.Backward(l.Findings) {
+		if want(e) && len(lines) < mostListed {
+			line := fmt.Sprintf("%s %s %s:%d: %s", e.State, e.Rule, e.Path, e.Line, e.Message)
+			if e.Reason != "" {
+				line += " (" + e.Reason + ")"
+			}
+			lines = append(lines, fence.Line(line)+"\n  citation: "+fence.Line(e.Snippet))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return fence.Around("", strings.Join(lines, "\n"))
+}

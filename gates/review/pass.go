@@ -1,0 +1,168 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// The seven passes, by number (REV-02).
+const (
+	Static        = 1
+	Functional    = 2
+	Architectural = 3
+	Security      = 4
+	Prose         = 5
+	Adversarial   = 6
+	Feedback      = 7
+)
+
+// kind is what is fixed about a pass.
+type kind struct {
+	number int
+	name   string
+	weight int    // its share of the confidence, see [Weigh]
+	prompt string // the prompt of its reviewer; "" where only programs look
+	hard   bool   // its failure keeps reviewers from being asked
+}
+
+// kinds is the table of passes, in the order in which they are shown.
+func kinds() []kind {
+	return []kind{
+		{number: Static, name: "static", weight: 15, hard: true},
+		{number: Functional, name: "functional", weight: 25, hard: true},
+		{number: Architectural, name: "architectural", weight: 15, prompt: "review_architectural"},
+		{number: Security, name: "security", weight: 20, hard: true},
+		{number: Prose, name: "prose", weight: 10, prompt: "review_prose"},
+		{number: Adversarial, name: "adversarial", weight: 15, prompt: "review_adversarial"},
+		{number: Feedback, name: "feedback", weight: 20, prompt: "review_feedback"},
+	}
+}
+
+func kindOf(number int) kind { return kinds()[number-1] }
+
+// PassOf says which pass a gate is a part of.
+func PassOf(info gates.Info) int {
+	family, _, _ := strings.Cut(info.Name, ":")
+	switch {
+	case slices.Contains([]string{"secrets", "security"}, family):
+		return Security
+	case slices.Contains([]string{"docs", "prose"}, family):
+		return Prose
+	case slices.Contains([]string{"tests", "test", "acceptance"}, family):
+		return Functional
+	case slices.Contains([]string{"lint", "types", "format"}, family):
+		return Static
+	case info.Cost >= gates.Costly:
+		return Functional
+	}
+	return Static
+}
+
+// Pass is what one pass saw: a report as every gate gives it, with its number.
+type Pass struct {
+	Number int    `json:"pass"`
+	Name   string `json:"name"`
+	gates.Report
+	Findings []Finding `json:"findings,omitempty"` // in place of the report's
+
+	ConfidencePct *int           `json:"confidence_pct,omitempty"` // what its reviewer says of its own answer, 0 to 100
+	Calls         []Call         `json:"calls,omitempty"`          // how its reviewer was asked
+	Tools         []gates.Report `json:"tools,omitempty"`          // the gates that it is made of, without their findings
+
+	rules  gates.Status // of its gates together; "" where it has none
+	judged gates.Status // of its reviewer; "" where it has none
+	seen   int          // percent of the diff that the reviewer got to see
+}
+
+// Finding is one problem, with what the ledger knows of it.
+type Finding struct {
+	gates.Finding
+	ID       string `json:"id"`
+	State    State  `json:"state,omitempty"`    // "" without a ledger
+	New      bool   `json:"new,omitempty"`      // it is in the ledger for the first time, or again
+	Citation string `json:"citation,omitempty"` // what a reviewer quoted of the diff
+	Unproven bool   `json:"unproven,omitempty"` // the quotation is not in the diff: the finding cannot block
+	Fact     bool   `json:"fact,omitempty"`     // a program found it, and no reviewer
+	Gate     string `json:"gate,omitempty"`     // which program
+}
+
+// blocks reports whether the finding is one that has to be dealt with.
+func (f Finding) blocks() bool {
+	return f.Severity == gates.Error && !f.Unproven && (f.State == "" || f.State == Open)
+}
+
+func newPass(k kind) Pass {
+	return Pass{Number: k.number, Name: k.name, Report: gates.Report{Gate: "review:" + k.name, Status: gates.Skipped}}
+}
+
+// skip says why nobody looked.
+func (p *Pass) skip(format string, args ...any) {
+	p.Status = gates.Skipped
+	p.note(format, args...)
+}
+
+func (p *Pass) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if p.Note != "" {
+		text = p.Note + "; " + text
+	}
+	p.Note = text
+}
+
+// take adds what gates reported. Nothing of it is judged anew.
+func (p *Pass) take(reports []gates.Report) {
+	for _, r := range reports {
+		p.rules = worse(p.rules, r.Status)
+		p.Duration += r.Duration
+		if r.Status != gates.Skipped { // what a skipped gate holds was not looked for here
+			for _, f := range r.Findings {
+				p.Findings = append(p.Findings, Finding{Finding: f, Fact: true, Gate: r.Gate})
+			}
+		}
+		if r.Tests != nil {
+			sum := gates.TestCount{}
+			if p.Tests != nil {
+				sum = *p.Tests
+			}
+			p.Tests = &gates.TestCount{Passed: sum.Passed + r.Tests.Passed, Failed: sum.Failed + r.Tests.Failed, Skipped: sum.Skipped + r.Tests.Skipped}
+		}
+		if r.Status == gates.Errored {
+			p.note("%s %s", r.Gate, r.Note)
+		}
+		r.Findings, r.Output = nil, ""
+		p.Tools = append(p.Tools, r)
+	}
+	p.settle()
+}
+
+// settle derives the status from what programs and reviewers said, and from what became of their findings.
+func (p *Pass) settle() {
+	if p.judged != "" && p.judged != gates.Errored && p.judged != gates.Skipped {
+		p.judged = gates.Pass
+		for _, f := range p.Findings {
+			switch {
+			case f.Fact:
+			case f.blocks():
+				p.judged = gates.Fail
+			case f.Severity != gates.Note && !f.Unproven && (f.State == "" || f.State == Open):
+				p.judged = worse(p.judged, gates.Warn)
+			}
+		}
+	}
+	p.Status = gates.Skipped
+	for _, s := range []gates.Status{p.rules, p.judged} {
+		p.Status = worse(p.Status, s)
+	}
+}
+
+// worse is the one of two answers that says more against the change. "" is none.
+func worse(a, b gates.Status) gates.Status {
+	order := []gates.Status{"", gates.Skipped, gates.Pass, gates.Warn, gates.Fail, gates.Errored}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,299 @@
+// Package review looks at a change in seven passes before anything is published (REV-01).
+//
+//	1 static         linters, types, lessons, patterns, what a change may not do to its checks    programs
+//	2 functional     the tests                                                                    programs
+//	3 architectural  does it fit                                                                  reviewer
+//	4 security       secrets, built-in checks, and tools that are installed                       programs
+//	5 prose          what people read                                                             programs, then reviewer
+//	6 adversarial    what breaks it                                                               reviewer
+//	7 feedback       does it answer the words that asked for it; only for changes that do         reviewer, differential test
+//
+// Programs state facts and come first; where 1, 2 or 4 fails no reviewer is asked (REV-03). A reviewer is a model in a
+// cold context that sees the diff, the facts and what was asked for, and nothing of the session that wrote the change.
+// What it says is data: it has to quote the diff, and a finding without a quotation that is there cannot block. Findings
+// are kept in a [Ledger] from round to round; [Weigh] makes the verdict.
+//
+// A pass that nobody made says so and lowers the confidence. A reviewer that does not answer, or answers what is no
+// answer, could not look: that is neither a pass nor a failure of the change.
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/prompt"
+)
+
+// Input is what a review gets.
+type Input struct {
+	Subject   gates.Subject
+	Gates     []gates.Gate   // what programs look with; [PassOf] says in which pass
+	Known     []gates.Report // what gates of these names have already said of this very tree: they are not asked again
+	Reviewers []Reviewer     // in order of preference
+	Prompts   prompt.Set     // see [LoadPrompts]
+	Author    Author
+	Plan      string  // what was asked for: the text of the batch or the plan
+	Persona   string  // how the project writes
+	Margin    float64 // by which estimates of tokens are raised
+
+	Feedback     string                                      // the words that a self-fix answers; "" where it is none
+	Differential func(context.Context) (gates.Report, error) // whether its test fails on the base and passes on the change; may be nil
+	Only         []int                                       // the passes to make; empty is all
+	Ledger       *Ledger                                     // findings of earlier rounds, brought up to date; nil keeps none
+	NewID        func() string                               // names a call to a reviewer
+	Observe      func(pass int, name string, s gates.Status) // is told as passes end; may be nil
+	Watch        func(pass int, report gates.Report)         // is told as gates end; may be nil
+}
+
+// Review is what all passes saw, and what that comes to.
+type Review struct {
+	Verdict       Verdict    `json:"verdict"`
+	Reasons       []string   `json:"reasons,omitempty"`
+	Confidence    float64    `json:"confidence"`     // 0 to 1
+	ConfidencePct int        `json:"confidence_pct"` // 0 to 100, the same
+	Arithmetic    []Standing `json:"arithmetic"`     // what the confidence is made of
+	Passes        []Pass     `json:"passes"`         // seven
+
+	Only    []int   `json:"only,omitempty"` // the passes that were asked for, where not all were
+	Base    string  `json:"base,omitempty"`
+	Tree    string  `json:"tree,omitempty"`
+	Changed int     `json:"changed"`
+	Author  Author  `json:"author"`
+	Round   int     `json:"round,omitempty"` // 0 without a ledger
+	Fixed   []Entry `json:"fixed,omitempty"` // since the last round
+	Open    []Entry `json:"open,omitempty"`  // findings of earlier rounds that block, and that nobody looked for this time
+}
+
+// run is one review.
+type run struct {
+	in     Input
+	diff   shown
+	passes []Pass
+	facts  string
+}
+
+// Run makes a review (REV-07: whoever wants one calls this). The error says that it was stopped, or cannot begin.
+func Run(ctx context.Context, in Input) (Review, error) {
+	for _, n := range in.Only {
+		if n < 1 || n > len(kinds()) {
+			return Review{}, fmt.Errorf("there is no pass %d; passes are 1 to %d", n, len(kinds()))
+		}
+	}
+	if in.NewID == nil {
+		return Review{}, errors.New("review: calls need a NewID")
+	}
+	diff, err := show(ctx, in.Subject)
+	if err != nil {
+		return Review{}, fmt.Errorf("read the change: %w", err)
+	}
+	r := &run{in: in, diff: diff}
+	for _, k := range kinds() {
+		r.passes = append(r.passes, newPass(k))
+	}
+	for _, n := range []int{Static, Functional, Security, Prose} { // what programs know, before anybody is asked
+		if err := r.programs(ctx, n); err != nil {
+			return Review{}, err
+		}
+	}
+	r.facts = r.factsText()
+	for _, n := range []int{Architectural, Prose, Adversarial, Feedback} {
+		if err := r.reviewer(ctx, n); err != nil {
+			return Review{}, err
+		}
+	}
+	return r.close(), nil
+}
+
+func (r *run) pass(number int) *Pass { return &r.passes[number-1] }
+
+func (r *run) wanted(number int) bool {
+	return len(r.in.Only) == 0 || slices.Contains(r.in.Only, number)
+}
+
+func (r *run) tell(number int) {
+	if r.in.Observe != nil {
+		p := r.pass(number)
+		r.in.Observe(number, p.Name, p.Status)
+	}
+}
+
+// programs asks the gates of a pass. Each pass is asked by itself: what fails in one does not keep another from looking.
+func (r *run) programs(ctx context.Context, number int) error {
+	p := r.pass(number)
+	if !r.wanted(number) {
+		p.skip("not asked for")
+		return nil
+	}
+	list := map[gates.Cost][]gates.Gate{}
+	var reports []gates.Report
+	for _, g := range r.in.Gates {
+		if PassOf(g.Info()) != number {
+			continue
+		}
+		if i := slices.IndexFunc(r.in.Known, func(k gates.Report) bool { return k.Gate == g.Info().Name }); i >= 0 {
+			reports = append(reports, r.in.Known[i])
+			continue
+		}
+		list[g.Info().Cost] = append(list[g.Info().Cost], g)
+	}
+	// Each cost class by itself, so that none keeps another from looking: all that is known is told in one round.
+	for _, cost := range slices.Sorted(maps.Keys(list)) {
+		v, _, err := gates.RunAll(ctx, list[cost], r.in.Subject, func(rep gates.Report) {
+			if r.in.Watch != nil {
+				r.in.Watch(number, rep)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		reports = append(reports, v.Reports...)
+	}
+	if len(reports) == 0 {
+		p.skip("no gate is set up for it")
+	}
+	p.take(reports)
+	if p.rules == gates.Skipped && p.Note == "" {
+		p.skip("%s", skipped(reports))
+	}
+	if kindOf(number).prompt == "" {
+		r.tell(number)
+	}
+	return nil
+}
+
+// skipped says why nobody looked, where all gates say so.
+func skipped(reports []gates.Report) string {
+	var why []string
+	for _, rep := range reports {
+		if text := rep.Gate + ": " + rep.Note; !slices.Contains(why, text) {
+			why = append(why, text)
+		}
+	}
+	return named(why)
+}
+
+// reviewer has a pass judged by a model, if there is one for it and there is reason to.
+func (r *run) reviewer(ctx context.Context, number int) error {
+	p, k := r.pass(number), kindOf(number)
+	if !r.wanted(number) {
+		if p.Note == "" {
+			p.skip("not asked for")
+		}
+		return nil
+	}
+	defer r.tell(number)
+	if number == Feedback {
+		if strings.TrimSpace(r.in.Feedback) == "" {
+			p.skip("only for changes that answer a feedback")
+			return nil
+		}
+	}
+	without := func(format string, args ...any) error {
+		p.judged = gates.Skipped
+		p.note("no reviewer looked: "+format, args...)
+		p.settle()
+		return nil
+	}
+	for _, h := range r.passes {
+		if kindOf(h.Number).hard && h.Status == gates.Fail {
+			return without("pass %d, %s, failed before", h.Number, h.Name)
+		}
+	}
+	if number == Feedback {
+		if err := r.differential(ctx, p); err != nil {
+			return err
+		}
+	}
+	if len(r.diff.files) == 0 {
+		return without("the change has no text that could be shown")
+	}
+	reviewer, ok := choose(r.in.Reviewers, k.number, r.in.Author)
+	if !ok {
+		return without("none is configured for it")
+	}
+	if note, _ := independence(reviewer, r.in.Author); note != "" {
+		p.note("%s", note)
+	}
+	r.judge(ctx, p, reviewer)
+	if ctx.Err() != nil {
+		return fmt.Errorf("review the change: %w", context.Cause(ctx))
+	}
+	return nil
+}
+
+// differential runs the test of a self-fix on both sides, where the caller knows how.
+func (r *run) differential(ctx context.Context, p *Pass) error {
+	if r.in.Differential == nil {
+		p.note("whether its test fails without the change was not looked at")
+		return nil
+	}
+	rep, err := r.in.Differential(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("review the change: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		rep.Status, rep.Note = gates.Errored, "could not look: "+r.clean(err.Error())
+	}
+	if rep.Gate == "" {
+		rep.Gate = "differential test"
+	}
+	p.take([]gates.Report{rep})
+	return nil
+}
+
+// close brings the ledger up to date and weighs what was seen.
+func (r *run) close() Review {
+	out := Review{Only: r.in.Only, Base: r.in.Subject.Base, Tree: r.in.Subject.Tree, Changed: r.diff.changed, Author: r.in.Author}
+	again := false
+	l := r.in.Ledger
+	if l != nil {
+		out.Round, again = l.round(out.Base, out.Tree)
+		out.Fixed = l.enter(r, out.Round)
+	} else {
+		for i := range r.passes {
+			for j, f := range r.passes[i].Findings {
+				r.passes[i].Findings[j].ID = identity(f, orElse(f.Citation, r.diff.line(f.Path, f.Line)))
+			}
+		}
+	}
+	facts := Facts{SelfFix: strings.TrimSpace(r.in.Feedback) != "" && r.wanted(Feedback)}
+	calls := 0
+	for i := range r.passes {
+		p := &r.passes[i]
+		p.settle()
+		p.sort()
+		calls += len(p.Calls)
+		reviewer, _ := choose(r.in.Reviewers, p.Number, r.in.Author)
+		_, same := independence(reviewer, r.in.Author)
+		left := !r.wanted(p.Number) || p.Number == Feedback && !facts.SelfFix
+		facts.Passes = append(facts.Passes, p.standing(same, left))
+	}
+	if l != nil {
+		out.Open = l.blocking(r.passes)
+		facts.Open = len(out.Open)
+	}
+	out.Verdict, out.ConfidencePct, out.Reasons = Weigh(facts)
+	out.Confidence = float64(out.ConfidencePct) / 100
+	out.Arithmetic, out.Passes = facts.Passes, r.passes
+	if l != nil && len(r.in.Only) == 0 { // part of a review is no round
+		round := Round{Round: out.Round, Base: out.Base, Tree: out.Tree, Verdict: out.Verdict, ConfidencePct: out.ConfidencePct, Calls: calls}
+		if again {
+			l.Rounds = l.Rounds[:len(l.Rounds)-1]
+		}
+		l.Rounds = append(l.Rounds, round)
+		l.trim()
+	}
+	return out
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

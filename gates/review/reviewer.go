@@ -1,0 +1,107 @@
+package review
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/llm"
+)
+
+// Reviewer is a model that judges changes. It is asked in a cold context each time: one question to a server that keeps
+// nothing of it, or one process that ends with its answer. It knows nothing of the session that wrote the change.
+type Reviewer struct {
+	Name   string        // for people
+	Vendor string        // who made the model, "" where that is not known; see [VendorOf]
+	Passes []int         // those that it is for; empty is all
+	Model  llm.Model     // whom to ask
+	LLM    llm.Completer // how
+}
+
+// Author is who wrote the change.
+type Author struct {
+	Agent  string `json:"agent,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Vendor string `json:"vendor,omitempty"` // "" where that is not known
+}
+
+// Call is one question to a reviewer.
+type Call struct {
+	ID               string `json:"id"`
+	Reviewer         string `json:"reviewer"`
+	Provider         string `json:"provider"`
+	Model            string `json:"model,omitempty"`
+	Vendor           string `json:"vendor,omitempty"`
+	Context          string `json:"context"` // "new process" or "new session": nothing of an earlier call is in it
+	PromptTokens     *int   `json:"prompt_tokens,omitempty"`
+	CompletionTokens *int   `json:"completion_tokens,omitempty"` // nil is unknown, which is not 0
+	Milliseconds     int64  `json:"duration_ms"`
+	Error            string `json:"error,omitempty"`
+}
+
+// choose picks the reviewer of a pass: by preference one whose model is not of the vendor that wrote the change.
+func choose(list []Reviewer, pass int, a Author) (Reviewer, bool) {
+	var fit []Reviewer
+	for _, r := range list {
+		if len(r.Passes) == 0 || slices.Contains(r.Passes, pass) {
+			fit = append(fit, r)
+		}
+	}
+	if len(fit) == 0 {
+		return Reviewer{}, false
+	}
+	for _, r := range fit {
+		if a.Vendor != "" && r.Vendor != "" && r.Vendor != a.Vendor {
+			return r, true
+		}
+	}
+	return fit[0], true
+}
+
+// independence says what is known of author and reviewer; "" where they are of two vendors.
+func independence(r Reviewer, a Author) (note string, same bool) {
+	switch {
+	case a.Vendor == "":
+		return "", false
+	case r.Vendor == "":
+		return "the vendor of the reviewer is not known", false
+	case r.Vendor == a.Vendor:
+		return "the reviewer is of the author's vendor, " + r.Vendor, true
+	}
+	return "", false
+}
+
+// VendorOf tells who makes a model or a CLI, by its name; "" where the name does not say.
+func VendorOf(name string) string {
+	name = strings.ToLower(filepath.Base(strings.TrimSpace(name)))
+	for _, v := range []struct {
+		vendor string
+		names  []string
+	}{
+		{"openai", []string{"gpt", "codex", "o1", "o3", "o4", "chatgpt", "davinci"}}, // gpt-oss is theirs as well
+		{"anthropic", []string{"claude", "opus", "sonnet", "haiku"}},
+		{"google", []string{"gemini", "gemma", "codegemma"}},
+		{"alibaba", []string{"qwen", "qwq", "codeqwen"}},
+		{"meta", []string{"llama", "codellama"}},
+		{"mistral", []string{"mistral", "mixtral", "codestral", "devstral", "ministral", "magistral"}},
+		{"deepseek", []string{"deepseek"}},
+		{"microsoft", []string{"phi"}},
+		{"xai", []string{"grok"}},
+		{"moonshot", []string{"kimi"}},
+		{"zhipu", []string{"glm", "codegeex"}},
+		{"ibm", []string{"granite"}},
+	} {
+		for _, n := range v.names {
+			if rest, ok := strings.CutPrefix(name, n); ok && (rest == "" || !goesOn(n, rest[0])) {
+				return v.vendor
+			}
+		}
+	}
+	return ""
+}
+
+// goesOn reports whether a word goes on with c: phi is not the beginning of phillip, nor o3 of o365.
+func goesOn(word string, c byte) bool {
+	digit := func(c byte) bool { return c >= '0' && c <= '9' }
+	return c >= 'a' && c <= 'z' || digit(c) && digit(word[len(word)-1])
+}

@@ -1,0 +1,331 @@
+package security
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// gosec reads what "gosec -fmt=json" prints. It looks at packages, and so at more than what changed.
+func gosec() tool {
+	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			args := []string{"gosec", "-fmt=json", "-quiet", "-no-fail"}
+			for _, dir := range folders(t.changed) {
+				args = append(args, "./"+dir)
+			}
+			out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true})
+			if err != nil {
+				return nil, err
+			}
+			if len(bytes.TrimSpace(out.Stdout)) == 0 && out.OK() {
+				return nil, nil // with -quiet it prints nothing where it found nothing
+			}
+			var report struct {
+				Errors map[string][]struct {
+					Error string `json:"error"`
+				} `json:"Golang errors"`
+				Issues []struct {
+					Severity   string `json:"severity"`
+					Confidence string `json:"confidence"`
+					RuleID     string `json:"rule_id"`
+					Details    string `json:"details"`
+					File       string `json:"file"`
+					Line       string `json:"line"` // "12", or "12-14"
+				}
+			}
+			if err := read("gosec", out, &report); err != nil {
+				return nil, err
+			}
+			if len(report.Errors) > 0 {
+				l.Note("gosec could not read all of the code")
+			}
+			var hits []hit
+			for _, i := range report.Issues {
+				first, _, _ := strings.Cut(i.Line, "-")
+				n, _ := strconv.Atoi(first)
+				hits = append(hits, hit{rule: i.RuleID, path: l.Rel("", i.File), line: n, message: i.Details, severity: graded(i.Severity, i.Confidence)})
+			}
+			return hits, nil
+		}}
+}
+
+// folders are those of files, each once.
+func folders(files []string) []string {
+	var out []string
+	for _, f := range files {
+		if d := path.Dir(f); !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// bandit reads what "bandit -f json" prints. Exit 1 is that it found something.
+func bandit() tool {
+	return tool{name: "bandit", cost: gates.Cheap, wants: withExt(".py"), none: "no Python file changed",
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			var hits []hit
+			for files := range slices.Chunk(t.changed, mostArgs) {
+				out, err := l.Run(ctx, gates.Program{Args: append([]string{"bandit", "-q", "-f", "json"}, fileArgs(files)...), Stdout: true})
+				if err != nil {
+					return nil, err
+				}
+				var report struct {
+					Errors []struct {
+						Filename string `json:"filename"`
+						Reason   string `json:"reason"`
+					} `json:"errors"`
+					Results []struct {
+						Filename   string `json:"filename"`
+						Line       int    `json:"line_number"`
+						Severity   string `json:"issue_severity"`
+						Confidence string `json:"issue_confidence"`
+						Text       string `json:"issue_text"`
+						ID         string `json:"test_id"`
+					} `json:"results"`
+				}
+				if err := read("bandit", out, &report); err != nil {
+					return nil, err
+				}
+				for _, e := range report.Errors {
+					l.Note("bandit could not read %s: %s", l.Rel("", e.Filename), e.Reason)
+				}
+				for _, r := range report.Results {
+					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Filename), line: r.Line, message: r.Text, severity: graded(r.Severity, r.Confidence)})
+				}
+			}
+			return hits, nil
+		}}
+}
+
+// semgrep reads what "semgrep scan --json" prints. It is given the project's own rules and no others: those of the
+// registry would be fetched.
+func semgrep() tool {
+	return tool{name: "semgrep", cost: gates.Cheap, none: "no file changed",
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			rules := ""
+			for _, name := range []string{".semgrep.yml", ".semgrep.yaml", ".semgrep"} {
+				if _, err := os.Stat(filepath.Join(l.Subject().Dir, name)); err == nil {
+					rules = name
+					break
+				}
+			}
+			if rules == "" {
+				l.Skip("there are no rules of the project's own (.semgrep.yml), and others would be fetched")
+				return nil, nil
+			}
+			if slices.ContainsFunc(t.all, func(p string) bool { return p == rules || strings.HasPrefix(p, rules+"/") }) {
+				l.Note("the change is judged by rules that it changed itself: %s", rules)
+			}
+			var hits []hit
+			for files := range slices.Chunk(t.changed, mostArgs) {
+				args := append([]string{"semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-version-check", "--config", rules}, fileArgs(files)...)
+				out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true, Env: []string{"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0"}})
+				if err != nil {
+					return nil, err
+				}
+				var report struct {
+					Results []struct {
+						ID    string                             `json:"check_id"`
+						Path  string                             `json:"path"`
+						Start struct{ Line int }                 `json:"start"`
+						Extra struct{ Message, Severity string } `json:"extra"`
+					} `json:"results"`
+					Errors []struct {
+						Level   string `json:"level"`
+						Message string `json:"message"`
+					} `json:"errors"`
+				}
+				if err := read("semgrep", out, &report); err != nil {
+					return nil, err
+				}
+				for _, e := range report.Errors {
+					if e.Level == "error" {
+						return nil, fmt.Errorf("semgrep could not look: %s", e.Message)
+					}
+				}
+				for _, r := range report.Results {
+					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Path), line: r.Start.Line, message: r.Extra.Message, severity: graded(r.Extra.Severity, "")})
+				}
+			}
+			return hits, nil
+		}}
+}
+
+// gitleaks reads the report that it writes to a file. It is told to hide what it finds, and what it found is not read.
+func gitleaks() tool {
+	return tool{name: "gitleaks", cost: gates.Cheap, none: "no file changed",
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			dir, err := os.MkdirTemp("", "runplan-gitleaks-")
+			if err != nil {
+				return nil, fmt.Errorf("make a folder for the report of gitleaks: %w", err)
+			}
+			defer os.RemoveAll(dir)
+			file := filepath.Join(dir, "report.json")
+			out, err := l.Run(ctx, gates.Program{Args: []string{
+				"gitleaks", "detect", "--no-git", "--source", ".", "--redact", "--no-banner", "--exit-code", "0", "--report-format", "json", "--report-path", file,
+			}})
+			if err != nil {
+				return nil, err
+			}
+			data, err := os.ReadFile(file)
+			if err != nil || !out.OK() {
+				return nil, fmt.Errorf("gitleaks wrote no report (%s)", out.How)
+			}
+			var report []struct {
+				Description, File, RuleID string
+				StartLine                 int
+			}
+			if err := json.Unmarshal(data, &report); err != nil {
+				return nil, fmt.Errorf("read the report of gitleaks: %w", err)
+			}
+			var hits []hit
+			for _, r := range report {
+				p := l.Rel("", r.File)
+				if !slices.Contains(t.all, p) {
+					continue // what lies about in the folder, and is no part of the change
+				}
+				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error, fix: "take it out, revoke it, and read it from the environment"})
+			}
+			return hits, nil
+		}}
+}
+
+// govulncheck reads the stream of objects that "govulncheck -format json" prints. A vulnerable function that is called
+// blocks where the change touched what is required; else it was there before.
+func govulncheck() tool {
+	isMod := func(p string) bool { return path.Base(p) == "go.mod" }
+	return tool{name: "govulncheck", cost: gates.Costly, wants: func(p string) bool { return isMod(p) || path.Ext(p) == ".go" }, none: "no Go file changed",
+		server: "vuln.go.dev",
+		local: func(l *gates.Look) bool {
+			return slices.ContainsFunc(l.Subject().Env, func(kv string) bool { return strings.HasPrefix(kv, "GOVULNDB=file:") })
+		},
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			out, err := l.Run(ctx, gates.Program{Args: []string{"govulncheck", "-format", "json", "./..."}, Stdout: true})
+			if err != nil {
+				return nil, err
+			}
+			type frame struct {
+				Module, Version, Package, Function string
+				Position                           *struct {
+					Filename string
+					Line     int
+				}
+			}
+			summaries := map[string]string{}
+			called := map[string]hit{}
+			var order []string
+			dec := json.NewDecoder(bytes.NewReader(out.Stdout))
+			for {
+				var m struct {
+					OSV     *struct{ ID, Summary string } `json:"osv"`
+					Finding *struct {
+						OSV   string  `json:"osv"`
+						Fixed string  `json:"fixed_version"`
+						Trace []frame `json:"trace"`
+					} `json:"finding"`
+				}
+				if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					return nil, fmt.Errorf("read the report of govulncheck (%s): %w", out.How, err)
+				}
+				if m.OSV != nil {
+					summaries[m.OSV.ID] = m.OSV.Summary
+				}
+				if m.Finding == nil || len(m.Finding.Trace) == 0 || m.Finding.Trace[0].Function == "" {
+					continue // required or imported, and not called
+				}
+				if _, twice := called[m.Finding.OSV]; twice {
+					continue
+				}
+				order = append(order, m.Finding.OSV)
+				first, last := m.Finding.Trace[0], m.Finding.Trace[len(m.Finding.Trace)-1]
+				h := hit{rule: m.Finding.OSV, severity: gates.Error, message: fmt.Sprintf("%s@%s: %s is called", first.Module, first.Version, first.Function)}
+				if m.Finding.Fixed != "" {
+					h.fix = "go get " + first.Module + "@" + m.Finding.Fixed
+				}
+				if last.Position != nil {
+					h.path, h.line = l.Rel("", last.Position.Filename), last.Position.Line
+				}
+				called[m.Finding.OSV] = h
+			}
+			if !out.OK() && len(order) == 0 {
+				return nil, fmt.Errorf("govulncheck: %s", out.How)
+			}
+			var hits []hit
+			for _, id := range order {
+				h := called[id]
+				if s := summaries[id]; s != "" {
+					h.message = s + " (" + h.message + ")"
+				}
+				h.everywhere = slices.ContainsFunc(t.changed, isMod)
+				hits = append(hits, h)
+			}
+			return hits, nil
+		}}
+}
+
+// npmAudit reads what "npm audit --json" prints. It is about what is required, so that it looks where that changed.
+func npmAudit() tool {
+	wants := func(p string) bool {
+		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) && !strings.Contains(p, "node_modules/")
+	}
+	return tool{name: "npm-audit", cost: gates.Cheap, wants: wants, none: "no package.json and no package-lock.json changed", server: "the npm registry",
+		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
+			var hits []hit
+			for _, dir := range folders(t.changed) {
+				if !l.Exists(path.Join(dir, "package-lock.json")) {
+					l.Note("%s was not looked at: npm audit needs a package-lock.json", path.Join(dir, "package.json"))
+					continue
+				}
+				out, err := l.Run(ctx, gates.Program{Args: []string{"npm", "audit", "--json"}, Dir: dir, Stdout: true})
+				if err != nil {
+					return nil, err
+				}
+				var report struct {
+					Error           *struct{ Code, Summary string } `json:"error"`
+					Vulnerabilities map[string]struct {
+						Severity string            `json:"severity"`
+						Range    string            `json:"range"`
+						Via      []json.RawMessage `json:"via"`
+					} `json:"vulnerabilities"`
+				}
+				if err := read("npm audit", out, &report); err != nil {
+					return nil, err
+				}
+				if report.Error != nil {
+					return nil, fmt.Errorf("npm audit could not look: %s %s", report.Error.Code, report.Error.Summary)
+				}
+				names := make([]string, 0, len(report.Vulnerabilities))
+				for name := range report.Vulnerabilities {
+					names = append(names, name)
+				}
+				slices.Sort(names)
+				for _, name := range names {
+					v := report.Vulnerabilities[name]
+					title := ""
+					for _, via := range v.Via { // a text names another package of the list
+						var advisory struct{ Title string }
+						if json.Unmarshal(via, &advisory) == nil && title == "" {
+							title = ": " + advisory.Title
+						}
+					}
+					hits = append(hits, hit{rule: "advisory", path: path.Join(dir, "package.json"), message: name + " " + v.Range + title, severity: graded(v.Severity, ""), everywhere: true, fix: "npm audit fix"})
+				}
+			}
+			return hits, nil
+		}}
+}

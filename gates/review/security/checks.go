@@ -1,0 +1,166 @@
+package security
+
+import (
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// check is one thing to look for in a line.
+type check struct {
+	rule    string
+	langs   []string
+	look    func(lang, line string) gates.Severity // "" is nothing
+	message string
+	fix     string
+}
+
+// checks lists what is looked for, the gravest first.
+func checks() []check {
+	code := []string{"go", "python", "js"}
+	return []check{
+		{"security/sql", code, sql, "SQL is put together from text and a variable: whoever sets the variable writes the query", "give the value as a parameter of the query"},
+		{"security/shell", code, shell, "a shell runs text that is put together: whoever sets a part of it runs what they like", "start the program with a list of arguments, without a shell"},
+		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code", "read the value with a parser for its form"},
+		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code", "read the value with a parser for its form"},
+		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way", "use json, or yaml.safe_load"},
+		{"security/tls", code, found(unverified, gates.Error), "certificates are not looked at: anybody in between can answer", "trust the certificate authority that signed it"},
+		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+		{"security/mode", code, found(open, gates.Warning), "everybody on the machine may write this file", "0o644 or 0o600"},
+	}
+}
+
+var (
+	evaluated   = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
+	evaluatedJS = lazyre.New(`(?:^|[^\w.])eval\(\s*[A-Za-z_` + "`" + `]|\bnew Function\(`)
+	unverified  = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)
+	rawHTML     = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[^"'\s;]|dangerouslySetInnerHTML`)
+	open        = lazyre.New(`\bchmod\([^)]*\b0o?777\b|\b(?:MkdirAll|Mkdir|WriteFile|OpenFile|Chmod)\([^)]*\b0o?777\b|\bChmod\([^)]*\b0o?666\b`)
+)
+
+func found(re *lazyre.Regexp, s gates.Severity) func(string, string) gates.Severity {
+	return func(_, line string) gates.Severity {
+		if re.MatchString(line) {
+			return s
+		}
+		return ""
+	}
+}
+
+var (
+	verb      = lazyre.New(`(?i)["'` + "`" + `][^"'` + "`" + `]*\b(?:select\b.*\bfrom|insert\s+into|update\b.*\bset|delete\s+from)\b`)
+	joined    = lazyre.New(`["'` + "`" + `]\s*\+\s*[A-Za-z_(]`)
+	formatted = lazyre.New(`%[+#]?[svq]`)
+	percent   = lazyre.New(`["']\s*%\s*[A-Za-z_(]`)
+	braces    = lazyre.New(`\{[^{}]*\}`)
+	dollar    = lazyre.New(`\$\{`)
+	// value is the end of a query behind which a value stands.
+	value = lazyre.New(`(?i)(?:[=<>]|\blike|\bvalues\s*\(.*|\blimit|\boffset)\s*['"%\s]*$`)
+	// list is the same for several: often it is the list of question marks that is put together.
+	list  = lazyre.New(`(?i)\bin\s*\(\s*['"%\s]*$`)
+	fText = lazyre.New(`\b[fF][rR]?["']|\b[rR][fF]["']`)
+)
+
+// sql looks for a hole in a query that a variable fills.
+func sql(lang, line string) gates.Severity {
+	at := verb.FindStringIndex(line)
+	if at == nil {
+		return ""
+	}
+	rest := line[at[0]:]
+	holes := []*lazyre.Regexp{joined}
+	switch lang {
+	case "go":
+		if strings.Contains(line, "rintf(") {
+			holes = append(holes, formatted)
+		}
+	case "python":
+		if percent.MatchString(rest) {
+			holes = append(holes, formatted)
+		}
+		if fText.MatchString(line) || strings.Contains(rest, ".format(") {
+			holes = append(holes, braces)
+		}
+	case "js":
+		if strings.Contains(rest, "`") {
+			holes = append(holes, dollar)
+		}
+	}
+	worst := gates.Severity("")
+	for _, h := range holes {
+		hole := h.FindStringIndex(rest)
+		if hole == nil {
+			continue
+		}
+		before := strings.TrimRight(rest[:hole[0]], `"'`+"`")
+		switch {
+		case value.MatchString(before):
+			return gates.Error
+		case list.MatchString(before):
+			worst = gates.Warning
+		case worst == "":
+			worst = gates.Note
+		}
+	}
+	return worst
+}
+
+var (
+	shellGo    = lazyre.New(`exec\.Command(?:Context)?\((?:[^,()]+,\s*)?["'](?:/bin/)?(?:sh|bash|zsh)["']\s*,\s*["']-c["']\s*,\s*(.*)`)
+	shellTrue  = lazyre.New(`\bshell\s*=\s*True\b`)
+	osSystem   = lazyre.New(`\bos\.(?:system|popen)\(\s*(.*)`)
+	childProc  = lazyre.New(`(?:^|[^\w.])(?:exec|execSync)\(\s*(.*)|child_process(?:'\)|"\))?\.exec(?:Sync)?\(\s*(.*)`)
+	plainName  = lazyre.New(`^[\w.]+\s*[,)]`)
+	constantGo = lazyre.New("^(?:\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)\\s*\\)")
+	constant   = lazyre.New(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*[,)]`)
+)
+
+// shell looks for a shell that gets text which is not a constant.
+func shell(lang, line string) gates.Severity {
+	switch lang {
+	case "go":
+		switch m := shellGo.FindStringSubmatch(line); {
+		case m == nil || constantGo.MatchString(m[1]):
+			return ""
+		case plainName.MatchString(m[1]):
+			return gates.Warning
+		}
+		return gates.Error
+	case "python":
+		if m := osSystem.FindStringSubmatch(line); m != nil && !constant.MatchString(m[1]) {
+			return gates.Error
+		}
+		if shellTrue.MatchString(line) {
+			if fText.MatchString(line) || joined.MatchString(line) || percent.MatchString(line) || strings.Contains(line, ".format(") {
+				return gates.Error
+			}
+			_, args, _ := strings.Cut(line, "(")
+			if constant.MatchString(strings.TrimSpace(args)) {
+				return gates.Warning
+			}
+			return gates.Error
+		}
+	case "js":
+		if m := childProc.FindStringSubmatch(line); m != nil {
+			arg := m[1] + m[2]
+			if strings.Contains(arg, "${") || joined.MatchString(arg) {
+				return gates.Error
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	pickled  = lazyre.New(`\b(?:c?[pP]ickle|dill|shelve|marshal)\.(?:loads?|open)\(`)
+	yamlLoad = lazyre.New(`\byaml\.(?:unsafe_load|full_load|load)\(`)
+)
+
+func deserialise(_, line string) gates.Severity {
+	switch {
+	case pickled.MatchString(line), yamlLoad.MatchString(line) && !strings.Contains(line, "SafeLoader"):
+		return gates.Error
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+// Package security makes the gates of the security pass: checks that are built in and need nothing, and adapters for
+// tools that many projects have. A tool that is not installed, or that would ask a server nobody allowed, is skipped and
+// says so. Secrets are looked for by package secrets.
+//
+//	rule                     found in what a change adds                                        severity
+//	security/sql             SQL put together from text and a variable, where a value stands    error
+//	                         … where a list of values stands                                    warning
+//	                         … anywhere else: a name of a table, a list of columns              info
+//	security/shell           a shell gets text with a variable in it                            error
+//	                         … a variable and nothing else, in Go; a constant, in Python        warning
+//	security/eval            text is run as code                                                error
+//	security/deserialise     data of others becomes objects that run code: pickle, yaml.load    error
+//	security/tls             certificates are not looked at                                     error
+//	security/html            HTML is put together without a template                            warning
+//	security/mode            a file that everybody may write                                    warning
+//	security/suppressed      a line with "runplan:ignore security REASON"                       warning
+//
+// The built-in checks read lines, not programs: they see what is written in one line, or in two where the first ends in
+// an operator. In tests they are remarks, and
+// fixtures are left alone.
+package security
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Built is the name of the gate with the checks that are built in.
+const Built = "security:built-in"
+
+// All makes the gates of the pass, but for that of secrets. online allows tools that ask servers of others.
+func All(online bool) []gates.Gate {
+	return append([]gates.Gate{New()}, Tools(online)...)
+}
+
+// New makes the gate of the checks that are built in.
+func New() gates.Gate {
+	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
+			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !fixture(c.Path)
+		})
+		if err != nil || !ok {
+			return err
+		}
+		list := checks()
+		for _, f := range files {
+			look(l, f, list)
+		}
+		return nil
+	})
+}
+
+func look(l *gates.Look, f gates.File, list []check) {
+	lang := languageOf(f.Path)
+	added := f.AddedLines()
+	all := strings.Split(f.After, "\n")
+	for _, line := range added {
+		text := strings.TrimRight(line.Text, "\r")
+		if comment(lang, text) {
+			continue
+		}
+		next := ""
+		if line.Number < len(all) && goesOn(text) {
+			next = " " + strings.TrimSpace(all[line.Number])
+		}
+		for _, c := range list {
+			if !slices.Contains(c.langs, lang) {
+				continue
+			}
+			sev := c.look(lang, text+next)
+			if sev == "" {
+				continue
+			}
+			find := gates.Finding{Rule: c.rule, Path: f.Path, Line: line.Number, Severity: sev, Message: c.message, Fix: c.fix}
+			if isTest(f.Path) {
+				find.Severity = gates.Note
+			}
+			if reason, ok := excused(text); ok {
+				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+c.rule+")"
+			}
+			l.Find(find)
+			break // one line, one finding: the first check is the gravest
+		}
+	}
+}
+
+// goesOn reports whether an expression ends on the next line.
+func goesOn(text string) bool {
+	t := strings.TrimSpace(text)
+	return strings.HasSuffix(t, "+") || strings.HasSuffix(t, "%") || strings.HasSuffix(t, `\`) || strings.HasSuffix(t, "(")
+}
+
+// excused reads the comment that takes a finding back. It stays visible.
+func excused(text string) (reason string, ok bool) {
+	_, reason, ok = strings.Cut(text, "runplan:ignore security")
+	reason = strings.Trim(reason, " \t:*/-#")
+	return reason, ok && reason != ""
+}
+
+func languageOf(p string) string {
+	switch path.Ext(p) {
+	case ".go":
+		return "go"
+	case ".py":
+		return "python"
+	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
+		return "js"
+	}
+	return ""
+}
+
+func comment(lang, text string) bool {
+	t := strings.TrimSpace(text)
+	if lang == "python" {
+		return strings.HasPrefix(t, "#")
+	}
+	return strings.HasPrefix(t, "//") || strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "/*")
+}
+
+func fixture(p string) bool {
+	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,vendor,node_modules}/**"}, p)
+}
+
+func isTest(p string) bool {
+	return gates.Match([]string{"**/*_test.go", "**/test_*.py", "**/*_test.py", "**/conftest.py", "**/{test,tests,__tests__}/**", "**/*.{test,spec}.*"}, p)
+}

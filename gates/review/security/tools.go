@@ -1,0 +1,147 @@
+package security
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// prefix begins the names of the gates that are tools of others.
+const prefix = "security:"
+
+// IsTool reports whether a gate of that name is a tool made for security, and not a check that is built in.
+func IsTool(gate string) bool { return strings.HasPrefix(gate, prefix) && gate != Built }
+
+// tool is a program that looks for what is unsafe, and how its report is read.
+type tool struct {
+	name   string
+	cost   gates.Cost
+	wants  func(path string) bool // the files that it is for
+	none   string                 // what to say where none of them changed
+	server string                 // whom it asks; "" is nobody
+	// local, if set, tells whether it can do without the server.
+	local func(l *gates.Look) bool
+	// run starts it and reads its report.
+	run func(ctx context.Context, l *gates.Look, t *task) ([]hit, error)
+}
+
+// task is what a tool has to look at.
+type task struct {
+	changed []string // the files that it is for
+	all     []string // all changed files
+}
+
+// hit is one thing that a tool found.
+type hit struct {
+	rule, path, message, fix string
+	line                     int
+	severity                 gates.Severity
+	everywhere               bool // it is about the project, and not about a line
+}
+
+// Tools makes a gate of each tool. online allows those that ask servers of others.
+func Tools(online bool) []gates.Gate {
+	var out []gates.Gate
+	for _, t := range []tool{gosec(), govulncheck(), bandit(), semgrep(), gitleaks(), npmAudit()} {
+		out = append(out, t.gate(online))
+	}
+	return out
+}
+
+func (t tool) gate(online bool) gates.Gate {
+	info := gates.Info{Name: prefix + t.name, Kind: gates.Static, Cost: t.cost, Blocking: true, Command: t.name}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link })
+		if err != nil || !ok {
+			return err
+		}
+		var job task
+		added := map[string][]gates.Line{}
+		for _, f := range files {
+			job.all = append(job.all, f.Path)
+			added[f.Path] = f.AddedLines()
+			if t.wants == nil || t.wants(f.Path) {
+				job.changed = append(job.changed, f.Path)
+			}
+		}
+		if len(job.changed) == 0 {
+			l.Skip("%s", t.none)
+			return nil
+		}
+		if t.server != "" && !online && (t.local == nil || !t.local(l)) {
+			l.Skip("%s asks %s; review.online = true in the settings allows it", t.name, t.server)
+			return nil
+		}
+		hits, err := t.run(ctx, l, &job)
+		if errors.Is(err, gates.ErrNoProgram) {
+			l.Skip("%s is not installed", t.name)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		old := 0
+		for _, h := range hits {
+			f := gates.Finding{Rule: t.name + "/" + h.rule, Path: h.path, Line: h.line, Severity: h.severity, Message: h.message, Fix: h.fix}
+			if !h.everywhere && !touches(added[h.path], h.line) {
+				if old++; f.Severity == gates.Error {
+					f.Severity = gates.Warning // it was there before: not the change's doing
+				}
+				f.Known = true
+			}
+			l.Find(f)
+		}
+		if old > 0 {
+			l.Note("%d findings are in lines that did not change, and only warn", old)
+		}
+		return nil
+	})
+}
+
+func touches(lines []gates.Line, n int) bool {
+	return slices.ContainsFunc(lines, func(l gates.Line) bool { return l.Number == n })
+}
+
+// read takes a report apart. Fields that nobody knows are let be: tools gain some with each version.
+func read(name string, out gates.Ended, v any) error {
+	if err := json.Unmarshal(out.Stdout, v); err != nil {
+		return fmt.Errorf("read the report of %s (%s): %w", name, out.How, err)
+	}
+	return nil
+}
+
+// graded turns the words of tools into severities: what is grave and sure blocks.
+func graded(severity, confidence string) gates.Severity {
+	switch strings.ToUpper(severity) {
+	case "HIGH", "CRITICAL", "ERROR":
+		if strings.EqualFold(confidence, "low") {
+			return gates.Warning
+		}
+		return gates.Error
+	case "LOW", "INFO":
+		return gates.Note
+	}
+	return gates.Warning
+}
+
+func withExt(exts ...string) func(string) bool {
+	return func(p string) bool { return slices.Contains(exts, path.Ext(p)) }
+}
+
+// fileArgs writes paths so that none is an option.
+func fileArgs(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = "./" + p
+	}
+	return out
+}
+
+// mostArgs is how many files one call of a tool gets.
+const mostArgs = 400

@@ -1,0 +1,160 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review/security"
+)
+
+// Verdict is what a review comes to (REV-04).
+type Verdict string
+
+// The verdicts. NoVerdict is for a review in which somebody could not look, which is neither for nor against the change.
+const (
+	OK             Verdict = "pass"
+	RequestChanges Verdict = "request-changes"
+	Block          Verdict = "block"
+	NoVerdict      Verdict = "error"
+)
+
+// EnoughPct is the confidence below which a review blocks, whatever it found: too little was looked at.
+const EnoughPct = 60
+
+// Standing is how one pass went, as far as the verdict is concerned.
+type Standing struct {
+	Pass     int          `json:"pass"`
+	Status   gates.Status `json:"status"`
+	TrustPct int          `json:"trust_pct"` // how much of what the pass is for was looked at and is well, 0 to 100
+	Why      string       `json:"why,omitempty"`
+	Left     bool         `json:"left_out,omitempty"` // it is no part of this review and has no share in the confidence
+}
+
+// Facts are what a verdict follows from, and nothing else.
+type Facts struct {
+	Passes  []Standing
+	Open    int  // findings that block, of passes that did not look this time
+	SelfFix bool // the change answers a feedback, so that pass 7 has to pass
+}
+
+// Weigh is the arithmetic of a review.
+//
+//	confidence = Σ weight × trust / Σ weight, rounded down, over the passes that are part of the review
+//
+// The weights are 15 static, 25 functional, 15 architectural, 20 security, 10 prose, 15 adversarial, and 20 feedback for
+// changes that answer one. The trust of a pass is what [Standing] says; one that failed, was skipped or could not look has 0.
+//
+// The verdict is the first of these that holds:
+//
+//	block            a pass of 1, 2 and 4 failed
+//	error            a pass could not look
+//	block            a change that answers a feedback, and nobody said whether it does
+//	block            the confidence is below 60
+//	request-changes  another pass failed, or findings of earlier rounds are open
+//	pass
+func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
+	sum, all := 0, 0
+	var hard, blind, failed []string
+	answered := !f.SelfFix
+	for _, s := range f.Passes {
+		if s.Left {
+			continue
+		}
+		k := kindOf(s.Pass)
+		all += k.weight
+		switch s.Status {
+		case gates.Pass, gates.Warn:
+			sum += k.weight * min(max(s.TrustPct, 0), 100)
+			answered = answered || s.Pass == Feedback
+		case gates.Fail:
+			answered = answered || s.Pass == Feedback
+			if k.hard {
+				hard = append(hard, k.name+" failed")
+			} else {
+				failed = append(failed, k.name+" failed")
+			}
+		case gates.Errored:
+			blind = append(blind, k.name+" could not look")
+		}
+	}
+	if all > 0 {
+		confidencePct = sum / all
+	}
+	if f.Open > 0 {
+		failed = append(failed, fmt.Sprintf("%d of earlier rounds open", f.Open))
+	}
+	switch {
+	case len(hard) > 0:
+		return Block, confidencePct, slices.Concat(hard, blind, failed)
+	case len(blind) > 0:
+		return NoVerdict, confidencePct, slices.Concat(blind, failed)
+	case !answered:
+		return Block, confidencePct, append([]string{"nobody said whether the change answers the feedback"}, failed...)
+	case confidencePct < EnoughPct:
+		return Block, confidencePct, append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was looked at", confidencePct, EnoughPct)}, failed...)
+	case len(failed) > 0:
+		return RequestChanges, confidencePct, failed
+	}
+	return OK, confidencePct, nil
+}
+
+// Trust in parts of a pass, in percent.
+const (
+	sameVendorPct = 80 // a reviewer of the vendor that wrote the change shares its blind spots
+	noToolPct     = 80 // security without a tool that is made for it: the built-in checks see less
+	halfPct       = 50 // of a pass that programs and a reviewer share
+)
+
+// standing says how much a pass can be trusted.
+func (p *Pass) standing(sameVendor, left bool) Standing {
+	s := Standing{Pass: p.Number, Status: p.Status, Left: left}
+	if p.Status != gates.Pass && p.Status != gates.Warn {
+		s.Why = string(p.Status)
+		return s
+	}
+	judge := 0
+	if p.judged == gates.Pass || p.judged == gates.Warn {
+		if p.ConfidencePct != nil {
+			judge = *p.ConfidencePct
+		}
+		s.Why = fmt.Sprintf("reviewer %d", judge)
+		if p.seen < 100 {
+			judge = judge * p.seen / 100
+			s.Why += fmt.Sprintf(", saw %d of 100 lines", p.seen)
+		}
+		if sameVendor {
+			judge = judge * sameVendorPct / 100
+			s.Why += ", of the author's vendor"
+		}
+	}
+	rules := 0
+	if p.rules == gates.Pass || p.rules == gates.Warn {
+		rules = 100
+	}
+	switch p.Number {
+	case Architectural, Adversarial:
+		s.TrustPct = judge
+	case Prose:
+		s.TrustPct = halfPct*rules/100 + halfPct*judge/100
+		if s.Why == "" {
+			s.Why = "rules only"
+		}
+	case Feedback:
+		s.TrustPct = halfPct*rules/100 + halfPct*judge/100
+		if rules == 0 {
+			s.Why += ", no differential test"
+		}
+	case Security:
+		s.TrustPct = noToolPct
+		s.Why = "built-in checks only"
+		for _, t := range p.Tools {
+			if security.IsTool(t.Gate) && t.Status != gates.Skipped && t.Status != gates.Errored {
+				s.TrustPct, s.Why = 100, ""
+			}
+		}
+	default:
+		s.TrustPct = rules
+	}
+	return s
+}
