@@ -15,6 +15,7 @@
 package testscripts
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -156,9 +157,8 @@ func setup(env *testscript.Env, goEnv []string) error {
 		}
 	}
 	path := os.Getenv("PATH")
-	if strings.HasPrefix(filepath.Base(env.WorkDir), "script-patterns_") {
-		// Where the tools of the project are, as patterns/install-ast-grep.sh puts them.
-		tools, err := filepath.Abs(filepath.Join("..", "bin", "tools"))
+	if name := filepath.Base(env.WorkDir); strings.HasPrefix(name, "script-patterns_") || strings.HasPrefix(name, "script-index_") {
+		tools, err := toolsDir()
 		if err != nil {
 			return err
 		}
@@ -182,10 +182,27 @@ func setup(env *testscript.Env, goEnv []string) error {
 	return nil
 }
 
-// condition adds to testscript's own: [root], and [mounts] where a script may mount file systems of its own
-// under "unshare -rm".
+// toolsDir is where the tools of the project are, as patterns/install-ast-grep.sh puts them. Scripts named patterns_ and
+// index_ have it in their PATH.
+func toolsDir() (string, error) { return filepath.Abs(filepath.Join("..", "bin", "tools")) }
+
+// condition adds to testscript's own: [root]; [mounts] where a script may mount file systems of its own under "unshare
+// -rm"; [ast-grep] where scripts named patterns_ and index_ find it. (testscript asks [exec:ast-grep] only once, in the
+// PATH of whatever script is first.)
 func condition(name string) (bool, error) {
 	switch name {
+	case "ast-grep":
+		tools, err := toolsDir()
+		if err != nil {
+			return false, err
+		}
+		if _, err = os.Stat(filepath.Join(tools, "ast-grep")); err != nil {
+			_, err = exec.LookPath("ast-grep")
+		}
+		if err != nil && os.Getenv("RUNPLAN_TEST_ALL") == "1" {
+			return false, errors.New("RUNPLAN_TEST_ALL=1, and there is no ast-grep; run: make tools")
+		}
+		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "mounts":
