@@ -168,6 +168,8 @@ func (a *App) summaryOptions(ctx context.Context, root string) (summary.Options,
 func noBlueprint(err error) error {
 	var wrong blueprint.FileErrors
 	switch {
+	case errors.Is(err, blueprint.ErrUnitName):
+		return usage(err, "runplan blueprint init UNIT drafts a candidate")
 	case errors.Is(err, blueprint.ErrNoBlueprint):
 		return usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
 	case errors.As(err, &wrong):

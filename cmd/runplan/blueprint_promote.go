@@ -112,7 +112,7 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
-	case errors.Is(err, blueprint.ErrNoBlueprint):
+	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return noBlueprint(err)
 	case err != nil:
 		return trustTrouble(err)

@@ -117,7 +117,17 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	options := llm.OptionsOf(p.config.Models)
 	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
 	res, cold, err := r.Ask(ctx, llm.New(options), model)
-	if err != nil {
+	var answer *llm.AnswerError
+	switch {
+	case errors.As(err, &answer):
+		kept, keepErr := r.Keep(a.redactor(p).String(redact.Clean(answer.Raw)))
+		if keepErr != nil {
+			return errors.Join(err, keepErr)
+		}
+		return fail(exitFailed, err, "what it said is in %s; a larger model may keep to the form", kept)
+	case errors.Is(err, blueprint.ErrAnswer):
+		return blueprintTrouble(err)
+	case err != nil:
 		return modelTrouble(ctx, err)
 	}
 	return a.handleReview(r, r.Judged(res, cold, time.Now()), o)
@@ -251,7 +261,9 @@ func (a *App) showReview(h blueprint.Handled) {
 func blueprintTrouble(err error) error {
 	var answer *llm.AnswerError
 	switch {
-	case errors.As(err, &answer):
+	case errors.Is(err, blueprint.ErrNoQuestion):
+		return usage(err, "ask first: runplan blueprint review UNIT --by-hand")
+	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
 		return fail(exitFailed, err, "the answer has to be one JSON object as the prompt asks for")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return fail(exitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")

@@ -62,7 +62,7 @@ func reference(root *cobra.Command) (string, error) {
 			fmt.Fprintf(&b, "Usage: `%s`\n\n", c.UseLine())
 		}
 		if c.Example != "" {
-			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.TrimSpace(c.Example))
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimSpace(c.Example), "\n  ", "\n"))
 		}
 		if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
 			fmt.Fprintf(&b, "```\n%s```\n\n", flags.FlagUsages())

@@ -346,9 +346,13 @@ func exitStatus(codes ...int) string {
 	b.WriteString("\n\nExit status:\n")
 	for _, c := range codes {
 		for _, e := range exitCodes() {
-			if e.Code == c {
-				fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
+			if e.Code != c {
+				continue
 			}
+			if c == exitInterrupted && !slices.Contains(codes, exitLimit) {
+				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // it is no run, which resume could go on with
+			}
+			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -197,7 +197,7 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f := cmd.Flags()
 	f.StringVar(&r.from, "from", "", "first batch to run, by number")
 	f.StringVar(&r.to, "to", "", "last batch to run, by number")
-	f.StringVar(&o.agent, "agent", "", "agent whose models and history count: script, or a name under [agents]")
+	f.StringVar(&o.agent, "agent", "", "agent whose models and history count: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also tell why each batch waits for another one, and why pairs need not")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")

@@ -162,9 +162,9 @@ func (c *checker) endpoints() {
 				switch {
 				case ok:
 				case len(others) > 0:
-					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d]", key, j), gates.Error, "%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
+					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), gates.Error, "%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
 				default:
-					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d]", key, j), "%s is declared, and no route answers it", e.Name())
+					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), "%s is declared, and no route answers it", e.Name())
 				}
 			}
 		case in.Socket != nil:

@@ -14,8 +14,8 @@ import (
 )
 
 // Gate holds changed source files against the live blueprints that they belong to. Without live blueprints, and where no
-// source file of one changed, it is a visible skip. A live blueprint that the change itself rewrites is a finding, unless the
-// batch names the file, and the one before counts: an agent does not move the mark.
+// source file of one changed, it is a visible skip. A live blueprint that a batch rewrites is a finding, unless the batch names
+// the file, and the one before counts: an agent does not move the mark.
 func Gate(find func(context.Context) (patterns.Program, error)) gates.Gate {
 	info := gates.Info{Name: "blueprint", Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -27,6 +27,7 @@ func Gate(find func(context.Context) (patterns.Program, error)) gates.Gate {
 type gateLook struct {
 	*gates.Look
 	root    string
+	invalid bool // a blueprint that cannot be read was found
 	find    func(context.Context) (patterns.Program, error)
 	changes []gates.Change
 }
@@ -85,7 +86,7 @@ func (g *gateLook) look(ctx context.Context) error {
 		g.Note("not looked at: %s", strings.Join(unseen[:min(len(unseen), 10)], ", "))
 	}
 	switch {
-	case looked > 0:
+	case looked > 0 || g.invalid:
 	case len(unseen) > 0:
 		g.Skip("none of the source files could be read: %s", unseen[0])
 	default:
@@ -129,6 +130,10 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	sub := g.Subject()
 	c, changed := g.change(name)
 	moved := changed && c.Status != gates.Added && sub.Diff != nil && !sub.Names(name)
+	if moved && sub.Batch.Number == "" { // a person's own change, which others get to see as such
+		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning, Message: "a live blueprint changes along with the code, which is held against the new one", Fix: "runplan blueprint promote is the way to a live blueprint"})
+		moved = false
+	}
 	var src []byte
 	var err error
 	if moved {
@@ -140,7 +145,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	} else {
 		src, err = readBelow(g.root, name, maxFile+1)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil // it was taken away, and the batch says so
+			return nil, nil // it was taken away by a person, or the batch names it
 		}
 	}
 	if err != nil {
@@ -149,6 +154,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	b, err := parseNamed(name, unit, src)
 	var wrong FileErrors
 	if errors.As(err, &wrong) {
+		g.invalid = true
 		for _, e := range wrong {
 			g.Find(gates.Finding{Rule: RuleInvalid, Path: name, Line: e.Line, Severity: gates.Error, Message: e.Message})
 		}

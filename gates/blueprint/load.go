@@ -48,10 +48,13 @@ var (
 	endpointPath = lazyre.New(`^/\S*$`)
 )
 
+// ErrUnitName says that something is no name of a unit.
+var ErrUnitName = errors.New("no name of a unit")
+
 // ValidUnit says whether a name can be a unit's: it becomes the name of files.
 func ValidUnit(name string) error {
 	if !unitName.MatchString(name) || strings.Contains(name, "..") || len(name) > 100 {
-		return fmt.Errorf("%q is no name of a unit; it is small letters, digits, -, _ and single dots, such as order-service", cut(name, 60))
+		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service", cut(name, 60), ErrUnitName)
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ import (
 // ErrNotCold says that an answer comes from where the code was written.
 var ErrNotCold = errors.New("the answer is not from a cold review")
 
+// ErrNoQuestion says that no answer is waited for.
+var ErrNoQuestion = errors.New("no review waits for an answer")
+
 // ErrStale says that blueprint or sources are not what the reviewer was shown.
 var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
 
@@ -49,7 +52,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 	var p pending
 	raw, err := readBelow(root, pendingFile(unit, s), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Record{}, fmt.Errorf("no review of %s waits for an answer", unit)
+		return nil, Record{}, fmt.Errorf("%s: %w", unit, ErrNoQuestion)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &p)

@@ -1,9 +1,7 @@
 package blueprint
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -55,32 +53,24 @@ func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	}
 	var files, unseen strings.Builder
 	for _, f := range q.Files {
-		fmt.Fprintf(&files, "### %s\n\n%s\n", fence.Line(f.Path), fence.Foreign("", f.PromptText()))
+		fmt.Fprintf(&files, "### %s\n\n%s\n", fence.Line(f.Path), fence.Foreign("", strings.TrimSpace(f.PromptText())))
 	}
 	for _, s := range q.Unseen {
 		fmt.Fprintf(&unseen, "- %s: %s\n", fence.Line(s.Path), fence.Line(s.Reason))
 	}
-	scope := ""
+	scope := "the whole unit."
 	if q.Scope != "" {
-		scope = "Only " + fence.Line(q.Scope) + " is reviewed, and the blueprint above is narrowed to what a file of its role answers for."
+		scope = "only " + fence.Line(q.Scope) + ", and the blueprint above is narrowed to what a file of its role answers for."
 	}
 	if system, err = set.Render(systemPrompt, nil); err != nil {
 		return "", "", err
 	}
 	text, err = set.Render(reviewPrompt, map[string]string{
 		"blueprint": safe(bp), "summaries": orNone(strings.TrimSpace(files.String())), "unseen": strings.TrimSpace(unseen.String()), "unit": q.Blueprint.Unit,
-		"reviewer": q.Reviewer, "now": q.Now.UTC().Format(time.RFC3339), "scope": scope, "schema": indented(Schema()),
+		"reviewer": q.Reviewer, "now": q.Now.UTC().Format(time.RFC3339), "scope": scope, "schema": string(Schema()),
 	})
 	return system, text, err
 }
 
 // safe takes out what nobody sees, and secrets.
 func safe(text string) string { return fence.Hide(fence.Clean(text)) }
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return string(raw)
-	}
-	return b.String()
-}

@@ -105,15 +105,18 @@ func Schema() json.RawMessage {
 		`"additionalProperties":false}`)
 }
 
+// ErrAnswer says that an answer is none: it is not in the form, or not about the unit.
+var ErrAnswer = errors.New("read the review")
+
 // ParseResult reads an answer strictly: one JSON object, all fields there, none that nobody asked for, each of its type, and
 // about this unit. One fence around the whole of it is taken off: people save answers with it.
 func ParseResult(unit, text string) (ReviewResult, error) {
 	if len(text) > maxResult {
-		return ReviewResult{}, fmt.Errorf("the answer has %d KiB; a review has at most %d", len(text)>>10, maxResult>>10)
+		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; a review has at most %d", ErrAnswer, len(text)>>10, maxResult>>10)
 	}
 	r, err := llm.ParseJSON[ReviewResult](unfenced(text), Schema())
 	if err != nil {
-		return ReviewResult{}, fmt.Errorf("read the review: %w", err)
+		return ReviewResult{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	return r, r.complete(unit)
 }
@@ -121,7 +124,9 @@ func ParseResult(unit, text string) (ReviewResult, error) {
 // complete sees to what a schema cannot say, and writes missing evidence in one way (C-21).
 func (r *ReviewResult) complete(unit string) error {
 	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("read the review: "+format, args...)) }
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...)))
+	}
 	if r.ServiceID != unit {
 		wrong("it is about %q, and not about %s", cut(r.ServiceID, 60), unit)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -161,6 +162,12 @@ func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewR
 		return res, cold, fmt.Errorf("review %s: %w", r.Unit, err)
 	}
 	return res, cold, res.complete(r.Unit)
+}
+
+// Keep stores what a reviewer said that is no review, beside its prompt. It returns the path.
+func (r *Review) Keep(raw string) (string, error) {
+	name := path.Join(ReviewFolder(r.Unit, r.State), "no_review_"+r.Stamp+".txt")
+	return name, write(r.Root, name, []byte(raw))
 }
 
 // Judged is the record of a result.

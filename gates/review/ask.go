@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -82,9 +81,6 @@ type remark struct {
 	Citation string         `json:"citation"`
 }
 
-// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the work).
-const mostCalls = 8
-
 // judge asks the reviewer of a pass, as often as the diff has parts that fit into its window.
 func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	began := time.Now()
@@ -150,12 +146,6 @@ func lower(old *int, now int) *int {
 	return &now
 }
 
-// part is what one call shows of the diff.
-type part struct {
-	text string
-	size int // lines
-}
-
 // ask puts one question.
 func (r *run) ask(ctx context.Context, k kind, reviewer Reviewer, p part) (answer, Call, error) {
 	cold := "new session"
@@ -184,89 +174,21 @@ func (r *run) request(k kind, reviewer Reviewer, text string) (llm.Request, erro
 		return req, err
 	}
 	req.Prompt, err = r.in.Prompts.Render(k.prompt, map[string]string{
-		"diff": fence.Around("diff", strings.TrimSuffix(text, "\n")), "facts": fence.Foreign("", r.facts), "plan": foreign(r.in.Plan), "open": r.in.Ledger.open(k.number),
-		"rules": strings.Join(words(k.number), ", "), "persona": foreign(r.in.Persona), "feedback": foreign(r.in.Feedback), "earlier": r.in.Ledger.earlier(),
+		"diff": fence.Around("diff", strings.TrimSuffix(text, "\n")), "facts": fence.Foreign("", r.facts), "plan": r.foreign(r.in.Plan), "open": r.in.Ledger.open(k.number),
+		"rules": strings.Join(words(k.number), ", "), "persona": r.foreign(r.in.Persona), "feedback": r.foreign(r.in.Feedback), "earlier": r.in.Ledger.earlier(),
 	})
 	return req, err
 }
 
-func foreign(text string) string {
+// foreign fences a text of others, without the secrets that are known.
+func (r *run) foreign(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
+	if r.in.Subject.Redact != nil {
+		text = r.in.Subject.Redact(text)
+	}
 	return fence.Foreign("", strings.TrimRight(text, "\n"))
-}
-
-// unknownWindow is what is sent at once, in characters, to a model whose window nobody knows.
-const unknownWindow = 200_000
-
-// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else hunks.
-// What fits nowhere is named.
-func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err error) {
-	var failed error
-	fits := func(text string) bool {
-		req, err := r.request(k, reviewer, text)
-		if err != nil {
-			failed = err
-			return false
-		}
-		if reviewer.Model.Window == 0 {
-			return len(req.System)+len(req.Prompt) <= unknownWindow
-		}
-		return llm.Check(req, tokens.Budget{Margin: r.in.Margin}) == nil
-	}
-	var now part
-	flush := func() {
-		if now.text != "" {
-			out, now = append(out, now), part{}
-		}
-	}
-	add := func(text string, size int) bool {
-		if now.text != "" && !fits(now.text+text) {
-			flush()
-		}
-		if now.text == "" && !fits(text) {
-			return false
-		}
-		now.text, now.size = now.text+text, now.size+size
-		return true
-	}
-	for _, f := range r.diff.files {
-		if add(f.text, max(1, len(f.lines))) {
-			continue
-		}
-		if failed != nil {
-			return nil, nil, failed
-		}
-		flush()
-		for i, hunk := range hunks(f.text) {
-			if !add(hunk, strings.Count(hunk, "\n")) {
-				left = append(left, fmt.Sprintf("part %d of %s", i+1, fence.Line(f.path)))
-			}
-		}
-	}
-	flush()
-	if len(out) > mostCalls {
-		left = append(left, fmt.Sprintf("%d parts of the diff beyond the first %d", len(out)-mostCalls, mostCalls))
-		out = out[:mostCalls]
-	}
-	if len(out) == 0 && len(left) > 0 {
-		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name, reviewer.Model.Window)
-	}
-	return out, left, nil
-}
-
-// hunks cuts the diff of a file, each hunk with the names of the file before it.
-func hunks(text string) []string {
-	head, rest, ok := strings.Cut(text, "\n@@ ")
-	if !ok {
-		return []string{text}
-	}
-	var out []string
-	for _, h := range strings.Split("\n"+"@@ "+rest, "\n@@ ")[1:] {
-		out = append(out, head+"\n@@ "+strings.TrimRight(h, "\n")+"\n")
-	}
-	return out
 }
 
 // finding makes one of what a reviewer remarks. What it says is data: cleaned, cut, and held against the diff.

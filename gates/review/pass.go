@@ -47,6 +47,8 @@ func kindOf(number int) kind { return kinds()[number-1] }
 func PassOf(info gates.Info) int {
 	family, _, _ := strings.Cut(info.Name, ":")
 	switch {
+	case info.Kind == gates.LLM:
+		return Adversarial // an opinion, however dear: it comes after the facts
 	case slices.Contains([]string{"secrets", "security"}, family):
 		return Security
 	case slices.Contains([]string{"docs", "prose"}, family):

@@ -122,13 +122,32 @@ func (r *run) tell(number int) {
 	}
 }
 
-// programs asks the gates of a pass. Each pass is asked by itself: what fails in one does not keep another from looking.
+// programs makes the part of a pass that is gates.
 func (r *run) programs(ctx context.Context, number int) error {
 	p := r.pass(number)
 	if !r.wanted(number) {
 		p.skip("not asked for")
 		return nil
 	}
+	reports, err := r.gatesOf(ctx, number)
+	if err != nil {
+		return err
+	}
+	if len(reports) == 0 {
+		p.skip("no gate is set up for it")
+	}
+	p.take(reports)
+	if p.rules == gates.Skipped && p.Note == "" {
+		p.skip("%s", skipped(reports))
+	}
+	if kindOf(number).prompt == "" {
+		r.tell(number)
+	}
+	return nil
+}
+
+// gatesOf asks the gates of a pass. Each pass is asked by itself: what fails in one does not keep another from looking.
+func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	list := map[gates.Cost][]gates.Gate{}
 	var reports []gates.Report
 	for _, g := range r.in.Gates {
@@ -149,21 +168,11 @@ func (r *run) programs(ctx context.Context, number int) error {
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		reports = append(reports, v.Reports...)
 	}
-	if len(reports) == 0 {
-		p.skip("no gate is set up for it")
-	}
-	p.take(reports)
-	if p.rules == gates.Skipped && p.Note == "" {
-		p.skip("%s", skipped(reports))
-	}
-	if kindOf(number).prompt == "" {
-		r.tell(number)
-	}
-	return nil
+	return reports, nil
 }
 
 // skipped says why nobody looked, where all gates say so.
@@ -208,6 +217,13 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 		if err := r.differential(ctx, p); err != nil {
 			return err
 		}
+	}
+	if number != Prose { // whose gates are rules, and have looked
+		reports, err := r.gatesOf(ctx, number)
+		if err != nil {
+			return err
+		}
+		p.take(reports)
 	}
 	if len(r.diff.files) == 0 {
 		return without("the change has no text that could be shown")

@@ -447,3 +447,21 @@ func TestEmptyChange(t *testing.T) {
 		t.Errorf("asked %d times, %+v", len(j.asked), v.Passes[2])
 	}
 }
+
+// A gate that is a model is an opinion: it is asked with the reviewers, after the facts, and not at all after a failure.
+func TestGatesThatAreModels(t *testing.T) {
+	asked := 0
+	opinion := gates.New(gates.Info{Name: "opinion", Kind: gates.LLM, Cost: gates.Dear, Blocking: true}, func(_ context.Context, l *gates.Look) error {
+		asked++
+		l.Find(bad)
+		return nil
+	})
+	v := mustRun(t, input(t, small(t), append(green(), opinion), approves().reviewer("x")))
+	if got := statuses(v); got != "pass pass pass pass pass fail skipped" || v.Verdict != RequestChanges || asked != 1 {
+		t.Errorf("%s %s, asked %d times", v.Verdict, got, asked)
+	}
+	mustRun(t, input(t, small(t), append(green(), opinion, says("lint:js", gates.Cheap, bad))))
+	if asked != 1 {
+		t.Error("asked after a failure")
+	}
+}

@@ -123,13 +123,13 @@ func TestPassOf(t *testing.T) {
 	got := map[string]int{}
 	for _, i := range []gates.Info{
 		{Name: "lint:go"}, {Name: "tests:python:web", Cost: gates.Costly}, {Name: "secrets"}, {Name: "security:gosec"}, {Name: "security:govulncheck", Cost: gates.Costly},
-		{Name: "docs"}, {Name: "prose"}, {Name: "tamper"}, {Name: "make check", Cost: gates.Costly}, {Name: "lint", Cost: gates.Costly}, {Name: "acceptance", Cost: gates.Costly},
+		{Name: "docs"}, {Name: "prose"}, {Name: "tamper"}, {Name: "make check", Cost: gates.Costly}, {Name: "lint", Cost: gates.Costly}, {Name: "acceptance", Cost: gates.Costly}, {Name: "opinion", Kind: gates.LLM, Cost: gates.Dear},
 	} {
 		got[i.Name] = PassOf(i)
 	}
 	want := map[string]int{
 		"lint:go": Static, "tests:python:web": Functional, "secrets": Security, "security:gosec": Security, "security:govulncheck": Security,
-		"docs": Prose, "prose": Prose, "tamper": Static, "make check": Functional, "lint": Static, "acceptance": Functional,
+		"docs": Prose, "prose": Prose, "tamper": Static, "make check": Functional, "lint": Static, "acceptance": Functional, "opinion": Adversarial,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -59,24 +60,24 @@ func (m together) add(files []int64, at, hash string, only func(a, b int64) bool
 	}
 }
 
-// AddHistory adds commits, oldest first, to files given by path. added are the files that this index saw for the first
-// time: what is known of the paths' earlier history becomes theirs.
-func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits []Touched, files map[string]int64, added []int64) error {
+// AddHistory adds commits, oldest first, to files given by path; an error among them ends it. added are the files that
+// this index saw for the first time: what is known of the paths' earlier history becomes theirs.
+func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq2[Touched, error], files map[string]int64, added []int64) error {
 	pairs := together{}
 	if len(added) > 0 {
 		if err := t.adoptHistory(ctx, repo, added, pairs); err != nil {
 			return err
 		}
 	}
-	if len(commits) > 0 {
+	if commits != nil {
 		if err := t.newCommits(ctx, repo, commits, files, pairs); err != nil {
 			return err
 		}
 	}
-	return t.writePairs(ctx, pairs)
+	return t.writePairs(ctx, repo, pairs)
 }
 
-func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touched, files map[string]int64, pairs together) error {
+func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq2[Touched, error], files map[string]int64, pairs together) error {
 	paths := map[string]int64{}
 	known, err := rows(ctx, t.tx, "paths of the history", func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
 	if err != nil {
@@ -95,9 +96,12 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits []Touche
 		return fmt.Errorf("write the history: %w", explain(err))
 	}
 	defer newPath.Close()
-	for _, c := range commits {
+	for c, err := range commits {
+		if err != nil {
+			return err
+		}
 		id++
-		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, c.Files, c.Insertions, c.Deletions); err != nil {
+		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), int64(c.Insertions), int64(c.Deletions)); err != nil {
 			return err
 		}
 		var touched []int64
@@ -177,7 +181,10 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 }
 
 // writePairs adds to the counts that are there.
-func (t *CuratedTx) writePairs(ctx context.Context, pairs together) error {
+func (t *CuratedTx) writePairs(ctx context.Context, repo int64, pairs together) error {
+	if len(pairs) == 0 {
+		return nil
+	}
 	keys := make([]pair, 0, len(pairs))
 	for p := range pairs {
 		keys = append(keys, p)
@@ -191,10 +198,10 @@ func (t *CuratedTx) writePairs(ctx context.Context, pairs together) error {
 	// Which of two commits is the later one is a matter of their times, then of their hashes: it must not matter
 	// whether they came in one index or in two.
 	b := newBulk(t.tx, "INSERT INTO co_changes (file_a_id, file_b_id, count, last_commit_hash)", 4,
-		` ON CONFLICT (file_a_id, file_b_id) DO UPDATE SET count = count + excluded.count, last_commit_hash =
-			(SELECT hash FROM commits WHERE hash IN (co_changes.last_commit_hash, excluded.last_commit_hash) ORDER BY timestamp DESC, hash DESC LIMIT 1)`, t.commits)
+		fmt.Sprintf(` ON CONFLICT (file_a_id, file_b_id) DO UPDATE SET count = count + excluded.count, last_commit_hash =
+			(SELECT hash FROM commits WHERE repo_id = %d AND hash IN (co_changes.last_commit_hash, excluded.last_commit_hash) ORDER BY timestamp DESC, hash DESC LIMIT 1)`, repo), t.commits)
 	for _, p := range keys {
-		if err := b.add(ctx, p.a, p.b, pairs[p].n, pairs[p].last); err != nil {
+		if err := b.add(ctx, p.a, p.b, int64(pairs[p].n), pairs[p].last); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// each hands over commits one by one.
+func each(all ...Touched) iter.Seq2[Touched, error] {
+	return func(yield func(Touched, error) bool) {
+		for _, c := range all {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
 
 // filled is a database of two files, with a symbol each, that refer to each other.
 func filled(t *testing.T) (path string, repo int64) {
@@ -53,10 +65,10 @@ func filled(t *testing.T) (path string, repo int64) {
 		t.Fatal(err)
 	}
 	many := Touched{Commit: Commit{Hash: "c3", Author: "Ada", Message: "move", Time: "2030-01-03T00:00:00Z", Files: CoChangeLimit + 1}, Paths: []string{"a.py", "b.py"}}
-	err = tx.AddHistory(t.Context(), s.ID, []Touched{
-		{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2}, []string{"a.py", "b.py"}},
-		{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}}, many,
-	}, files, nil)
+	err = tx.AddHistory(t.Context(), s.ID, each(
+		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2}, []string{"a.py", "b.py"}},
+		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}}, many,
+	), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,10 +14,13 @@ type CuratedTx struct {
 	tx   *sql.Tx
 	next int64 // id of the next new symbol
 
-	dropped []string // statements that make the indexes again
+	dropped []droppedIndex
 
 	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits *bulk
 }
+
+// droppedIndex is an index of a table, with the statement that makes it again.
+type droppedIndex struct{ name, table, statement string }
 
 // Begin starts an index. While it is at work others can read, and nobody else can write: [ErrBusy].
 func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
@@ -72,30 +76,39 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 // DropIndexes takes away the indexes of tables that are about to be filled from nothing. [CuratedTx.MakeIndexes] brings
 // them back; both are part of the one transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
-	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *[2]string) error { return r.Scan(&x[0], &x[1]) },
-		"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes') ORDER BY name")
+	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
+		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes') ORDER BY name")
 	if err != nil {
 		return err
 	}
 	for _, x := range all {
-		if err := t.exec(ctx, "make room for an index", "DROP INDEX "+x[0]); err != nil { // a name of our own schema
+		if err := t.exec(ctx, "make room for an index", "DROP INDEX "+x.name); err != nil { // a name of our own schema
 			return err
 		}
-		t.dropped = append(t.dropped, x[1])
+		t.dropped = append(t.dropped, x)
 	}
 	return nil
 }
 
-// MakeIndexes brings back what [CuratedTx.DropIndexes] took away.
-func (t *CuratedTx) MakeIndexes(ctx context.Context) error {
-	for _, statement := range t.dropped {
-		if err := t.exec(ctx, "make an index", statement); err != nil {
+// MakeIndexes brings back what [CuratedTx.DropIndexes] took away: for some tables, which are filled by now, or for all.
+func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
+	var later []droppedIndex
+	for _, x := range t.dropped {
+		if len(tables) > 0 && !slices.Contains(tables, x.table) {
+			later = append(later, x)
+			continue
+		}
+		if err := t.exec(ctx, "make an index", x.statement); err != nil {
 			return err
 		}
 	}
-	t.dropped = nil
+	t.dropped = later
 	return nil
 }
+
+// bulkValues is how many values one statement carries. The driver looks for each value among all of them, so that a
+// statement of ten times as many takes longer for a row; a tenth pays for the statement itself.
+const bulkValues = 64
 
 // bulk inserts many rows with one statement.
 type bulk struct {
@@ -108,7 +121,7 @@ type bulk struct {
 }
 
 func newBulk(tx *sql.Tx, head string, columns int, tail string, before ...*bulk) *bulk {
-	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, 800/columns), before: before}
+	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, bulkValues/columns), before: before}
 }
 
 func (b *bulk) text(n int) string {
@@ -133,6 +146,10 @@ func (b *bulk) flush(ctx context.Context) error {
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx) // it is short, and to watch for the end of a context costs as much again
 	var err error
 	if n := len(b.args) / b.columns; n == b.max {
 		if b.full == nil {
@@ -267,7 +284,7 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 	}
 	for _, s := range c.Symbols {
-		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, s.Start, s.End, null(s.Signature), nullID(s.Parent)); err != nil {
+		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, int64(s.Start), int64(s.End), null(s.Signature), nullID(s.Parent)); err != nil {
 			return err
 		}
 	}
@@ -277,12 +294,12 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 	}
 	for _, x := range c.Comments {
-		if err := t.comments.add(ctx, file, nullID(x.Symbol), x.Line, x.Content, x.Kind, x.Rationale); err != nil {
+		if err := t.comments.add(ctx, file, nullID(x.Symbol), int64(x.Line), x.Content, x.Kind, x.Rationale); err != nil {
 			return err
 		}
 	}
 	for _, i := range c.Imports {
-		if err := t.imports.add(ctx, file, i.Path, i.Level, i.Alias, i.Names, i.Types, i.Line); err != nil {
+		if err := t.imports.add(ctx, file, i.Path, int64(i.Level), i.Alias, i.Names, i.Types, int64(i.Line)); err != nil {
 			return err
 		}
 	}

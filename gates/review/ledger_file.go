@@ -1,0 +1,79 @@
+package review
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+)
+
+// largestFile is what a ledger may be long: it is read as a whole.
+const largestFile = 8 << 20
+
+// ReadLedger reads the ledger of a branch; one that is not there yet is empty.
+func ReadLedger(file, branch string) (*Ledger, error) {
+	l := &Ledger{Branch: branch, Rounds: []Round{}, Findings: []Entry{}}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
+	}
+	if info.Size() > largestFile {
+		return nil, fmt.Errorf("read the findings of earlier reviews: %s has %d bytes; move it away to start a new one", file, info.Size())
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away to start a new one", file, err)
+	}
+	return l, nil
+}
+
+// Write writes the ledger, in a folder that git ignores.
+func (l *Ledger) Write(file string) error {
+	dir := filepath.Dir(file)
+	err := os.MkdirAll(dir, 0o755)
+	if ignore := filepath.Join(dir, ".gitignore"); err == nil {
+		if _, missing := os.Stat(ignore); missing != nil {
+			err = os.WriteFile(ignore, []byte("*\n"), 0o644)
+		}
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.MarshalIndent(l, "", "  ")
+	}
+	if err == nil {
+		err = atomicfile.Write(file, append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the findings of the review: %w", err)
+	}
+	return nil
+}
+
+// LedgerName is the file of a branch's ledger, below the folder of ledgers.
+func LedgerName(branch string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, branch)
+	if name = strings.Trim(name, ".-"); name != branch || name == "" {
+		sum := sha256.Sum256([]byte(branch)) // feat/x and feat-x are two branches
+		name = cmp.Or(cut(name, 60), "branch") + "-" + hex.EncodeToString(sum[:4])
+	}
+	return name + ".json"
+}

@@ -1,0 +1,91 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/llm"
+)
+
+// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the work).
+const mostCalls = 8
+
+// part is what one call shows of the diff.
+type part struct {
+	text string
+	size int // lines
+}
+
+// unknownWindow is what is sent at once, in characters, to a model whose window nobody knows.
+const unknownWindow = 200_000
+
+// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else hunks.
+// What fits nowhere is named.
+func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err error) {
+	var failed error
+	fits := func(text string) bool {
+		req, err := r.request(k, reviewer, text)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if reviewer.Model.Window == 0 {
+			return len(req.System)+len(req.Prompt) <= unknownWindow
+		}
+		return llm.Check(req, tokens.Budget{Margin: r.in.Margin}) == nil
+	}
+	var now part
+	flush := func() {
+		if now.text != "" {
+			out, now = append(out, now), part{}
+		}
+	}
+	add := func(text string, size int) bool {
+		if now.text != "" && !fits(now.text+text) {
+			flush()
+		}
+		if now.text == "" && !fits(text) {
+			return false
+		}
+		now.text, now.size = now.text+text, now.size+size
+		return true
+	}
+	for _, f := range r.diff.files {
+		if add(f.text, max(1, len(f.lines))) {
+			continue
+		}
+		if failed != nil {
+			return nil, nil, failed
+		}
+		flush()
+		for i, hunk := range hunks(f.text) {
+			if !add(hunk, strings.Count(hunk, "\n")) {
+				left = append(left, fmt.Sprintf("part %d of %s", i+1, fence.Line(f.path)))
+			}
+		}
+	}
+	flush()
+	if len(out) > mostCalls {
+		left = append(left, fmt.Sprintf("%d parts of the diff beyond the first %d", len(out)-mostCalls, mostCalls))
+		out = out[:mostCalls]
+	}
+	if len(out) == 0 && len(left) > 0 {
+		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name, reviewer.Model.Window)
+	}
+	return out, left, nil
+}
+
+// hunks cuts the diff of a file, each hunk with the names of the file before it.
+func hunks(text string) []string {
+	head, rest, ok := strings.Cut(text, "\n@@ ")
+	if !ok {
+		return []string{text}
+	}
+	var out []string
+	for _, h := range strings.Split("\n"+"@@ "+rest, "\n@@ ")[1:] {
+		out = append(out, head+"\n@@ "+strings.TrimRight(h, "\n")+"\n")
+	}
+	return out
+}
