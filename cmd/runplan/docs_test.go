@@ -152,6 +152,41 @@ func TestSampleSettings(t *testing.T) {
 	}
 }
 
+// A document that shows settings shows such as there are. It may show a part of a file, in which something is missing; a
+// block that is of another file names it in its first line.
+func TestDocumentsShowSettingsThatExist(t *testing.T) {
+	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```toml\n(.*?)^```")
+	otherFile := regexp.MustCompile(`^# \S*/(\S+\.toml)\n`)
+	shown := 0
+	for _, path := range append(docs, filepath.Join(root(t), "README.md")) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range blocks.FindAllStringSubmatch(string(src), -1) {
+			if m := otherFile.FindStringSubmatch(block[1]); m != nil && m[1] != "config.toml" {
+				continue
+			}
+			shown++
+			file := filepath.Join(t.TempDir(), "config.toml")
+			if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := config.Load([]string{file}, func(string) (string, bool) { return "", false })
+			if err != nil && !strings.Contains(err.Error(), " is missing") {
+				t.Errorf("%s: %v, in:\n%s", filepath.Base(path), err, block[1])
+			}
+		}
+	}
+	if shown < 10 {
+		t.Errorf("only %d blocks were read", shown)
+	}
+}
+
 // Each plan among the examples can be run as it stands, by the embedded agent.
 func TestExamplePlans(t *testing.T) {
 	plans, err := filepath.Glob(filepath.Join(root(t), "examples", "*", "plan.md"))

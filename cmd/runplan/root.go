@@ -56,7 +56,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
 		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newVersionCommand(a),
 		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a),
-		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newDocsCommand(), newExitCodesTopic(),
+		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
 	)
 	addCompletions(a, root)
 	argumentsAreUsage(root)

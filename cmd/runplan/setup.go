@@ -33,7 +33,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast
   runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
-  runplan init --model-command claude --model-command -p`,
+  runplan init --model-command claude --model-command -p --model-command --model --model-command {model} --coding-model opus --reasoning-model sonnet`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.openProject(cmd.Context())
