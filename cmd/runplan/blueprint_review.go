@@ -60,7 +60,7 @@ critical waits in the queue for a person: runplan blueprint queue.` + exitStatus
 	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
 	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session, which may not be one that wrote the code")
 	f.StringVar(&o.scope, "file", "", "review one source file, against what its role answers for")
-	f.StringVar(&o.reviewer, "reviewer", "agent", "who reviews: agent, adapter or human")
+	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (as without it), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
@@ -77,7 +77,7 @@ func (o blueprintReviewOptions) state() blueprint.State {
 
 func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintReviewOptions) error {
 	switch {
-	case o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
+	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "it is agent, adapter or human")
 	case o.session != "" && o.answer == "":
 		return usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
@@ -99,7 +99,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: o.reviewer}, d)
+	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: first(o.reviewer, "agent")}, d)
 	if err != nil {
 		return blueprintTrouble(err)
 	}
@@ -188,6 +188,7 @@ func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions)
 	case err != nil:
 		return blueprintTrouble(err)
 	}
+	rec.Reviewer = first(o.reviewer, rec.Reviewer)
 	return a.handleReview(r, rec, o)
 }
 

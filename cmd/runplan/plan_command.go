@@ -28,6 +28,7 @@ type planOptions struct {
 	out    string
 	force  bool
 	json   bool
+	trust  string
 }
 
 func newPlanCommand(a *App) *cobra.Command {
@@ -56,6 +57,7 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "write over a file that is there")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	return cmd
 }
 
@@ -92,7 +94,7 @@ func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, ""); err != nil {
+	if err := a.trustConfig(p, o.trust); err != nil {
 		return err
 	}
 	tools, err := a.openSolving(ctx, p, s, nil)

@@ -25,7 +25,7 @@ type Config struct {
 
 // Run holds what concerns a run as a whole.
 type Run struct {
-	Agent          string   `toml:"agent" doc:"agent to use: script, or a name under [agents]; empty picks script for a literal plan"`
+	Agent          string   `toml:"agent" doc:"agent to use: script, solver, or a name under [agents]; empty picks script for a literal plan"`
 	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
 	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed"`
 	AgentTimeout   Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
