@@ -123,25 +123,6 @@ func (c Confidence) sections() []struct {
 	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies}, {"failure_modes", c.FailureModes}, {"intent", c.Intent}}
 }
 
-// Mean is the average of the sections that are named; false where none is.
-func (c Confidence) Mean() (float64, bool) {
-	sum, n := 0.0, 0
-	for _, s := range c.sections() {
-		if s.value != nil {
-			sum, n = sum+*s.value, n+1
-		}
-	}
-	if n == 0 {
-		return 0, false
-	}
-	return sum / float64(n), true
-}
-
-// Roles lists the roles that narrow what a file is reviewed against (BP-16). Others see the whole blueprint.
-func Roles() []string {
-	return []string{"router", "api", "model", "schema", "client", "core", "logic"}
-}
-
 // Endpoints are those of all http_rest interfaces, in order.
 func (b *Blueprint) Endpoints() []Endpoint {
 	var out []Endpoint

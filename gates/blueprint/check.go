@@ -33,7 +33,7 @@ const (
 	RuleUndocumented  = "blueprint/undocumented"          // a module, class or public function without a docstring
 	mostOfOneRule     = 25                                // findings of one rule that are told
 	mostWords         = 400_000                           // characters of source that are searched for a word
-	unknownInterfaces = "websocket, sse, mcp, grpc, cli and events are looked for by their words only"
+	unknownInterfaces = "tools, commands, methods and topics are looked for by their words only"
 )
 
 // Checked is what a mechanical check found.
@@ -219,7 +219,7 @@ func (c *checker) promises() {
 				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, and the source has none", what, name, in.Type)
 			}
 		}
-		if in.Direct == nil && in.Library == nil && in.HTTP == nil {
+		if len(names) > 0 && in.Direct == nil && in.Library == nil {
 			c.out.Note = unknownInterfaces
 		}
 	}

@@ -141,7 +141,7 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 func SafePath(p string) error {
 	switch {
 	case p == "" || !fs.ValidPath(p) || p == ".":
-		return fmt.Errorf("%q is no path below the root of the repository: write it relative to that, with slashes and without .", cut(p, 80))
+		return fmt.Errorf("%q is no path below the root of the repository: write it relative to that, with slashes and without dots for folders", cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
 		return fmt.Errorf("%q has characters that a path here may not have", cut(p, 80))
 	}

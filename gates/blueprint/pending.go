@@ -28,6 +28,7 @@ type pending struct {
 	ReviewID        string `json:"review_id"`
 	Stamp           string `json:"stamp"`
 	Scope           string `json:"scope,omitempty"`
+	Reviewer        string `json:"reviewer"`
 	BlueprintSHA256 string `json:"blueprint_sha256"`
 	SourcesSHA256   string `json:"sources_sha256"`
 }
@@ -38,7 +39,7 @@ func pendingFile(unit string, s State) string {
 
 // Wait writes down that an answer is waited for. There is one question to a unit at a time: the last one.
 func (r *Review) Wait() error {
-	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.whole.Digest(), r.sources}, "", "  ")
+	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.Reviewer, r.whole.Digest(), r.sources}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 			return nil, Record{}, fmt.Errorf("%w: it names the session that generated the code (%s)", ErrNotCold, g.ID)
 		}
 	}
-	r := &Review{Root: root, Unit: unit, State: s, Stamp: p.Stamp, ID: p.ReviewID, Blueprint: b, whole: b, Scope: p.Scope, sources: sources}
+	r := &Review{Root: root, Unit: unit, State: s, Stamp: p.Stamp, ID: p.ReviewID, Blueprint: b, whole: b, Scope: p.Scope, Reviewer: p.Reviewer, sources: sources}
 	if err := r.recall(); err != nil {
 		return nil, Record{}, err
 	}

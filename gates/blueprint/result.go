@@ -156,6 +156,21 @@ func (r *ReviewResult) complete(unit string) error {
 	return errors.Join(errs...)
 }
 
+// clean takes out of what a reviewer says what nobody sees, and secrets.
+func (r ReviewResult) clean() ReviewResult {
+	r.SummaryNote = safe(r.SummaryNote)
+	r.Discrepancies, r.OpenQuestionUpdates = slices.Clone(r.Discrepancies), slices.Clone(r.OpenQuestionUpdates)
+	for i := range r.Discrepancies {
+		d := &r.Discrepancies[i]
+		d.BlueprintClaim, d.CodeEvidence, d.Recommendation, d.AffectedFile = safe(d.BlueprintClaim), safe(d.CodeEvidence), safe(d.Recommendation), safe(d.AffectedFile)
+	}
+	for i := range r.OpenQuestionUpdates {
+		q := &r.OpenQuestionUpdates[i]
+		q.Question, q.Evidence = safe(q.Question), safe(q.Evidence)
+	}
+	return r
+}
+
 func isTime(s string) bool {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05.999999", "2006-01-02 15:04:05", time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {

@@ -29,6 +29,7 @@ type Review struct {
 	Prompt    string
 	Blueprint *Blueprint // narrowed, where one file is reviewed
 	Scope     string
+	Reviewer  string // who was asked; an answer does not say otherwise
 	Files     []summary.Summary
 	Unseen    []patterns.Skip
 
@@ -63,7 +64,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 		return nil, err
 	}
 	now := d.Now()
-	r := &Review{Root: root, Unit: o.Unit, State: o.State, Stamp: Stamp(root, o.Unit, o.State, now), ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope}
+	r := &Review{Root: root, Unit: o.Unit, State: o.State, Stamp: Stamp(root, o.Unit, o.State, now), ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope, Reviewer: o.Reviewer}
 	if r.sources, err = SourcesDigest(root, b); err != nil {
 		return nil, err
 	}
@@ -173,9 +174,14 @@ func (r *Review) Keep(raw string) (string, error) {
 // Judged is the record of a result.
 func (r *Review) Judged(res ReviewResult, cold Cold, now time.Time) Record {
 	decision, why := res.Decide(len(r.Unseen))
+	unknown := unknownClaims(r.Blueprint, res)
+	res = res.clean()
+	if r.Reviewer != "" {
+		res.Reviewer = r.Reviewer
+	}
 	return Record{
 		ReviewResult: res, GroundTruthFidelity: res.Fidelity(), DivergenceScoreFinal: res.Divergence(), Decision: decision, DecisionReason: why,
-		UnknownClaims: unknownClaims(r.Blueprint, res), State: r.State, Scope: r.Scope, BlueprintSHA256: r.whole.Digest(), SourcesSHA256: r.sources,
+		UnknownClaims: unknown, State: r.State, Scope: r.Scope, BlueprintSHA256: r.whole.Digest(), SourcesSHA256: r.sources,
 		Unseen: r.Unseen, Cold: cold, ReceivedAt: now.UTC(),
 	}
 }

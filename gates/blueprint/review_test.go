@@ -311,3 +311,21 @@ func TestAddOpenQuestions(t *testing.T) {
 		})
 	}
 }
+
+// What a reviewer says is kept without secrets and control codes, under the name of whoever was asked.
+func TestWhatIsSaidIsCleaned(t *testing.T) {
+	root := unit(t, Candidate, goodCode)
+	r := prepare(t, root, Candidate)
+	text := strings.Replace(answer(one("major"), "approve"), "Add it.", `Add \u001b[2J\u202e ghp_0123456789abcdefghijABCDEFGHIJ012345.`, 1)
+	res, err := ParseResult("orders", strings.Replace(text, `"agent"`, `"human"`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.Judged(res, Cold{}, now())
+	if said := rec.Discrepancies[0].Recommendation; strings.ContainsAny(said, "\x1b\u202e") || strings.Contains(said, "ghp_0123") {
+		t.Errorf("%q", said)
+	}
+	if rec.Reviewer != "agent" {
+		t.Errorf("reviewer %s", rec.Reviewer)
+	}
+}

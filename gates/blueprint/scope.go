@@ -8,8 +8,8 @@ import (
 )
 
 // Scope narrows a blueprint to what a file of its role answers for (BP-16): a router for its interfaces and the failures
-// that belong to them, a model for the data models, a client for the dependencies, the core for intent and failures. A role
-// that is none of [Roles] is not narrowed. seen is the summary of the file; with it, a router answers only for the endpoints
+// that belong to them, a model for the data models, a client for the dependencies, the core for intent and failures. Another
+// role is not narrowed. seen is the summary of the file; with it, a router answers only for the endpoints
 // that it has, or would have if it is the only one.
 func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool) {
 	i := slices.IndexFunc(b.SourceFiles, func(f SourceFile) bool { return f.Path == path })
