@@ -1,15 +1,19 @@
 package knowledge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -17,70 +21,197 @@ import (
 // maxMessage is how much of a commit message is kept.
 const maxMessage = 4000
 
-// logArgs ask for all that is wanted of a history in one pass. Settings of the user change nothing in it.
+// logArgs ask for all that is wanted of a history in one pass, oldest commit first. Settings of the user change nothing
+// in it.
 func logArgs(commits string) []string {
-	return []string{"-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+	return []string{"git", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--reverse", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8", "--format=%x01%H%x00%an%x00%ct%x00%B%x00", commits, "--"}
 }
 
-// parseLog reads the answer, newest commit first as git has it, and returns the oldest first.
-func parseLog(out string) ([]store.Touched, error) {
-	var all []store.Touched
-	fields := strings.Split(out, "\x00")
-	for i := 0; i < len(fields); i++ {
-		f := strings.TrimLeft(fields[i], "\n")
-		if hash, ok := strings.CutPrefix(f, "\x01"); ok {
-			if i+3 >= len(fields) || len(hash) < 40 {
-				return nil, fmt.Errorf("git log printed %q, which cannot be read", hash)
-			}
-			seconds, err := strconv.ParseInt(fields[i+2], 10, 64)
+// feed holds commits that git has printed and nobody has taken yet. So git need not wait while files are read, and
+// what it has printed can be written while it goes on.
+type feed struct {
+	mu    sync.Mutex
+	more  *sync.Cond
+	ready []store.Touched
+	ended bool
+	err   error
+}
+
+func newFeed() *feed {
+	f := &feed{}
+	f.more = sync.NewCond(&f.mu)
+	return f
+}
+
+func (f *feed) put(commits []store.Touched) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ready = append(f.ready, commits...)
+	f.more.Signal()
+}
+
+func (f *feed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended, f.err = true, err
+	f.more.Signal()
+}
+
+// take waits for commits. None is the end.
+func (f *feed) take() ([]store.Touched, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.ready) == 0 && !f.ended {
+		f.more.Wait()
+	}
+	commits := f.ready
+	f.ready = nil
+	if len(commits) == 0 {
+		return nil, f.err
+	}
+	return commits, nil
+}
+
+// all are the commits as they come, and how many there were. An error is the last of them.
+func (f *feed) all(count *int) iter.Seq2[store.Touched, error] {
+	return func(yield func(store.Touched, error) bool) {
+		for {
+			commits, err := f.take()
 			if err != nil {
-				return nil, fmt.Errorf("git log printed the time %q of commit %s", fields[i+2], hash)
+				yield(store.Touched{}, err)
+				return
 			}
-			message := strings.TrimSpace(strings.ToValidUTF8(fields[i+3], "�"))
-			if len(message) > maxMessage {
-				message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+			if len(commits) == 0 {
+				return
 			}
-			all = append(all, store.Touched{Commit: store.Commit{
-				Hash: hash, Author: strings.ToValidUTF8(fields[i+1], "�"), Message: message, Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
-			}})
-			i += 3
-			continue
-		}
-		added, rest, ok := strings.Cut(f, "\t")
-		removed, path, ok2 := strings.Cut(rest, "\t")
-		if !ok || !ok2 || len(all) == 0 {
-			if f != "" {
-				return nil, fmt.Errorf("git log printed %q, which cannot be read", f)
+			for _, c := range commits {
+				*count++
+				if !yield(c, nil) {
+					return
+				}
 			}
-			continue
-		}
-		c := &all[len(all)-1]
-		c.Files++
-		if n, err := strconv.Atoi(added); err == nil { // "-" for a binary
-			c.Insertions += n
-		}
-		if n, err := strconv.Atoi(removed); err == nil {
-			c.Deletions += n
-		}
-		if outline.LanguageOf(path) != "" {
-			c.Paths = append(c.Paths, path)
 		}
 	}
-	slices.Reverse(all)
-	return all, nil
+}
+
+// feedStep is how many commits are handed over at a time.
+const feedStep = 100
+
+// logReader reads the answer of git log as it comes.
+type logReader struct {
+	to   *feed
+	rest []byte   // a field whose end has not come
+	head []string // fields of a commit's head, while it comes
+	done []store.Touched
+	err  error
+}
+
+// headFields are hash, author, time and message.
+const headFields = 4
+
+// Write takes a piece of the answer. What cannot be read is said by close.
+func (l *logReader) Write(p []byte) (int, error) {
+	for more := p; l.err == nil; {
+		field, next, ok := bytes.Cut(more, []byte{0})
+		if !ok {
+			l.rest = append(l.rest, field...)
+			break
+		}
+		more = next
+		if len(l.rest) > 0 {
+			field = append(l.rest, field...)
+			l.rest = field[:0]
+		}
+		l.err = l.field(string(field))
+	}
+	return len(p), nil
+}
+
+// close reads what is left, and hands over the last commits.
+func (l *logReader) close() error {
+	if l.err == nil && len(l.rest) > 0 {
+		l.err = l.field(string(l.rest))
+	}
+	if l.err == nil && len(l.head) > 0 {
+		l.err = fmt.Errorf("git log printed %q, which cannot be read", l.head[0])
+	}
+	if l.err == nil {
+		l.to.put(l.done)
+	}
+	return l.err
+}
+
+func (l *logReader) field(f string) error {
+	if len(l.head) > 0 {
+		if l.head = append(l.head, f); len(l.head) < headFields {
+			return nil
+		}
+		c, err := commitOf(l.head)
+		l.head = l.head[:0]
+		if len(l.done) >= feedStep {
+			l.to.put(l.done)
+			l.done = l.done[:0]
+		}
+		l.done = append(l.done, c)
+		return err
+	}
+	f = strings.TrimLeft(f, "\n")
+	if hash, ok := strings.CutPrefix(f, "\x01"); ok {
+		if len(hash) < 40 {
+			return fmt.Errorf("git log printed %q, which cannot be read", hash)
+		}
+		l.head = append(l.head, hash)
+		return nil
+	}
+	added, rest, ok := strings.Cut(f, "\t")
+	removed, path, ok2 := strings.Cut(rest, "\t")
+	if !ok || !ok2 || len(l.done) == 0 {
+		if f != "" {
+			return fmt.Errorf("git log printed %q, which cannot be read", f)
+		}
+		return nil
+	}
+	c := &l.done[len(l.done)-1]
+	c.Files++
+	if n, err := strconv.Atoi(added); err == nil { // "-" for a binary
+		c.Insertions += n
+	}
+	if n, err := strconv.Atoi(removed); err == nil {
+		c.Deletions += n
+	}
+	if outline.LanguageOf(path) != "" {
+		c.Paths = append(c.Paths, path)
+	}
+	return nil
+}
+
+// commitOf makes a commit of its head.
+func commitOf(head []string) (store.Touched, error) {
+	seconds, err := strconv.ParseInt(head[2], 10, 64)
+	if err != nil {
+		return store.Touched{}, fmt.Errorf("git log printed the time %q of commit %s", head[2], head[0])
+	}
+	message := strings.TrimSpace(strings.ToValidUTF8(head[3], "�"))
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return store.Touched{Commit: store.Commit{
+		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message, Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
+	}}, nil
 }
 
 // past is what git says of the commits that are not known yet, oldest first.
 type past struct {
 	head    string
-	commits []store.Touched
-	rewrote bool // what is known is no part of it any more
+	commits *feed // nil: there are none
+	rewrote bool  // what is known is no part of it any more
 	err     error
 }
 
-// readPast asks git. What is known up to an ancestor of HEAD is kept; after a rebase all is read anew.
-func readPast(ctx context.Context, repo *git.Repo, known string) past {
+// readPast asks git, which goes on in the background. What is known up to an ancestor of HEAD is kept; after a rebase all
+// is read anew.
+func readPast(ctx context.Context, repo *git.Repo, known string, background *sync.WaitGroup) past {
 	head, _, err := repo.Head(ctx)
 	if errors.Is(err, git.ErrNoCommits) {
 		err = nil
@@ -98,14 +229,35 @@ func readPast(ctx context.Context, repo *git.Repo, known string) past {
 			p.rewrote = true
 		}
 	}
-	out, err := repo.Run(ctx, logArgs(commits)...)
-	if err == nil {
-		p.commits, err = parseLog(out)
-	}
-	if err != nil {
-		p.err = fmt.Errorf("read the history: %w", err)
-	}
+	p.commits = newFeed()
+	background.Go(func() {
+		err := readLog(ctx, repo, commits, p.commits)
+		if err != nil {
+			err = fmt.Errorf("read the history: %w", err)
+		}
+		p.commits.end(err)
+	})
 	return p
+}
+
+// readLog has git print commits, and puts them into a feed.
+func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
+	l := &logReader{to: to}
+	res, err := proc.Run(ctx, proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
+	switch {
+	case err != nil:
+		return err
+	case res.Ended == proc.Cancelled:
+		return res.Cause
+	case !res.OK():
+		how := fmt.Sprintf("exit status %d", res.Exit)
+		if res.Signal != "" {
+			how = "killed by " + res.Signal
+		}
+		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // behind what it printed of commits
+		return fmt.Errorf("git log: %s: %s", how, strings.TrimSpace(strings.ToValidUTF8(said, "")))
+	}
+	return l.close()
 }
 
 // history brings the commits up to date.
@@ -122,6 +274,10 @@ func (x *indexer) history(ctx context.Context, p past) error {
 	if p.rewrote || x.state.Head == "" {
 		added = nil // nothing is known of any path
 	}
-	x.state.Head, x.res.Commits = p.head, len(p.commits)
-	return x.tx.AddHistory(ctx, x.state.ID, p.commits, x.ids, added)
+	x.state.Head = p.head
+	var commits iter.Seq2[store.Touched, error]
+	if p.commits != nil {
+		commits = p.commits.all(&x.res.Commits)
+	}
+	return x.tx.AddHistory(ctx, x.state.ID, commits, x.ids, added)
 }

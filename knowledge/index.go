@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
@@ -120,8 +122,13 @@ func (x *indexer) index(ctx context.Context) error {
 	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
 	said := make(chan past, 1)
-	go func(known string) { said <- readPast(ctx, x.Repo, known) }(x.state.Head) // while files are read
+	known := x.state.Head
+	background.Go(func() { said <- readPast(ctx, x.Repo, known, &background) }) // while files are read
 	all, foreign, err := patterns.Files(ctx, x.Repo.Env(), x.Repo.Root)
 	if err != nil {
 		return fmt.Errorf("list the files of %s: %w", x.Repo.Root, err)
@@ -258,33 +265,74 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	if err := errors.Join(x.tx.ClearDependencies(ctx, x.state.ID, clear...), x.tx.ClearReferences(ctx, x.state.ID, clear...)); err != nil {
 		return err
 	}
-	for i, id := range todo {
-		if i%200 == 0 {
-			x.progress("resolve", i, len(todo))
+	edges := r.edges(ctx, todo)
+	if whole { // all that it needs is in memory: it can go on while rows are written
+		var stop func()
+		edges, stop = ahead(edges, edgesAhead)
+		defer stop()
+		if err := x.tx.MakeIndexes(ctx, "symbols", "docstrings", "inline_comments", "imports"); err != nil {
+			return err
+		}
+	}
+	done := 0
+	for e, err := range edges {
+		if err != nil {
+			return err
+		}
+		if done%200 == 0 {
+			x.progress("resolve", done, len(todo))
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
-		edges, err := r.dependencies(ctx, id)
-		if err != nil {
-			return err
-		}
-		for _, e := range edges {
-			if err := x.tx.AddDependency(ctx, id, e.to, e.kind); err != nil {
+		done++
+		for _, d := range e.dependencies {
+			if err := x.tx.AddDependency(ctx, e.file, d.to, d.kind); err != nil {
 				return err
 			}
 		}
-		refs, err := r.references(ctx, id)
-		if err != nil {
-			return err
-		}
-		for _, e := range refs {
-			if err := x.tx.AddReference(ctx, e.from, e.to, string(e.kind), e.sure); err != nil {
+		for _, r := range e.references {
+			if err := x.tx.AddReference(ctx, r.from, r.to, string(r.kind), r.sure); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// edgesAhead is for how many files edges may wait to be written.
+const edgesAhead = 500
+
+// ahead runs a sequence in a goroutine of its own, up to n values ahead. When the result is no longer needed, stop ends
+// it, and waits for it.
+func ahead[T any](seq iter.Seq2[T, error], n int) (result iter.Seq2[T, error], stop func()) {
+	type value struct {
+		v   T
+		err error
+	}
+	values, quit := make(chan value, n), make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer close(values)
+		for v, err := range seq {
+			select {
+			case values <- value{v, err}:
+			case <-quit:
+				return
+			}
+		}
+	})
+	result = func(yield func(T, error) bool) {
+		for x := range values {
+			if !yield(x.v, x.err) {
+				return
+			}
+		}
+	}
+	return result, func() {
+		close(quit)
+		group.Wait()
+	}
 }
 
 // affected are the files whose imports or names may lead elsewhere than before; nil is all of them. A file that looks

@@ -64,23 +64,50 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// parseLog reads the answer of git log in pieces of a size.
+func parseLog(out string, size int) ([]store.Touched, error) {
+	l := &logReader{to: newFeed()}
+	for len(out) > 0 {
+		n := min(size, len(out))
+		if _, err := l.Write([]byte(out[:n])); err != nil {
+			return nil, err
+		}
+		out = out[n:]
+	}
+	l.to.end(l.close())
+	var all []store.Touched
+	var count int
+	for c, err := range l.to.all(&count) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
 func TestParseLog(t *testing.T) {
 	hash := strings.Repeat("a", 40)
-	out := "\x01" + strings.Repeat("b", 40) + "\x00Bo\x001700000060\x00Two\n\nlines\n\x00\x00\n1\t2\ta.py\x00-\t-\tpic.png\x00" +
-		"\x01" + hash + "\x00A\x01da\x001700000000\x00\x00\x00"
-	got, err := parseLog(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := "\x01" + hash + "\x00A\x01da\x001700000000\x00\x00\x00" +
+		"\x01" + strings.Repeat("b", 40) + "\x00Bo\x001700000060\x00Two\n\nlines\n\x00\x00\n1\t2\ta.py\x00-\t-\tpic.png\x00"
 	want := []store.Touched{
 		{Commit: store.Commit{Hash: hash, Author: "A\x01da", Time: "2023-11-14T22:13:20Z"}},
 		{Commit: store.Commit{Hash: strings.Repeat("b", 40), Author: "Bo", Message: "Two\n\nlines", Time: "2023-11-14T22:14:20Z", Files: 2, Insertions: 1, Deletions: 2}, Paths: []string{"a.py"}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
+	for _, size := range []int{1, 7, len(out)} {
+		got, err := parseLog(out, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	if got, err := parseLog(strings.Repeat(out, feedStep), 100); err != nil || len(got) != 2*feedStep {
+		t.Errorf("%d commits of %d, %v", len(got), 2*feedStep, err)
 	}
 	for _, bad := range []string{"hello", "\x01short\x00a\x001\x00m\x00", "\x01" + hash + "\x00a\x00soon\x00m\x00", "1\t2\ta.py\x00"} {
-		if _, err := parseLog(bad); err == nil {
+		if _, err := parseLog(bad, 9); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
@@ -156,7 +183,7 @@ func FuzzResolve(f *testing.F) {
 			t.Errorf("folder %q", dir)
 		}
 		plainJSON([]byte(setting))
-		parseLog(spec)
+		parseLog(spec, 3)
 		refsOf(spec)
 		hasParameter(setting, spec)
 	})

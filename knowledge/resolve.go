@@ -3,6 +3,7 @@ package knowledge
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -219,6 +220,29 @@ func importNames(i store.Import) []outline.Name {
 type edge struct {
 	to   int64
 	kind string
+}
+
+// edges are what begins in a file.
+type edges struct {
+	file         int64
+	dependencies []edge
+	references   []reference
+}
+
+// edges looks at files one after the other.
+func (r *resolver) edges(ctx context.Context, files []int64) iter.Seq2[edges, error] {
+	return func(yield func(edges, error) bool) {
+		for _, id := range files {
+			e := edges{file: id}
+			var err error
+			if e.dependencies, err = r.dependencies(ctx, id); err == nil {
+				e.references, err = r.references(ctx, id)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // dependencies are the files that a file imports.

@@ -132,20 +132,23 @@ func (o *outliner) command(more []string, args []string) []string {
 	return all
 }
 
-// ask runs the program and reads its answer.
+// ask runs the program and reads its answer as it comes.
 func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]Node) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	a := answer{outliner: o, nodes: nodes, names: names{}, tooMuch: func() { stop(ErrTooMuch) }}
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: o.command(nil, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, KeepStdout: maxAnswer, Keep: 4 << 10,
+		Args: o.command(nil, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, Stdout: &a, Keep: 4 << 10,
 		Limits: proc.Limits{Total: o.limit()},
 	})
 	if err != nil {
 		return fmt.Errorf("run ast-grep: %w", err)
 	}
-	if res.Truncated {
+	if a.size > maxAnswer {
 		return fmt.Errorf("%w: more than %d MiB about %d files", ErrTooMuch, maxAnswer>>20, len(args))
 	}
 	var said []string
-	if len(res.Stdout) == 0 || res.Exit != 0 {
+	if a.size == 0 || res.Exit != 0 {
 		for l := range bytes.Lines([]byte(res.Tail)) {
 			said = append(said, string(bytes.TrimSpace(l)))
 		}
@@ -153,28 +156,103 @@ func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]No
 	if err := verdict(res, said); err != nil {
 		return err
 	}
-	for n, out := 1, res.Stdout; len(out) > 0; n++ {
-		var line []byte
-		line, out, _ = bytes.Cut(out, []byte("\n"))
-		if len(line) == 0 {
-			continue
-		}
-		file, node, err := decodeNode(line)
-		if err != nil {
-			return fmt.Errorf("read ast-grep's answer, line %d: %w", n, err)
-		}
-		t, ok := o.texts[file]
+	return a.close()
+}
+
+// answer takes the program's answer in pieces and keeps what the lines say. Of the answer itself it holds one line.
+type answer struct {
+	*outliner
+	nodes   map[string][]Node
+	names   names
+	rest    []byte // a line whose end has not come
+	lines   int
+	size    int
+	err     error // of the first line that cannot be read
+	tooMuch func()
+
+	file string // of the last line, and what was found of it
+	text Text
+	last []Node
+}
+
+// Write takes a piece. What is wrong with it is said by close.
+func (a *answer) Write(p []byte) (int, error) {
+	if a.size += len(p); a.size > maxAnswer {
+		a.rest, a.last = nil, nil
+		a.tooMuch()
+		return len(p), nil
+	}
+	for more := p; a.err == nil; {
+		line, next, ok := bytes.Cut(more, []byte("\n"))
 		if !ok {
-			if t, ok = o.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
-				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", o.Version, file, KnownGood)
+			a.rest = append(a.rest, line...)
+			break
+		}
+		more = next
+		if len(a.rest) > 0 {
+			line = append(a.rest, line...)
+			a.rest = line[:0]
+		}
+		a.err = a.line(line)
+	}
+	return len(p), nil
+}
+
+// close reads what is left.
+func (a *answer) close() error {
+	if a.err == nil && len(a.rest) > 0 {
+		a.err = a.line(a.rest)
+	}
+	a.store()
+	return a.err
+}
+
+// store keeps the nodes of the file that came last.
+func (a *answer) store() {
+	if len(a.last) > 0 {
+		a.nodes[a.text.Path] = append(a.nodes[a.text.Path], a.last...)
+		a.last = a.last[:0]
+	}
+}
+
+func (a *answer) line(line []byte) error {
+	a.lines++
+	if len(line) == 0 {
+		return nil
+	}
+	file, node, err := decodeNode(line, a.names)
+	if err != nil {
+		return fmt.Errorf("read ast-grep's answer, line %d: %w", a.lines, err)
+	}
+	if file != a.file { // many lines of a file follow each other
+		a.store()
+		var ok bool
+		if a.text, ok = a.texts[file]; !ok {
+			if a.text, ok = a.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
+				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", a.Version, file, KnownGood)
 			}
 		}
-		if !node.within(len(t.Text)) {
-			return fmt.Errorf("read %s: it was changed while it was indexed; run it again", t.Path)
-		}
-		nodes[t.Path] = append(nodes[t.Path], node)
+		a.file = file
 	}
+	if !node.within(len(a.text.Text)) {
+		return fmt.Errorf("read %s: it was changed while it was indexed; run it again", a.text.Path)
+	}
+	a.last = append(a.last, node)
 	return nil
+}
+
+// names holds words that come again and again, so that each is made once.
+type names map[string]string
+
+func (n names) of(word []byte) string {
+	if s, ok := n[string(word)]; ok {
+		return s
+	}
+	s := string(word)
+	if n != nil {
+		n[s] = s
+	}
+	return s
 }
 
 // silent asks once more about files of which the program said nothing, and whether it looked at them.
@@ -232,8 +310,8 @@ func (n Node) within(size int) bool {
 
 // decodeNode reads one line of the answer. It looks at numbers and names only: the texts, which are nearly all of
 // an answer, are stepped over.
-func decodeNode(line []byte) (file string, n Node, err error) {
-	d := stepper{rest: line}
+func decodeNode(line []byte, known names) (file string, n Node, err error) {
+	d := stepper{rest: line, names: known}
 	n.Start, n.From = -1, -1
 	d.object(func(key []byte) {
 		switch string(key) {
@@ -252,7 +330,7 @@ func decodeNode(line []byte) (file string, n Node, err error) {
 					return
 				}
 				d.object(func(key []byte) {
-					v := Var{Name: string(key)}
+					v := Var{Name: d.names.of(key)}
 					d.object(func(key []byte) {
 						if string(key) == "range" {
 							v.Start, v.End = d.offsets()
@@ -281,6 +359,7 @@ type stepper struct {
 	rest  []byte
 	bad   bool
 	depth int
+	names names // may be nil
 }
 
 func (d *stepper) fail() { d.bad, d.rest = true, nil }
@@ -366,7 +445,7 @@ func (d *stepper) raw() []byte {
 func (d *stepper) string() string {
 	raw := d.raw()
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw)
+		return d.names.of(raw)
 	}
 	var s string
 	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &s) != nil {

@@ -83,7 +83,7 @@ func FuzzDecodeNode(f *testing.F) {
 	f.Add(`{"file":"a"`)
 	f.Add(`[[[[[[`)
 	f.Fuzz(func(t *testing.T, line string) {
-		file, n, err := decodeNode([]byte(line))
+		file, n, err := decodeNode([]byte(line), nil)
 		if err != nil {
 			return
 		}

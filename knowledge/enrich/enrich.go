@@ -65,7 +65,8 @@ type Result struct {
 	Left    int    `json:"left"`     // beyond the limit
 	Skipped []Skip `json:"skipped"`  // not asked about, with the reason
 	Refused int    `json:"refused"`  // names that it made up
-	Tokens  int    `json:"tokens"`   // of questions and answers, as far as they are known
+	Tokens  *int64 `json:"tokens"`   // of questions and answers; null: an answer did not tell
+	Waiting int    `json:"waiting"`  // known, and not in the index
 	Promote int    `json:"promoted"` // copied into the index
 }
 
@@ -94,7 +95,7 @@ const schema = `{"type":"object","properties":{` +
 // Files asks about each file of which nothing is known as it is now, by path, at most about limit of them if that is not
 // negative. What was said before an error stays.
 func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
-	res.Skipped = []Skip{}
+	res.Skipped, res.Tokens = []Skip{}, new(int64)
 	model, err := d.Model(llm.Enrichment)
 	if err != nil {
 		return res, err
@@ -110,11 +111,19 @@ func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
 	res.Files = len(files)
 	var open []store.File
 	for _, f := range files {
+		at := slices.IndexFunc(known, func(e store.Enrichment) bool { return e.Path == f.Path && e.Hash == f.Hash && e.Model == model.Label() })
 		switch {
 		case f.State == "skipped":
 			res.Skipped = append(res.Skipped, Skip{f.Path, f.Reason})
-		case slices.ContainsFunc(known, func(e store.Enrichment) bool { return e.Path == f.Path && e.Hash == f.Hash && e.Model == model.Name }):
+		case at >= 0:
 			res.Current++
+			_, there, err := d.Base.Metadata(ctx, f.ID) // an index that was made anew has lost it
+			if err != nil {
+				return res, err
+			}
+			if !there || !known[at].Promoted {
+				res.Waiting++
+			}
 		default:
 			open = append(open, f)
 		}
@@ -170,21 +179,22 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 		}
 	}
 	e := store.Enrichment{
-		Repo: d.Root, Path: f.Path, Hash: f.Hash, Model: model.Name, Prompt: d.Redact(question.Prompt), Response: d.Redact(got.Text),
+		Repo: d.Root, Path: f.Path, Hash: f.Hash, Model: model.Label(), Prompt: d.Redact(question.Prompt), Response: d.Redact(got.Text),
 		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
 		Metadata: store.Metadata{
 			File: f.ID, Purpose: d.line(answer.Purpose), Module: strings.ToLower(d.line(answer.Module)), Domain: strings.ToLower(d.line(answer.Domain)),
 			Concepts: d.list(answer.Concepts, strings.ToLower), API: d.list(api, strings.TrimSpace), Complexity: d.line(answer.Complexity),
 		},
 	}
-	if _, err := d.Log.AddEnrichment(ctx, e); err != nil {
+	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // an answer that came is kept
 		return err
 	}
 	res.Asked++
-	for _, n := range []*int{got.PromptTokens, got.CompletionTokens} {
-		if n != nil {
-			res.Tokens += *n
-		}
+	res.Waiting++
+	if got.PromptTokens == nil || got.CompletionTokens == nil {
+		res.Tokens = nil
+	} else if res.Tokens != nil {
+		*res.Tokens += int64(*got.PromptTokens + *got.CompletionTokens)
 	}
 	return nil
 }
@@ -192,10 +202,10 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 // failed writes down a call of which nothing came.
 func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got llm.Response, err error, began time.Time) error {
 	c := store.Call{
-		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Name, Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text),
+		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Label(), Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text + got.Partial),
 		Error: d.Redact(err.Error()), PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
 	}
-	return d.Log.AddCall(ctx, c)
+	return d.Log.AddCall(context.WithoutCancel(ctx), c)
 }
 
 // line keeps what a model says to a line.

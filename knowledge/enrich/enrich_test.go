@@ -112,7 +112,8 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Do is of a/a.go only: of b/b.go all three are made up.
-	if diff := cmp.Diff(Result{Files: 2, Asked: 2, Refused: 1 + 3, Tokens: 20, Skipped: []Skip{}}, res); diff != "" {
+	tokens := int64(20)
+	if diff := cmp.Diff(Result{Files: 2, Asked: 2, Refused: 1 + 3, Tokens: &tokens, Waiting: 2, Skipped: []Skip{}}, res); diff != "" {
 		t.Error(diff)
 	}
 	all, err := d.Log.Enrichments(t.Context(), d.Root)
@@ -131,8 +132,27 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	// Once said, it is not asked again.
-	if res, err = Files(t.Context(), d.Deps, -1); err != nil || res.Asked != 0 || res.Current != 2 || len(d.asked) != 2 {
+	if res, err = Files(t.Context(), d.Deps, -1); err != nil || res.Asked != 0 || res.Current != 2 || res.Waiting != 2 || *res.Tokens != 0 || len(d.asked) != 2 {
 		t.Errorf("%v %+v", err, res)
+	}
+}
+
+// What a file has in it that looks like a secret is not sent, and an answer that does not tell its tokens makes the sum unknown.
+func TestSecretsAndUnknownTokens(t *testing.T) {
+	d := newDesk(t, "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do uses hunter2.\nfunc Do(hunter2 int) {}\n")
+	d.say = func(llm.Request) string { return answer }
+	ask := d.LLM
+	d.LLM = llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		res, err := ask.Complete(ctx, r)
+		res.PromptTokens = nil
+		return res, err
+	})
+	res, err := Files(t.Context(), d.Deps, -1)
+	if err != nil || res.Asked != 1 || res.Tokens != nil {
+		t.Fatalf("%v %+v", err, res)
+	}
+	if p := d.asked[0].Prompt; strings.Contains(p, "hunter2") || strings.Count(p, "***") < 3 {
+		t.Error(p)
 	}
 }
 

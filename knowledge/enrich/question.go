@@ -38,13 +38,14 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 	}
 	for _, s := range c.Symbols {
 		if s.Signature != "" {
-			symbols = append(symbols, cut(s.Signature, 160))
+			symbols = append(symbols, d.Redact(cut(s.Signature, 160)))
 		}
 	}
 	if len(symbols) == 0 {
 		symbols = []string{"(nothing)"}
 	}
 	q := llm.Request{Model: model, Stage: llm.Enrichment, Schema: json.RawMessage(schema)}
+	text = d.Redact(text) // a secret in a file is the model's affair least of all
 	runes := []rune(text)
 	for n, m := len(runes), len(symbols); ; n, m = n*2/3, m*2/3 {
 		shown := string(runes[:n])

@@ -34,24 +34,24 @@ var (
 // ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
 // that says why is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
-	low := strings.ToLower(text)
 	// Most comments have none of the words: the expressions are asked only where one could match.
-	match := func(mark *lazyre.Regexp, words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) }) && mark.MatchString(text)
+	low := strings.ToLower(text)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
 	}
-	rationale = match(markWhy, "because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent", "deliberately",
+	rationale = has("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent", "deliberately",
 		"on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility", "for safety", "for security", "compat",
-		"must have", "we ", "it ", "since ", "due to", "as a result", "trade", "can't", "cannot")
+		"must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't", "since ", "due to", "as a result", "trade") && markWhy.MatchString(text)
 	switch {
-	case match(markFixme, "fixme", "xxx", "bug"):
+	case (has("fixme") || strings.Contains(text, "XXX") || strings.Contains(text, "BUG")) && markFixme.MatchString(text):
 		return Fixme, rationale
-	case match(markTodo, "todo"):
+	case has("todo") && markTodo.MatchString(text):
 		return Todo, rationale
-	case match(markHack, "hack", "kludge", "work"):
+	case has("hack", "kludge", "workaround", "work-around") && markHack.MatchString(text):
 		return Hack, rationale
-	case match(markBug, "issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") && strings.ContainsAny(text, "0123456789"):
+	case strings.ContainsAny(text, "0123456789") && has("issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") && markBug.MatchString(text):
 		return BugRef, rationale
-	case match(markNote, "note", "nb", "n.b.", "important", "warning", "caution"):
+	case has("note", "nb", "n.b.", "important", "warning", "caution") && markNote.MatchString(text):
 		return Note, rationale
 	case rationale:
 		return Rationale, true

@@ -179,6 +179,9 @@ func dotted(source string) string {
 	if len(source) > 2000 {
 		return ""
 	}
+	if isDotted(source) { // nearly all are
+		return source
+	}
 	name := strings.Join(strings.Fields(source), "")
 	if plainName.MatchString(name) {
 		return name
@@ -191,6 +194,22 @@ func dotted(source string) string {
 		return name
 	}
 	return Computed + "." + m[1]
+}
+
+// isDotted tells of a dotted name in ASCII.
+func isDotted(s string) bool {
+	begins := true // a word begins here
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c >= '0' && c <= '9' && !begins:
+			begins = false
+		case c == '.' && !begins:
+			begins = true
+		default:
+			return false
+		}
+	}
+	return !begins
 }
 
 // baseNames are the plain names among the bases of a class; of C[int] it is C.

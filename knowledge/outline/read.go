@@ -149,11 +149,16 @@ func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
 	return r.out
 }
 
+// compareNodes leaves nothing to the order in which nodes came, which is another one each time: a rule may match
+// several nodes that begin at the same place, the longest goes first.
 func compareNodes(a, b patterns.Node) int {
 	if a.Start != b.Start {
 		return a.Start - b.Start
 	}
-	return strings.Compare(a.Rule, b.Rule)
+	if a.Rule != b.Rule {
+		return strings.Compare(a.Rule, b.Rule)
+	}
+	return b.End - a.End
 }
 
 type reader struct {

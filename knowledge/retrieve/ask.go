@@ -29,6 +29,7 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	if err != nil {
 		return none, err
 	}
+	q.Prompt = p.Redact(q.Prompt) // what is sent is what is logged: the index has lines of files, and files have secrets
 	began := p.Now()
 	completer, accept := p.LLM, q.Schema
 	if q.Accept != nil {
@@ -40,7 +41,7 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	}
 	answer, res, err := llm.JSON[T](ctx, completer, llm.Request{Model: model, Stage: q.LLM, Prompt: q.Prompt, Schema: accept})
 	call := store.Call{
-		Task: p.req.Task, Type: q.Type, Stage: q.Stage, Role: string(model.Role), Model: model.Name, Prompt: p.Redact(q.Prompt), Response: p.Redact(res.Text),
+		Task: p.req.Task, Type: q.Type, Stage: q.Stage, Role: string(model.Role), Model: model.Label(), Prompt: q.Prompt, Response: p.Redact(res.Text + res.Partial),
 		PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: began,
 	}
 	var bad *llm.AnswerError
@@ -50,7 +51,7 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	if err != nil {
 		call.Error = p.Redact(err.Error())
 	}
-	return answer, errors.Join(err, p.Log.AddCall(ctx, call))
+	return answer, errors.Join(err, p.Log.AddCall(context.WithoutCancel(ctx), call)) // also one that was stopped
 }
 
 // room is what a question to a model may hold.

@@ -94,10 +94,6 @@ func (c Choice) covers(o Choice) bool {
 // part is a choice with its text.
 func (p *pass) part(c Choice, in *content) Part {
 	x := Part{Path: c.Path, Symbol: c.Symbol, Kind: c.Kind, Start: c.Start, End: c.End, Tier: c.Tier, Detail: c.Detail, Why: c.Why, score: c.Score}
-	x.language = string(outline.LanguageOf(c.Path))
-	if x.language == "" {
-		x.language = languageOf(c.Path)
-	}
 	switch {
 	case c.Kind == kindOutline:
 		return p.described(x, in.outlined(1, len(in.lines)))

@@ -38,9 +38,8 @@ type Part struct {
 	Tokens  int    `json:"tokens"`
 	Why     string `json:"why"`
 
-	language string
-	score    int
-	less     *Part // the same with its signature only; nil: there is no less
+	score int
+	less  *Part // the same with its signature only; nil: there is no less
 }
 
 // Dropped is what is not in a package, or only in part.
@@ -109,7 +108,7 @@ func (x Part) String() string {
 	if x.Whole && x.Altered {
 		how = "whole, but for what looked like a secret or could not be shown"
 	}
-	return fmt.Sprintf("\n%s, %s, %s:\n\n%s", what, lines, how, fence.Around(x.language, x.Text))
+	return fmt.Sprintf("\n%s, %s, %s:\n\n%s", what, lines, how, fence.Around(languageOf(x.Path), x.Text))
 }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(fence.Line(name), "`", "'") + "`" }

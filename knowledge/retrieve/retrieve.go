@@ -210,7 +210,7 @@ func (p *pass) decide(ctx context.Context, stage string, all []Decision) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return p.Log.AddDecisions(ctx, rows)
+	return p.Log.AddDecisions(context.WithoutCancel(ctx), rows)
 }
 
 // note tells something that whoever reads the package should know.

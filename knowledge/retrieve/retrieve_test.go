@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -52,6 +53,11 @@ func TestShop(t *testing.T) {
 		t.Errorf("%d calls, want one for the analysis and one a stage", len(b.asked))
 	}
 	golden(t, "shop.golden", report(t, b, pkg))
+	// A session keeps it between attempts: their prompts begin alike, to the last byte (MODEL-13).
+	var kept Package
+	if text, err := json.Marshal(pkg); err != nil || json.Unmarshal(text, &kept) != nil || kept.Text() != pkg.Text() {
+		t.Errorf("a package that was kept reads differently: %v\n%s", err, cmp.Diff(pkg.Text(), kept.Text()))
+	}
 	golden(t, "shop-prompts.golden", prompts(b))
 
 	again := newBench(t, string(archive), p, together, together, []string{"shop/cart.py", "shop/mail.py"})

@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -435,6 +437,29 @@ func TestLogAndSession(t *testing.T) {
 	var final json.RawMessage
 	if found, err := b.session.Get(t.Context(), store.KeyFinalContext, &final); err != nil || !found || !json.Valid(final) {
 		t.Errorf("%v %s", err, final)
+	}
+}
+
+// A question that is stopped is in the log all the same, and none is sent with a secret that the log would not have (RETR-12).
+func TestStoppedAndSecret(t *testing.T) {
+	b := goBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	b.start()
+	d := b.deps()
+	d.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
+	d.LLM = llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		if strings.Contains(r.Prompt, "hunter2") || !strings.Contains(r.Prompt, "***") {
+			t.Errorf("it is asked:\n%s", r.Prompt)
+		}
+		cancel()
+		return llm.Response{Partial: "half of hunter2", Latency: time.Second}, ctx.Err()
+	})
+	if _, err := Retrieve(ctx, d, b.request("Fix `Total` with hunter2")); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	calls := loggedCalls(t, b)
+	if len(calls) != 1 || calls[0].Error == "" || calls[0].Response != "half of ***" || calls[0].Latency != time.Second {
+		t.Errorf("%+v", calls)
 	}
 }
 
