@@ -55,7 +55,7 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 	case res.Ended == proc.Cancelled:
 		return Response{}, stopped(ctx, r.Model)
 	case res.Ended == proc.Total:
-		return Response{}, &TimeoutError{Model: r.Model.label(), Limit: a.o.Timeout}
+		return Response{}, &TimeoutError{Model: r.Model.Label(), Limit: a.o.Timeout}
 	case res.Signal != "":
 		return Response{}, failed("was ended by %s", res.Signal)
 	case !res.OK():

@@ -12,7 +12,7 @@ import (
 // ErrNoModels says that nothing is configured under [models] (MODEL-04).
 var ErrNoModels = errors.New(`no models are configured; write a [models] section into .runplan/config.toml, or have it written: runplan init --coding-model NAME --reasoning-model NAME --ollama http://localhost:11434`)
 
-// ErrCutOff says that an answer ended before its end. What had come of it is not given out.
+// ErrCutOff says that an answer ended before its end. What had come of it is for the log alone: [Response.Partial].
 var ErrCutOff = errors.New("the answer was cut off before its end")
 
 // MissingModelError is a role for which [models] names no model.

@@ -34,7 +34,7 @@ func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, erro
 	v, err := ParseJSON[T](text, r.Schema)
 	var wrong *AnswerError
 	if errors.As(err, &wrong) {
-		wrong.Model, wrong.Raw = r.Model.label(), res.Text
+		wrong.Model, wrong.Raw = r.Model.Label(), res.Text
 	}
 	return v, res, err
 }

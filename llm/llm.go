@@ -31,9 +31,10 @@ type Request struct {
 	Schema json.RawMessage // JSON schema that the answer has to meet; nil for free text
 }
 
-// Response is an answer that is complete.
+// Response is an answer that is complete. Beside an error it has no text, and tells what the call took all the same.
 type Response struct {
 	Text             string
+	Partial          string // beside an error: what had come of the answer; for the log, and for nothing else (RETR-12)
 	Model            string // as the server names it
 	PromptTokens     *int   // nil: unknown, which is not zero (MODEL-15)
 	CompletionTokens *int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/runplan/runplan/internal/config"
@@ -56,14 +57,26 @@ func (a *asker) Complete(ctx context.Context, r Request) (Response, error) {
 	if err := Check(r, tokens.Budget{Margin: a.o.Margin}); err != nil {
 		return Response{}, err
 	}
+	began := time.Now()
+	var res Response
+	var err error
 	switch r.Model.Provider {
 	case Ollama:
-		return a.retried(ctx, r)
+		res, err = a.retried(ctx, r)
 	case Command:
 		// A program has tries of its own, and each may cost money.
-		return a.command(ctx, r)
+		res, err = a.command(ctx, r)
+	default:
+		return res, a.unknown(r.Model)
 	}
-	return Response{}, fmt.Errorf("ask model %s: there is no provider %q; providers are %s and %s", r.Model.Name, r.Model.Provider, Ollama, Command)
+	if err != nil {
+		res.Latency = time.Since(began) // all tries of it: a call that failed took its time, too
+	}
+	return res, err
+}
+
+func (a *asker) unknown(m Model) error {
+	return fmt.Errorf("ask model %s: there is no provider %q; providers are %s and %s", m.Name, m.Provider, Ollama, Command)
 }
 
 // retried asks again where that may help (MODEL-01), a bounded number of times.
@@ -105,18 +118,18 @@ func mayPass(err error) bool {
 func stopped(ctx context.Context, m Model) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {
-		return fmt.Errorf("ask model %s: %w (%w)", m.label(), err, cause)
+		return fmt.Errorf("ask model %s: %w (%w)", m.Label(), err, cause)
 	}
-	return fmt.Errorf("ask model %s: %w", m.label(), err)
+	return fmt.Errorf("ask model %s: %w", m.Label(), err)
 }
 
-// label is how messages name a model. That of a command may have no name.
-func (m Model) label() string {
+// Label is how messages and the log name a model. That of a command may have no name, and is called after its program.
+func (m Model) Label() string {
 	switch {
 	case m.Name != "":
 		return m.Name
 	case len(m.Command) > 0:
-		return m.Command[0]
+		return filepath.Base(m.Command[0])
 	}
 	return "without a name"
 }

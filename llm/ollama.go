@@ -96,26 +96,27 @@ func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) 
 		last = part
 		return nil
 	})
-	switch {
-	case err == nil && last.Done: // before the context is looked at: what is complete counts
-	case ctx.Err() != nil:
-		return Response{}, o.ended(ctx, r.Model)
-	case errors.Is(err, errTooLong):
-		return Response{}, err
-	case err != nil:
-		return Response{}, o.explain(ctx, r, err)
-	default:
-		// The client of Ollama reports a lost connection, a killed server and an abort by the server as nothing at all.
-		return Response{}, fmt.Errorf("ask model %s at %s: %w, after %d bytes", r.Model.Name, r.Model.BaseURL, ErrCutOff, text.Len())
-	}
-	if last.DoneReason == "length" {
-		return Response{}, &LengthError{Model: r.Model.Name, Tokens: last.EvalCount, MaxTokens: r.Model.MaxTokens, Window: r.Model.Window}
-	}
-	res := Response{Text: text.String(), Model: last.Model, Latency: time.Since(began)}
-	if last.PromptEvalCount > 0 { // a server that does not count says nothing, which reads as 0
+	res := Response{Model: last.Model, Latency: time.Since(began)}
+	if last.Done && last.PromptEvalCount > 0 { // a server that does not count says nothing, which reads as 0
 		res.PromptTokens, res.CompletionTokens = &last.PromptEvalCount, &last.EvalCount
 	}
-	return res, nil
+	switch {
+	case err == nil && last.Done && last.DoneReason == "length":
+		err = &LengthError{Model: r.Model.Name, Tokens: last.EvalCount, MaxTokens: r.Model.MaxTokens, Window: r.Model.Window}
+	case err == nil && last.Done: // before the context is looked at: what is complete counts
+		res.Text = text.String()
+		return res, nil
+	case ctx.Err() != nil:
+		err = o.ended(ctx, r.Model)
+	case errors.Is(err, errTooLong):
+	case err != nil:
+		err = o.explain(ctx, r, err)
+	default:
+		// The client of Ollama reports a lost connection, a killed server and an abort by the server as nothing at all.
+		err = fmt.Errorf("ask model %s at %s: %w, after %d bytes", r.Model.Name, r.Model.BaseURL, ErrCutOff, text.Len())
+	}
+	res.Partial = text.String()
+	return res, err
 }
 
 var errTooLong = errors.New("it was given up")
@@ -210,7 +211,7 @@ func (o *ollamaClient) limited(ctx context.Context, m Model) (context.Context, c
 	if o.o.Timeout <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, o.o.Timeout, &TimeoutError{Model: m.label(), Limit: o.o.Timeout})
+	return context.WithTimeoutCause(ctx, o.o.Timeout, &TimeoutError{Model: m.Label(), Limit: o.o.Timeout})
 }
 
 // ended tells a limit of ours from a caller who has given up.

@@ -115,11 +115,41 @@ func TestOllamaFaults(t *testing.T) {
 			if err == nil || !c.check(err) || !strings.Contains(err.Error(), c.text) {
 				t.Fatalf("%T: %v", err, err)
 			}
+			if res.Latency <= 0 {
+				t.Errorf("the call took no time: %+v", res)
+			}
 			if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "never finished") || res.Text != "" {
 				t.Fatalf("the error or the answer gives away what it should not: %v, %q", err, res.Text)
 			}
 			if tries := len(srv.Chats()); tries != map[bool]int{true: 3, false: 1}[c.again] {
 				t.Fatalf("%d tries", tries)
+			}
+		})
+	}
+}
+
+// What a call took is told of one that failed, too; what had come of its answer is for the log alone (RETR-12).
+func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer     llmtest.Answer
+		partial    string
+		in, out    int
+		knowsCount bool
+	}{
+		"cut off by a limit": {llmtest.Answer{Fault: llmtest.Length, Text: "some", PromptTokens: 30, AnswerTokens: 64}, "some", 30, 64, true},
+		"the server dies":    {llmtest.Answer{Fault: llmtest.Die, After: 2, Text: "an answer that is never finished"}, "an answe", 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{c.answer}})
+			res, err := llm.New(llm.Options{}).Complete(t.Context(), request(srv.URL))
+			if err == nil || res.Text != "" || res.Partial != c.partial || res.Latency <= 0 {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if c.knowsCount != (res.PromptTokens != nil && res.CompletionTokens != nil) {
+				t.Fatalf("%+v", res)
+			}
+			if c.knowsCount && (*res.PromptTokens != c.in || *res.CompletionTokens != c.out) {
+				t.Fatalf("%d in, %d out", *res.PromptTokens, *res.CompletionTokens)
 			}
 		})
 	}

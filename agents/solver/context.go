@@ -52,8 +52,8 @@ func (w *work) request() retrieve.Request {
 	}
 }
 
-// more has the context extended by what is missing.
-func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history) (retrieve.Package, error) {
+// more has the context extended by what is missing. have is what the model has seen.
+func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history, have retrieve.Package) (retrieve.Package, error) {
 	w.say("asks for " + wish(needs))
 	defer w.lock(w.id)()
 	if err := w.session.Set(ctx, store.KeyRefinementRequest, needs); err != nil {
@@ -68,11 +68,34 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 		return p, &Fault{Class: InsufficientContext, Err: err}
 	case err != nil:
 		return p, err
-	case len(p.Added) == 0:
+	}
+	if len(p.Added) == 0 {
+		p.Added = unseen(p, have) // another candidate, or a try that was killed, asked for the same
+	}
+	if len(p.Added) == 0 {
 		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, and nothing of that is new to be had", wish(needs))}
 	}
 	w.say("more context: " + strings.Join(p.Added, ", "))
 	return p, w.session.Set(ctx, contextKey, p)
+}
+
+// unseen lists the parts of a package that another one does not have, or has less of.
+func unseen(p, have retrieve.Package) []string {
+	type shown struct {
+		path, symbol, text string
+	}
+	seen := map[shown]bool{}
+	for _, x := range have.Parts {
+		seen[shown{x.Path, x.Symbol, x.Text}] = true
+	}
+	var out []string
+	for _, x := range p.Parts {
+		name := strings.TrimSuffix(x.Path+":"+x.Symbol, ":")
+		if !seen[shown{x.Path, x.Symbol, x.Text}] && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // current reports whether the parts of a package still are what the files of dir have: a search text that is copied from

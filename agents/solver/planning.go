@@ -53,14 +53,14 @@ func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Pla
 		return Planned{}, err
 	}
 	err := p.Log.StartTask(ctx, store.Task{
-		ID: id, Repo: p.Repo, Mode: store.ModePlan, Model: p.Model.Name, Window: b.Window, Reserved: b.Reserved, Stages: p.Stages, At: p.Now(),
+		ID: id, Repo: p.Repo, Mode: store.ModePlan, Model: p.Model.Label(), Window: b.Window, Reserved: b.Reserved, Stages: p.Stages, At: p.Now(),
 	})
 	if err != nil {
 		return Planned{}, err
 	}
 	m := &meter{Completer: p.LLM}
 	made, err := p.plan(ctx, m, s, id, text, dir, b)
-	made.Model, made.Calls, made.Took = p.Model.Name, m.calls, m.took
+	made.Model, made.Calls, made.Took = p.Model.Label(), m.calls, m.took
 	if sum := m.in + m.out; !m.unknown {
 		made.Tokens = &sum
 	}
@@ -83,13 +83,13 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 	for _, what := range left {
 		p.Say("left out for want of room: " + what)
 	}
-	p.Say("ask " + p.Model.Name + " for the plan")
+	p.Say("ask " + p.Model.Label() + " for the plan")
 	call := store.Call{
-		Task: id, Type: string(llm.ExecutePlan), Stage: string(llm.ExecutePlan), Role: string(p.Model.Role), Model: p.Model.Name,
+		Task: id, Type: string(llm.ExecutePlan), Stage: string(llm.ExecutePlan), Role: string(p.Model.Role), Model: p.Model.Label(),
 		System: p.hide(r.System), Prompt: p.hide(r.Prompt), At: p.Now(),
 	}
 	a, resp, err := llm.JSON[Artifact](ctx, m, r)
-	call.Response, call.PromptTokens, call.CompletionTokens, call.Latency = p.hide(resp.Text), resp.PromptTokens, resp.CompletionTokens, resp.Latency
+	call.Response, call.PromptTokens, call.CompletionTokens, call.Latency = p.hide(resp.Text+resp.Partial), resp.PromptTokens, resp.CompletionTokens, resp.Latency
 	if err == nil {
 		made.Artifact, made.Markdown, err = p.written(a)
 	}

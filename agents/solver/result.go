@@ -17,7 +17,7 @@ import (
 // finish turns how an attempt ended into a result. An error is left for what is nobody's answer: the disk, the journal, a
 // model or an index that is not there.
 func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
-	res := agents.Result{Outcome: agents.Done, Model: w.model.Name, Response: w.answer, Usage: w.usage()}
+	res := agents.Result{Outcome: agents.Done, Model: w.model.Label(), Response: w.answer, Usage: w.usage()}
 	if err == nil {
 		res.Summary = "changed " + count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
 		return res, w.keep(ctx, entry{Summary: res.Summary})
@@ -28,7 +28,7 @@ func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 		}
 		res.Outcome, res.Kind = agents.TimedOut, agents.KindTotal
 		res.Summary = fmt.Sprintf("time limit reached: %s for the whole attempt", w.task.Limits.Total)
-		return res, nil
+		return res, w.keep(context.WithoutCancel(ctx), entry{Class: NoAnswer, Summary: res.Summary})
 	}
 	if err := unusable(err); err != nil && errors.As(err, new(*agents.UnusableError)) {
 		return res, err

@@ -51,7 +51,10 @@ func (r *rows) StartTask(_ context.Context, t store.Task) error {
 	r.tasks = append(r.tasks, t)
 	return nil
 }
-func (r *rows) AddCall(_ context.Context, c store.Call) error {
+func (r *rows) AddCall(ctx context.Context, c store.Call) error {
+	if err := ctx.Err(); err != nil {
+		return err // as a journal would
+	}
 	r.calls = append(r.calls, c)
 	return nil
 }
@@ -317,6 +320,14 @@ func TestRefinement(t *testing.T) {
 		t.Errorf("bounded: %+v", res)
 	}
 
+	// Another candidate asked for the same before, so that nothing is new to retrieval; it is to this one.
+	b = newBench(t, ask, doubled)
+	b.refined = b.pack
+	b.refined.Parts = append(b.refined.Parts[:1:1], retrieve.Part{Path: "b.go", Symbol: "B", Start: 1, End: 1, Detail: retrieve.Primary, Text: "func B()"})
+	if res := b.run(1); res.Outcome != agents.Done || !strings.Contains(b.asked[1].Prompt, "has it now: b.go:B.") {
+		t.Errorf("asked for by another: %+v", res)
+	}
+
 	b = newBench(t, ask)
 	b.refined = b.pack
 	if res := b.run(1); res.Rule != string(InsufficientContext) || !strings.Contains(res.Summary, "nothing of that is new") {
@@ -387,11 +398,22 @@ func TestLimitsAndCancelling(t *testing.T) {
 	if res, err := b.Run(t.Context(), task, nil); err != nil || res.Outcome != agents.TimedOut || res.Kind != agents.KindTotal || !strings.Contains(res.Summary, "20ms") {
 		t.Errorf("%+v %v", res, err)
 	}
+	if !strings.Contains(b.session[store.KeyRetryContext], "time limit reached") {
+		t.Errorf("the next attempt is not told: %v", b.session)
+	}
 	stop := errors.New("stopped by the user")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go cancel(stop)
 	if _, err := b.Run(ctx, b.task(1), nil); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
+	}
+	for i, c := range b.rows.calls {
+		if c.Error == "" {
+			t.Errorf("call %d has no reason: %+v", i, c)
+		}
+	}
+	if len(b.rows.calls) == 0 {
+		t.Error("a question that was stopped is not in the log")
 	}
 }
 

@@ -38,10 +38,10 @@ func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, m
 		w.budget.Window = model.Window
 	}
 	if err := w.budget.Validate(); err != nil {
-		return nil, &agents.UnusableError{Kind: agents.KindSettings, Err: fmt.Errorf("the budget of model %s: %w", model.Name, err)}
+		return nil, &agents.UnusableError{Kind: agents.KindSettings, Err: fmt.Errorf("the budget of model %s: %w", model.Label(), err)}
 	}
 	err := a.cfg.Log.StartTask(ctx, store.Task{
-		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Name, Window: w.budget.Window, Reserved: w.budget.Reserved,
+		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Label(), Window: w.budget.Window, Reserved: w.budget.Reserved,
 		Stages: a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *work) attempt(ctx context.Context) error {
 		if err != nil || answer.Needs == nil {
 			return err
 		}
-		if q.context, err = w.more(ctx, *answer.Needs, before); err != nil {
+		if q.context, err = w.more(ctx, *answer.Needs, before, q.context); err != nil {
 			return err
 		}
 		q.granted = granted(*answer.Needs, q.context)
@@ -103,12 +103,15 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	for _, what := range left {
 		w.say("left out for want of room: " + what)
 	}
-	w.say("ask " + w.model.Name)
+	w.say("ask " + w.model.Label())
 	at := w.cfg.Now()
 	resp, err := w.meter.Complete(ctx, r)
 	call := store.Call{
-		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt, Role: string(w.model.Role), Model: w.model.Name,
+		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt, Role: string(w.model.Role), Model: w.model.Label(),
 		System: w.hide(r.System), Prompt: w.hide(r.Prompt), PromptTokens: resp.PromptTokens, CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
+	}
+	if resp.Partial != "" {
+		call.Response = w.hide(resp.Partial)
 	}
 	var answer Answer
 	if err == nil {
@@ -120,7 +123,7 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	if err != nil {
 		call.Error = w.hide(err.Error())
 	}
-	return answer, errors.Join(err, w.cfg.Log.AddCall(ctx, call))
+	return answer, errors.Join(err, w.cfg.Log.AddCall(context.WithoutCancel(ctx), call)) // also one that was stopped
 }
 
 // use reads an answer and does what it says, but for a request, which it only looks at.

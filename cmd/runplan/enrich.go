@@ -117,7 +117,7 @@ func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, erro
 func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
 		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left by the limit", fmt.Sprint(res.Left)}, {"tokens", fmt.Sprint(res.Tokens)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
 	}
 	if o.promote {
 		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
@@ -131,7 +131,7 @@ func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
 	if res.Refused > 0 {
 		fmt.Fprintf(a.Stderr, "%d name(s) were left out: the files do not define them\n", res.Refused)
 	}
-	if !o.promote && res.Asked+res.Current > 0 {
+	if !o.promote && res.Waiting > 0 {
 		fmt.Fprintln(a.Stderr, "retrieval does not see it yet; to copy it into the index: runplan enrich --promote")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -308,12 +309,28 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 	if err != nil {
 		return err
 	}
-	read := 0
+	items = slices.DeleteFunc(items, func(i store.InboxItem) bool { return i.Intent != "" })
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing new")
+		return nil
+	}
+	if err := p.layout.Make(); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	journal, err := store.OpenJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	call := &lastCall{Completer: c.LLM}
+	c.LLM = call
+	task, secrets := newTaskID(), a.redactor(p)
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
 	for _, i := range items {
-		if i.Intent != "" {
-			continue
-		}
 		class, err := c.Classify(ctx, i.Body)
+		if kept := call.keep(ctx, journal, task, hide, err); kept != nil {
+			return kept
+		}
 		if err != nil {
 			// What was read is written down; the rest waits for the next time.
 			return a.unreadable(ctx, p, i.ID, err)
@@ -327,15 +344,11 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 			return err
 		}
 		fmt.Fprintf(a.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
-		read++
-	}
-	if read == 0 {
-		fmt.Fprintln(a.Stdout, "nothing new")
 	}
 	return nil
 }
 
-// unreadable says why an item could not be read. An answer that is none is shown: nobody keeps it.
+// unreadable says why an item could not be read. An answer that is none is shown, as far as it fits.
 func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	var answer *llm.AnswerError

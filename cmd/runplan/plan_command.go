@@ -128,7 +128,7 @@ func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task
 	if err != nil {
 		return solver.Planned{}, err
 	}
-	session, err := p.session(ctx, id)
+	session, err := t.session(ctx, id)
 	if err != nil {
 		return solver.Planned{}, err
 	}
@@ -137,16 +137,24 @@ func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task
 		Log: t.journal, Repo: p.repo.Root, Redact: t.redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
 	}
 	made, err := planner.Plan(ctx, session, id, task, p.repo.Root)
-	return made, errors.Join(err, session.Close(), t.journal.ArchiveSession(context.WithoutCancel(ctx), p.layout.Sessions(), id, time.Now()))
+	return made, errors.Join(err, t.putAway(ctx, session, id))
 }
 
 // planTrouble says what became of a plan that was not made.
 func planTrouble(ctx context.Context, id string, err error) error {
-	if ctx.Err() == nil && (errors.Is(err, solver.ErrArtifact) || errors.Is(err, llm.ErrCutOff)) {
-		return fail(exitFailed, fmt.Errorf("the model made no plan that can be used: %w", err),
-			"nothing was written; what it said is in .runplan/raw.sqlite under task %s; say more in the task, or name another model for execute_plan in [models.overrides]", id)
+	if ctx.Err() != nil {
+		return modelTrouble(ctx, err)
 	}
-	return modelTrouble(ctx, err)
+	advice := ""
+	switch {
+	case errors.Is(err, solver.ErrArtifact):
+		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
+	case errors.As(err, new(*llm.LengthError)): // it says itself what to raise
+	default:
+		return modelTrouble(ctx, err) // also an answer that a server that died left unfinished, which is not the model's fault
+	}
+	return fail(exitFailed, fmt.Errorf("the model made no plan that can be used: %w", err),
+		"nothing was written; what it said is in .runplan/raw.sqlite under task %s%s", id, advice)
 }
 
 // planFile is where the plan goes, "" for standard output. A file that is there stays, before a model is asked.

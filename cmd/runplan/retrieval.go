@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -40,27 +41,33 @@ type retrieval struct {
 
 // openRetrieval opens the index, the log and the models of a project. Whoever has it closes it.
 func (a *App) openRetrieval(ctx context.Context, p *project, b tokens.Budget) (*retrieval, error) {
+	r, err := a.openAsking(ctx, p, llm.Coding, b.Window, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.journal, err = store.OpenJournal(ctx, p.layout.Journal()); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// openAsking is [App.openRetrieval] without a log: that of a run is its own.
+func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err
 	}
-	ok := false
-	defer func() {
-		if !ok {
-			r.close()
+	err := a.openModels(ctx, r, role, window, reaper)
+	if err == nil {
+		if r.prompts, err = retrieve.LoadPrompts(p.prompts()); err != nil {
+			err = usage(err, "correct the prompts of the project, or take them away")
 		}
-	}()
-	var err error
-	if err = a.openModels(ctx, r, llm.Coding, b.Window, nil); err != nil {
+	}
+	if err != nil {
+		r.close()
 		return nil, err
 	}
-	if r.prompts, err = retrieve.LoadPrompts(p.prompts()); err != nil {
-		return nil, usage(err, "correct the prompts of the project, or take them away")
-	}
-	if r.journal, err = store.OpenJournal(ctx, p.layout.Journal()); err != nil {
-		return nil, err
-	}
-	ok = true
 	return r, nil
 }
 
@@ -92,20 +99,17 @@ func (r *retrieval) close() {
 	r.curated.Close()
 }
 
-// deps is what a retrieval of a task works with. done ends its session: what stands in it goes to the log.
-func (r *retrieval) deps(ctx context.Context, task string, info func(string)) (d retrieve.Deps, done func() error, err error) {
-	dir := filepath.Join(r.project.layout.Root, "sessions")
-	session, err := store.CreateSession(ctx, dir, task)
-	if err != nil {
-		return d, nil, err
-	}
-	done = func() error {
-		return errors.Join(session.Close(), r.journal.ArchiveSession(context.WithoutCancel(ctx), dir, task, time.Now()))
-	}
+// deps is what a retrieval works with: c is asked, s keeps how far it has got.
+func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
 	return retrieve.Deps{
-		Base: r.base, Repo: r.repo, LLM: r.llm, Model: r.router.Model, Log: r.journal, Session: session, Prompts: r.prompts, Program: r.program,
-		Environ: r.environ, Redact: r.clean, Info: info, Now: time.Now,
-	}, done, nil
+		Base: r.base, Repo: r.repo, LLM: c, Model: r.router.Model, Log: log, Session: s, Prompts: r.prompts, Program: r.program,
+		Environ: r.environ, Redact: r.clean, Now: time.Now,
+	}
+}
+
+// putAway closes the session of a task: what stands in it goes to the log.
+func (r *retrieval) putAway(ctx context.Context, s io.Closer, task string) error {
+	return errors.Join(s.Close(), r.journal.ArchiveSession(context.WithoutCancel(ctx), r.project.layout.Sessions(), task, time.Now()))
 }
 
 // clean makes text of others fit to be stored and shown.
@@ -153,6 +157,7 @@ func newTaskID() string {
 func modelTrouble(ctx context.Context, err error) error {
 	var known *failure
 	var missing *llm.MissingModelError
+	var unset *llm.MissingSettingError
 	var unknown *llm.UnknownModelError
 	var answer *llm.AnswerError
 	var stage *retrieve.StageError
@@ -161,7 +166,7 @@ func modelTrouble(ctx context.Context, err error) error {
 		return fail(exitInterrupted, errors.New("interrupted"), "")
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &stage):
+	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown), errors.As(err, &stage):
 		return usage(err, "")
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return usage(err, "run: runplan index")

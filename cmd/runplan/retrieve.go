@@ -64,7 +64,7 @@ or a file, or [budget] of the configuration; there is no default.
 	f := cmd.Flags()
 	f.StringVar(&o.repo, "repo", "", "repository to look into; else the one around the current folder")
 	f.StringVar(&o.plan, "plan", "", "plan whose files go ahead of all others")
-	f.StringVar(&o.stages, "stages", "", "stages to run, in order: scope,precision")
+	addStages(cmd, &o.stages)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	f.BoolVar(&o.text, "text", false, "print what the model would get")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -78,7 +78,7 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err != nil {
 		return err
 	}
-	stages, err := stagesOf(cmd, o.stages, p.config)
+	stages, err := namedStages(first(o.stages, p.config.Stages.Default))
 	if err != nil {
 		return err
 	}
@@ -104,17 +104,19 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 		return modelTrouble(ctx, err)
 	}
 	start := store.Task{
-		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder.Name, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder.Label(), Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
 	}
 	if err := r.journal.StartTask(ctx, start); err != nil {
 		return err
 	}
-	deps, done, err := r.deps(ctx, id, func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) })
+	session, err := r.session(ctx, id)
 	if err != nil {
 		return err
 	}
+	deps := r.deps(r.llm, r.journal, session)
+	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
 	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.repo.Root, Stages: stages, Budget: budget, Files: files})
-	err = errors.Join(err, done(), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	err = errors.Join(err, r.putAway(ctx, session, id), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
 		return modelTrouble(ctx, err)
 	}

@@ -102,12 +102,3 @@ func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err err
 	}
 	return b, nil
 }
-
-// stagesOf is which stages run: those of the flag, else those of the settings. There is no default (C-03).
-func stagesOf(cmd *cobra.Command, flag string, c *config.Loaded) ([]string, error) {
-	text := c.Stages.Default
-	if cmd.Flags().Changed("stages") {
-		text = flag
-	}
-	return namedStages(text)
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -102,7 +103,7 @@ Ctrl-C once lets the batch at work finish its step; twice stops at once. Either 
 	o.ofAgent(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
-	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed (else run.max_attempts; solve.max_attempts with the solver)")
 	f.StringVar(&o.route.from, "from", "", "first batch to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch to run, by number")
 	o.route.add(cmd)
@@ -231,7 +232,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	}
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
-		Land: first(o.land, p.config.Run.Land), MaxAttempts: first(o.maxAttempts, p.config.Run.MaxAttempts),
+		Land:         first(o.land, p.config.Run.Land),
 		ConfigDigest: p.config.Digest, LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
 	}
 	if info.Title == "" {
@@ -240,8 +241,8 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	if !slices.Contains([]string{"branch", "ff", "pr"}, info.Land) {
 		return info, usage(fmt.Errorf("--land %s: unknown", info.Land), "it is branch, ff or pr")
 	}
-	if info.MaxAttempts < 1 {
-		return info, usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", info.MaxAttempts), "")
+	if info.MaxAttempts, err = p.attempts(o.maxAttempts, agent); err != nil {
+		return info, err
 	}
 	o.limits.apply(&info, p.config.Run)
 	info.Models = modelsOf(p.config.Config, agent)
@@ -329,7 +330,7 @@ func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fre
 		if err != nil {
 			return nil, err
 		}
-		free, err := a.slugFree(ctx, p, slug, info.Plan, info.Base, fresh)
+		free, err := a.slugFree(ctx, p, slug, info.Plan, info.Agent, info.Base, fresh)
 		if err == nil && free {
 			info.Slug, info.Branch = slug, local.RunBranch(slug)
 			return lock, nil
@@ -343,14 +344,14 @@ func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fre
 
 // slugFree tells whether a new run may use slug. A branch whose work is merged is removed to make room; one
 // with work that is not merged stays, and so does the work of a run that is not finished.
-func (a *App) slugFree(ctx context.Context, p *project, slug, plan, head string, fresh bool) (bool, error) {
+func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head string, fresh bool) (bool, error) {
 	sums, err := p.summaries(ctx, runner.Filter{Slug: slug, Latest: true})
 	if err != nil {
 		return false, err
 	}
 	if len(sums) > 0 && sums[0].Status != runner.RunDone {
 		if sums[0].Plan == plan && !fresh {
-			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "go on with it: runplan resume; or start afresh: runplan run --new %s", plan)
+			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "go on with it: runplan resume; or start afresh: %s", afresh(agent, plan))
 		}
 		return false, nil
 	}
@@ -364,6 +365,15 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, head string,
 		return false, err
 	}
 	return true, p.dropBranch(ctx, ref, tip)
+}
+
+// afresh is the command that starts a run of a plan anew. One of the solver's says so: what is done here by a model of this
+// machine is not for whichever CLI is installed.
+func afresh(agent, plan string) string {
+	if agent == solver.Name {
+		return "runplan solve --new --plan " + plan
+	}
+	return "runplan run --new " + plan
 }
 
 // resumeRun goes on with a run of the journal.
@@ -463,11 +473,11 @@ func (a *App) planOfResume(file string, info *runner.Info, stored []byte, accept
 		what = "batch " + strings.Join(changed, ", ")
 	}
 	if !same {
-		return nil, nil, usage(fmt.Errorf("%w: %s now has other batches (%s)", local.ErrPlanChanged, info.Plan, what), "start afresh: runplan run --new %s", info.Plan)
+		return nil, nil, usage(fmt.Errorf("%w: %s now has other batches (%s)", local.ErrPlanChanged, info.Plan, what), "start afresh: %s", afresh(info.Agent, info.Plan))
 	}
 	if !accept {
 		return nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, what),
-			"take the change back; or go on with the new text: runplan resume --accept-changes; or start afresh: runplan run --new %s", info.Plan)
+			"take the change back; or go on with the new text: runplan resume --accept-changes; or start afresh: %s", afresh(info.Agent, info.Plan))
 	}
 	info.PlanDigest = plan.Digest
 	info.Batches = slices.Clone(info.Batches)

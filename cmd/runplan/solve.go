@@ -80,11 +80,8 @@ func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOpt
 		return usage(errors.New("solve needs a task, or a plan"), `say what is to be done: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
-	if o.maxAttempts == 0 {
-		o.maxAttempts = p.config.Solve.MaxAttempts
-	}
-	if o.maxAttempts == 0 {
-		return usage(errors.New("missing: --max-attempts or solve.max_attempts"), "there is no default: each attempt takes the time of a model")
+	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
+		return err // before anything is written
 	}
 	if plan != "" {
 		o.solver.task = task

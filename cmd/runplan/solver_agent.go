@@ -33,7 +33,7 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 			LLM: tools.llm, Model: func(name string) (llm.Model, error) { return tools.router.Pick(llm.ExecuteCode, name) },
 			Budget: s.budget, Stages: s.stages, Loops: s.loops, Prompts: tools.solver, Task: p.solver.task,
 			Retrieve: tools.finder(x.journal, retrieve.Retrieve), Refine: tools.finder(x.journal, retrieve.Refine),
-			Sessions: p.session, Log: x.journal, Repo: p.repo.Root, Plan: p.givenPlan(path), Now: time.Now,
+			Sessions: tools.session, Log: x.journal, Repo: p.repo.Root, Plan: p.givenPlan(path), Now: time.Now,
 			Archive: func(ctx context.Context, task string) error {
 				return x.journal.ArchiveSession(ctx, p.layout.Sessions(), task, time.Now())
 			},

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
@@ -107,6 +105,23 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	return s, nil
 }
 
+// attempts is how many attempts a batch has: the flag, else the setting. Those of the solver have no default: each takes the
+// time of a model (SOLVE-06).
+func (p *project) attempts(flag int, agent string) (int, error) {
+	n := first(flag, p.config.Run.MaxAttempts)
+	if agent == solver.Name {
+		n = first(flag, p.config.Solve.MaxAttempts)
+		if n == 0 {
+			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "there is no default: each attempt takes the time of a model")
+		}
+	}
+	if n < 1 {
+		return 0, usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
+	}
+	return n, nil
+}
+
+// namedStages are the stages that a list names, in its order. There is no default (C-03).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
@@ -132,26 +147,24 @@ type modelTools struct {
 	solver prompt.Set
 }
 
-// openSolving opens the index and the models of a project. The log is the caller's.
-func (a *App) openSolving(ctx context.Context, p *project, s solving, r *proc.Reaper) (*modelTools, error) {
-	t := &modelTools{retrieval: &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}}
-	if err := t.openIndex(ctx); err != nil {
+// openSolving opens the index and the models of a project, and sees to it that each model it takes has a name. The log is
+// the caller's.
+func (a *App) openSolving(ctx context.Context, p *project, s solving, reaper *proc.Reaper) (*modelTools, error) {
+	r, err := a.openAsking(ctx, p, s.role, s.budget.Window, reaper)
+	if err != nil {
 		return nil, err
 	}
-	if err := a.fillSolving(ctx, p, s, r, t); err != nil {
+	t := &modelTools{retrieval: r}
+	if err := t.fill(ctx, s.role); err != nil {
 		t.close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (a *App) fillSolving(ctx context.Context, p *project, s solving, r *proc.Reaper, t *modelTools) error {
-	err := a.openModels(ctx, t.retrieval, s.role, s.budget.Window, r)
-	if err != nil {
-		return err
-	}
+func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
 	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
-	if s.role == llm.Coding {
+	if role == llm.Coding {
 		needed[1] = llm.ExecuteCode
 	}
 	for _, stage := range needed {
@@ -159,11 +172,8 @@ func (a *App) fillSolving(ctx context.Context, p *project, s solving, r *proc.Re
 			return modelTrouble(ctx, err)
 		}
 	}
-	own := p.prompts()
-	if t.prompts, err = retrieve.LoadPrompts(own); err == nil {
-		t.solver, err = solver.LoadPrompts(own)
-	}
-	if err != nil {
+	var err error
+	if t.solver, err = solver.LoadPrompts(t.project.prompts()); err != nil {
 		return usage(err, "correct the prompts of the project, or take them away")
 	}
 	return nil
@@ -172,18 +182,6 @@ func (a *App) fillSolving(ctx context.Context, p *project, s solving, r *proc.Re
 // finder asks through the completer, and keeps in the session, that it is given.
 func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
-		return find(ctx, retrieve.Deps{
-			Base: t.base, Repo: t.repo, LLM: c, Model: t.router.Model, Log: log, Session: s, Prompts: t.prompts, Program: t.program,
-			Environ: t.environ, Redact: t.clean, Now: time.Now,
-		}, r)
+		return find(ctx, t.deps(c, log, s), r)
 	}
-}
-
-// session opens the session of a task.
-func (p *project) session(ctx context.Context, task string) (solver.Session, error) {
-	s, err := store.CreateSession(ctx, p.layout.Sessions(), task)
-	if err != nil {
-		return nil, fmt.Errorf("keep what is found out about the task: %w", err)
-	}
-	return s, nil
 }

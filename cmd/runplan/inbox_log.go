@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+)
+
+// intentCall is the type of the calls that say what a text of the inbox wants.
+const intentCall = "inbox_intent"
+
+// lastCall remembers the last question to a model and its answer.
+type lastCall struct {
+	llm.Completer
+	request  llm.Request
+	response llm.Response
+	at       time.Time
+}
+
+// Complete asks, and remembers.
+func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	l.at, l.request = time.Now(), r
+	var err error
+	l.response, err = l.Completer.Complete(ctx, r)
+	return l.response, err
+}
+
+// keep writes the call down, and why its answer could not be used (RETR-12). hide takes secrets out.
+func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
+	if l.at.IsZero() {
+		return nil // nobody was asked
+	}
+	m := l.request.Model
+	c := store.Call{
+		Task: task, Type: intentCall, Stage: string(l.request.Stage), Role: string(m.Role), Model: m.Label(), System: hide(l.request.System), Prompt: hide(l.request.Prompt),
+		Response: hide(l.response.Text + l.response.Partial), PromptTokens: l.response.PromptTokens, CompletionTokens: l.response.CompletionTokens,
+		Latency: l.response.Latency, At: l.at,
+	}
+	if why != nil {
+		c.Error = hide(why.Error())
+	}
+	l.at = time.Time{}
+	return j.AddCall(context.WithoutCancel(ctx), c)
+}
