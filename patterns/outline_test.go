@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,4 +95,37 @@ func FuzzDecodeNode(f *testing.F) {
 			t.Errorf("%q: %q %q, want %q %q", line, file, n.Rule, r.File, r.Rule)
 		}
 	})
+}
+
+// The answer comes in pieces of any size, and no more than a line of it is held.
+func TestAnswerInPieces(t *testing.T) {
+	line := func(file string, start int) string {
+		return fmt.Sprintf(`{"text":"x","range":{"byteOffset":{"start":%d,"end":%d}},"file":%q,"ruleId":"r"}`, start, start+1, file)
+	}
+	whole := strings.Join([]string{line("./a.py", 0), line("./b.py", 1), "", line("./a.py", 2)}, "\n")
+	for _, size := range []int{1, 10, 100, len(whole)} {
+		a := answer{nodes: map[string][]Node{}, names: names{}, outliner: &outliner{texts: map[string]Text{
+			"./a.py": {Path: "a.py", Text: []byte("abc")}, "./b.py": {Path: "b.py", Text: []byte("abc")},
+		}}}
+		for rest := []byte(whole); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+			if _, err := a.Write(slices.Clone(rest[:min(size, len(rest))])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.nodes["a.py"]; len(n) != 2 || n[0].Start != 0 || n[1].Start != 2 || len(a.nodes["b.py"]) != 1 {
+			t.Errorf("in pieces of %d: %+v", size, a.nodes)
+		}
+	}
+}
+
+// An answer without an end is not waited for.
+func TestAnswerTooLong(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", "x\n")
+	if _, _, err := fake(t, "exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").Nodes(t.Context(), dir, []Text{{Path: "a.py", Text: []byte("x\n")}}, nameRule, 0); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("error %v", err)
+	}
 }

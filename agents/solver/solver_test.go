@@ -417,6 +417,31 @@ func TestLimitsAndCancelling(t *testing.T) {
 	}
 }
 
+// A model of this machine costs nothing; what another server or a program asks for is not known, which is not nothing (MODEL-15).
+func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		model llm.Model
+		local bool
+	}{
+		"localhost":      {llm.Model{Provider: "ollama", BaseURL: "http://localhost:11434"}, true},
+		"loopback":       {llm.Model{Provider: "ollama", BaseURL: "http://127.0.0.1:11434"}, true},
+		"loopback, IPv6": {llm.Model{Provider: "ollama", BaseURL: "http://[::1]:11434"}, true},
+		"a host":         {llm.Model{Provider: "ollama", BaseURL: "http://192.0.2.1:11434"}, false},
+		"a name":         {llm.Model{Provider: "ollama", BaseURL: "http://localhost.example.org:11434"}, false},
+		"a program":      {llm.Model{Provider: "command", BaseURL: "http://localhost:11434", Command: []string{"ask"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, doubled)
+			c.model.Window, c.model.MaxTokens = 2000, 100
+			b.Agent.cfg.Model = func(string) (llm.Model, error) { return c.model, nil }
+			u := b.run(1).Usage
+			if c.local && (u.CostUSD == nil || *u.CostUSD != 0 || u.Source != agents.SourceLocal) || !c.local && (u.CostUSD != nil || u.Source != agents.SourceUnknown) {
+				t.Errorf("%v %s", u.CostUSD, u.Source)
+			}
+		})
+	}
+}
+
 // What is too much goes in its order, and what cannot go is an error with figures (BUD-05, BUD-06).
 func TestTrimming(t *testing.T) {
 	b := newBench(t)

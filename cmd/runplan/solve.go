@@ -49,6 +49,9 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 			if err != nil {
 				return err
 			}
+			if err := p.unsaid(o, budget); err != nil {
+				return err
+			}
 			if o.solver.budget, err = budget.budget(p.config, llm.Coding); err != nil {
 				return err
 			}

@@ -105,6 +105,32 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	return s, nil
 }
 
+// unsaid lists what solve needs and nobody has said, where that is more than one thing (ERR-01): told one by one, a first
+// try would take as many tries.
+func (p *project) unsaid(o runOptions, b budgetFlags) error {
+	c, flags := p.config, b.cmd.Flags()
+	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
+	var list []string
+	for _, x := range []struct {
+		key, flag string
+		said      bool
+	}{
+		{"budget.context_window", "--context-window", figures || c.Models.CodingWindow > 0 || c.Budget.ContextWindow > 0},
+		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
+		{"stages.default", "--stages", first(o.solver.stages, c.Stages.Default) != ""},
+		{"solve.max_attempts", "--max-attempts", first(o.maxAttempts, c.Solve.MaxAttempts) != 0},
+		{"solve.max_refinement_loops", "--max-refinement-loops", first(o.solver.loops.n, c.Solve.MaxRefinementLoops) != nil},
+	} {
+		if !x.said {
+			list = append(list, fmt.Sprintf("%s (%s)", x.key, x.flag))
+		}
+	}
+	if len(list) < 2 || !c.Models.Configured() {
+		return nil // whoever needs the one says so; without models there is more to be done first
+	}
+	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "give the flags, or write the keys into .runplan/config.toml; they depend on your models, so none has a default")
+}
+
 // attempts is how many attempts a batch has: the flag, else the setting. Those of the solver have no default: each takes the
 // time of a model (SOLVE-06).
 func (p *project) attempts(flag int, agent string) (int, error) {

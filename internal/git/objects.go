@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // objects is what is known of the objects of a repository. They never change, so that it stays true.
@@ -22,7 +23,7 @@ type objects struct {
 	trees sync.Map // commit or tree → its tree
 
 	plainOnce sync.Once
-	plain     bool // new ones may be written as files of their own, without git
+	plain     bool // new ones, and branches, may be written as files without git
 
 	replacedOnce sync.Once
 	replaced     bool
@@ -88,7 +89,7 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	default:
 		return "", false
 	}
-	if !r.plainObjects(ctx) {
+	if !r.plainFiles(ctx) {
 		return "", false
 	}
 	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
@@ -96,8 +97,12 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	name = hex.EncodeToString(sum.Sum(nil))
 	dir := filepath.Join(r.Common, "objects", name[:2])
 	path := filepath.Join(dir, name[2:])
-	if exists(path) {
-		return name, true
+	// One that is there is made young, as git does it: an old one that nobody refers to may be removed any time. One that
+	// a loss of power has emptied is written anew.
+	if old, _, err := r.loose(name, kind, len(body)); err == nil && bytes.Equal(old, body) {
+		if now := time.Now(); os.Chtimes(path, now, now) == nil {
+			return name, true
+		}
 	}
 	var packed bytes.Buffer
 	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
@@ -131,9 +136,9 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	return name, true
 }
 
-// plainObjects tells whether a new object is no more than a file: nobody shares the repository by rights of groups, or
+// plainFiles tells whether a new object or a branch is no more than a file: nobody shares the repository by rights of groups, or
 // wants files to be on the disk before git goes on, or a second name for each object.
-func (r *Repo) plainObjects(ctx context.Context) bool {
+func (r *Repo) plainFiles(ctx context.Context) bool {
 	r.objects.plainOnce.Do(func() {
 		_, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles)|extensions\.compatobjectformat)$`)
 		r.objects.plain = exitStatus(err) == 1 // there is none of them

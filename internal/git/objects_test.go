@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -75,6 +76,43 @@ func TestCommitTreeWithoutGit(t *testing.T) {
 	}
 	if out := run(t, dir, "fsck", "--strict", "--no-dangling"); out != "" {
 		t.Error(out)
+	}
+}
+
+// A commit that is there already is made young, so that no upkeep removes it, and one of which nothing is left is mended.
+func TestCommitTreeThatIsThere(t *testing.T) {
+	dir := made(t, map[string]string{"a": "1"})
+	r := opened(t, dir)
+	tree := run(t, dir, "rev-parse", "HEAD^{tree}")
+	hash, err := r.CommitTree(t.Context(), tree, "", "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, ".git", "objects", hash[:2], hash[2:])
+	old := time.Now().Add(-30 * 24 * time.Hour)
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	again := func() {
+		t.Helper()
+		if by, err := opened(t, dir).CommitTree(t.Context(), tree, "", "base"); by != hash || err != nil {
+			t.Fatalf("%s, %v, want %s", by, err, hash)
+		}
+	}
+	again()
+	run(t, dir, "prune", "--expire=2.weeks.ago")
+	if !exists(file) {
+		t.Fatal("it was removed as an old one")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if got := run(t, dir, "cat-file", "-t", hash); got != "commit" {
+		t.Error(got)
 	}
 }
 

@@ -34,11 +34,11 @@ func (r *Repo) readHead() (commit, branch string, ok bool) {
 
 // moveFile moves a branch that nobody but the caller moves to commit, and its log tells of it. Where both are files of their
 // own, they are changed the way git does it: under the lock of the branch, and in one step. Anything else is left to git.
-func (r *Repo) moveFile(branch, commit, message string) (moved bool) {
+func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (moved bool) {
 	ref := "refs/heads/" + branch
 	path := filepath.Join(r.Common, filepath.FromSlash(ref))
 	log := filepath.Join(r.Common, "logs", filepath.FromSlash(ref))
-	if !isHash(commit) || r.reftable() || !exists(path) || !exists(log) {
+	if !isHash(commit) || !r.plainFiles(ctx) || r.reftable() || !exists(path) || !exists(log) {
 		return false
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
@@ -73,7 +73,7 @@ func (r *Repo) moveFile(branch, commit, message string) (moved bool) {
 // LogBranch moves a branch that nobody but the caller moves to commit, and keeps where it was in its log, whatever git
 // is set to.
 func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
-	if r.moveFile(branch, commit, "runplan") {
+	if r.moveFile(ctx, branch, commit, "runplan") {
 		return nil
 	}
 	_, err := r.Run(ctx, "-c", "core.logAllRefUpdates=true", "update-ref", "-m", "runplan", "refs/heads/"+branch, commit)

@@ -52,19 +52,36 @@ func TestMoveFileGivesWay(t *testing.T) {
 	run(t, dir, "branch", "b", list[0])
 	file := filepath.Join(dir, ".git", "refs", "heads", "b")
 	write(t, dir, map[string]string{".git/refs/heads/b.lock": ""})
-	if r.moveFile("b", list[1], "x") || !exists(file+".lock") {
+	if r.moveFile(t.Context(), "b", list[1], "x") || !exists(file+".lock") {
 		t.Error("somebody's lock was not heeded")
 	}
 	os.Remove(file + ".lock")
-	if r.moveFile("b", "HEAD", "x") || r.moveFile("none", list[1], "x") {
+	if r.moveFile(t.Context(), "b", "HEAD", "x") || r.moveFile(t.Context(), "none", list[1], "x") {
 		t.Error("moved")
 	}
 	write(t, dir, map[string]string{".git/refs/heads/b": "ref: refs/heads/trunk\n"})
-	if r.moveFile("b", list[1], "x") || exists(file+".lock") {
+	if r.moveFile(t.Context(), "b", list[1], "x") || exists(file+".lock") {
 		t.Error("a branch that stands for another one was moved")
 	}
 	if got := string(bytesOf(t, file)); got != "ref: refs/heads/trunk\n" {
 		t.Error(got)
+	}
+}
+
+// Where a branch is more than a file, because others have to be able to read it or it has to be on the disk, git moves it.
+func TestMoveFileAsGitIsSetUp(t *testing.T) {
+	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=reference"} {
+		dir := made(t, map[string]string{"a": "1"})
+		list := commits(t, dir, 2)
+		run(t, dir, "branch", "b", list[0])
+		if !opened(t, dir).moveFile(t.Context(), "b", list[1], "x") {
+			t.Fatal("not moved")
+		}
+		key, value, _ := strings.Cut(setting, "=")
+		run(t, dir, "config", key, value)
+		if opened(t, dir).moveFile(t.Context(), "b", list[0], "x") {
+			t.Errorf("%s: git was not asked", setting)
+		}
 	}
 }
 

@@ -92,13 +92,27 @@ func unfinished() []string {
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
 }
 
-// Visited lists the branches, and the commits, that the workspace was on since it was made, as its log of HEAD has them.
+// HeadLog is how much the log of the workspace's HEAD has, in bytes: what comes later begins there.
+func (w *Workspace) HeadLog() int64 {
+	fi, err := os.Stat(w.headLog())
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+func (w *Workspace) headLog() string { return filepath.Join(w.GitDir, "logs", "HEAD") }
+
+// Visited lists the branches, and the commits, that the workspace was on since the log of its HEAD had so many bytes.
 // Where it is now may be among them: whoever is killed between bringing HEAD back and removing a branch leaves only
 // this trace of it.
-func (w *Workspace) Visited() ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(w.GitDir, "logs", "HEAD"))
+func (w *Workspace) Visited(since int64) ([]string, error) {
+	data, err := os.ReadFile(w.headLog())
 	if err != nil {
 		return nil, err
+	}
+	if since <= int64(len(data)) { // else somebody has written it anew
+		data = data[since:]
 	}
 	var names []string
 	for line := range strings.Lines(string(data)) {
@@ -111,6 +125,26 @@ func (w *Workspace) Visited() ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// HalfMade tells whether a branch was made by a checkout that was cut off: by its own log somebody went to it at once, and
+// by no log of a HEAD anybody did.
+func (r *Repo) HalfMade(branch string) bool {
+	log, err := os.ReadFile(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch)))
+	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
+		return false
+	}
+	heads, err := filepath.Glob(filepath.Join(r.Common, "worktrees", "*", "logs", "HEAD"))
+	if err != nil {
+		return false
+	}
+	for _, path := range append(heads, filepath.Join(r.Common, "logs", "HEAD")) {
+		data, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || strings.Contains(string(data), " to "+branch+"\n") {
+			return false
+		}
+	}
+	return true
 }
 
 // Conflicts lists the files of a merge or rebase that was left in the middle which nobody has resolved yet.

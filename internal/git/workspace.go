@@ -63,7 +63,7 @@ func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 
 // RemoveWorkspace deletes a worktree, whatever state it is in. Its branch stays.
 func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
+	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	if err := r.untie(dir); err != nil {
@@ -119,10 +119,10 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
-	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
+	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
-	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
 	}
 	return nil
@@ -136,10 +136,10 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if _, err := w.Run(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--detach", at); err != nil {
+	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	return nil
@@ -205,7 +205,7 @@ func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) err
 		if err := w.DropUnfinished(); err != nil {
 			return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 		}
-		if w.repo.moveFile(branch, base, "runplan") && w.fill(ctx, tree) == nil {
+		if w.repo.moveFile(ctx, branch, base, "runplan") && w.fill(ctx, tree) == nil {
 			return nil
 		}
 	}
@@ -217,10 +217,10 @@ func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) err
 
 // fill brings the files and the index to tree.
 func (w *Workspace) fill(ctx context.Context, tree string) error {
-	if _, err := w.Run(ctx, "read-tree", "--reset", "-u", tree); err != nil {
+	if err := w.force(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
-	if _, err := w.Run(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
 	}
 	if name, err := w.repo.TreeOf(ctx, tree); err == nil {
@@ -329,7 +329,7 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 		}
 	}
 	for again := false; ; again = true {
-		_, err := w.Run(ctx, args...)
+		err := w.force(ctx, args...)
 		if err == nil {
 			if tree, err = w.Run(ctx, "write-tree"); err != nil {
 				return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)

@@ -597,7 +597,7 @@ func TestBrokenWorkspacesNeverLeadOutward(t *testing.T) {
 			w.Stage(ctx, base, []string{"b"})
 			w.Changed(ctx, base)
 			w.Conflicts(ctx)
-			w.Visited()
+			w.Visited(0)
 			w.Checkout(ctx, branch, base, tree)
 			w.Reset(ctx, branch, base)
 			w.Run(ctx, "commit", "--quiet", "--allow-empty", "--message=x")

@@ -211,12 +211,7 @@ func (w *work) sweepBases(ctx context.Context) {
 		return // there are none yet
 	}
 	for _, e := range entries {
-		path := filepath.Join(w.Layout.Worktrees(), e.Name())
-		if strings.HasPrefix(e.Name(), "base-") && filepath.Ext(path) == ".tmp" {
-			os.Remove(path) // a marker that was never finished
-			continue
-		}
-		dir := strings.TrimSuffix(path, ".json") // any of the two may have been left without the other
+		dir := filepath.Join(w.Layout.Worktrees(), strings.TrimSuffix(e.Name(), ".json")) // any of the two may have been left without the other
 		if !isBase(dir) {
 			continue
 		}

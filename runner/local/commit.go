@@ -42,7 +42,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	defer w.adopt(hooks)
 	defer w.lookout.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: []string{"git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
+		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
 		Limits: proc.Limits{Total: commitTimeout, Grace: w.Limits.Grace}, Reaper: w.Reaper,
 	})

@@ -21,8 +21,10 @@ type glance struct {
 	Base    string            `json:"base"`
 	Refs    map[string]string `json:"refs"`
 	Stashes []git.Stash       `json:"stashes"`
-	Shared  map[string]string `json:"shared"` // digests of what git heeds in all worktrees
-	Idle    bool              `json:"idle"`   // git's own upkeep was not at work, nor had it been killed before
+	Shared  map[string]string `json:"shared"`   // digests of what git heeds in all worktrees
+	Idle    bool              `json:"idle"`     // git's own upkeep was not at work, nor had it been killed before
+	Locks   []string          `json:"locks"`    // of refs, which somebody else had taken
+	HeadLog int64             `json:"head_log"` // size of the log of the workspace's HEAD, in bytes
 }
 
 func (w *work) glancePath(batch string) string {
@@ -31,12 +33,15 @@ func (w *work) glancePath(batch string) string {
 
 // glance looks, and writes down what it saw.
 func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, error) {
-	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base, Idle: !w.Repo.HasUpkeepLock()}
+	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base, Idle: !w.Repo.HasUpkeepLock(), HeadLog: s.HeadLog()}
 	var err error
 	if g.Refs, err = w.Repo.Refs(ctx); err != nil {
 		return g, err
 	}
 	if g.Stashes, err = w.Repo.Stashes(); err != nil {
+		return g, err
+	}
+	if g.Locks, err = w.Repo.RefLocks(); err != nil {
 		return g, err
 	}
 	g.Shared = w.digests(s.GitDir)
@@ -56,9 +61,10 @@ func (w *work) digests(gitDir string) map[string]string {
 func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 	w.tidying.Lock()
 	defer w.tidying.Unlock()
+	w.dropRefLocks(g.Locks)
 	w.tidyStashes(ctx, s.Branch, g.Stashes)
 	w.dropUpkeepLock(g.Idle)
-	why := w.inspect(ctx, s, runner.Command{Batch: g.Batch, Base: g.Base}, g.Refs)
+	why := w.inspect(ctx, s, g)
 	if err := os.Remove(w.glancePath(g.Batch)); err != nil && why == "" {
 		return err.Error()
 	}

@@ -157,7 +157,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		return chronicle{slices.Clone(s.history.ended), slices.Clone(s.history.working)}
 	}
 	s.work.pool = &Pool{
-		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs, stir: s.work.lookout.drop,
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
 	pending, err := s.begin(ctx, info)
@@ -246,10 +246,11 @@ func (s *session) writeNotes() error {
 	return nil
 }
 
-// do carries out one command and turns whatever comes of it into an event.
-func (s *session) do(ctx context.Context, c runner.Command) runner.Event {
+// do carries out one command and turns whatever comes of it into an event. What was spent on tries that came to nothing
+// is told beside it.
+func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event) {
 	start := s.Now()
-	ev, err := s.tries(ctx, c)
+	ev, lost, err := s.tries(ctx, c)
 	if c.Slot != nil {
 		ev.Candidate, ev.Variant = c.Slot.Number, c.Slot.Variant
 	}
@@ -283,11 +284,11 @@ func (s *session) do(ctx context.Context, c runner.Command) runner.Event {
 			ev.Outcome, ev.Reason = runner.OutcomeCancelled, "stopped while it was under way"
 		}
 	}
-	return ev
+	return ev, lost
 }
 
 // tries calls the port. Errors of the infrastructure are tried again, unless no other try can cure them.
-func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, err error) {
+func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event, err error) {
 	const most = 3
 	for try := 1; ; try++ {
 		switch c.Kind {
@@ -310,10 +311,13 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		case runner.LandRun:
 			ev, err = s.work.Land(ctx, c, lines(s.Line))
 		default:
-			return runner.Event{}, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
+			return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 		}
 		if err == nil || try == most || ctx.Err() != nil || errors.Is(err, errStopped) || infrastructure(err) {
-			return ev, err
+			return ev, lost, err
+		}
+		if c.Kind == runner.Execute && ev.Usage != nil {
+			lost = append(lost, spent(c, ev))
 		}
 		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))
 		s.work.pool.Release(c.Place())

@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/runner"
 )
 
 // inspect looks at what the agent did to git itself, puts it right, and returns why the attempt cannot
 // count, or "". Files are not looked at: whatever the agent committed on its own is taken as its work.
-func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before map[string]string) string {
+func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if err := s.Check(); err != nil {
 		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
 		os.RemoveAll(s.Dir)
-		w.pool.Release(c.Place()) // only now: others may take the folder
+		w.pool.Release(g.Batch) // only now: others may take the folder
 		if err := w.putBack(ctx); err != nil {
 			return err.Error()
 		}
@@ -39,9 +39,9 @@ func (w *work) inspect(ctx context.Context, s *Space, c runner.Command, before m
 	}
 	var why string
 	if head != ours {
-		why = w.switched(ctx, s, head, ours, before)
+		why = w.switched(ctx, s, head, ours, g.Refs)
 	}
-	w.dropVisited(ctx, s, before)
+	w.dropMade(ctx, s, g)
 	if why == "" && len(conflicts) > 0 {
 		why = "the agent left a merge in the middle, with conflicts in " + strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
 	}
@@ -72,7 +72,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	if !was {
 		if now != "" {
-			if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
+			if err := w.mend(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
 				w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			}
 		}
@@ -81,7 +81,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	if now != old {
 		// The branch was checked out in the workspace, so nobody but the agent can have moved it.
-		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
+		if err := w.mend(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
 			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be put back: %v", name, err)
 		}
 		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was put back", name)
@@ -89,26 +89,28 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	return fmt.Sprintf("the agent switched to branch %s", name)
 }
 
-// dropVisited removes the branches that the agent made and was on, as the workspace's own log tells. The user may make
-// branches meanwhile as well, but not there.
-func (w *work) dropVisited(ctx context.Context, s *Space, before map[string]string) {
-	visited, err := s.Visited()
-	if err != nil || len(visited) == 0 {
-		return
+// dropMade removes the branches that the agent made and was on, as the workspace's own log tells, and those that it was
+// cut off in the middle of making. The user may make branches meanwhile as well, but not there.
+func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
+	visited, err := s.Visited(g.HeadLog)
+	if err != nil {
+		return // it has no log: nobody went anywhere
 	}
 	now, err := w.Repo.Refs(ctx)
 	if err != nil {
 		return
 	}
-	for _, name := range visited {
-		hash, is := now[name]
-		if _, was := before[name]; !is || was || strings.HasPrefix(name, "runplan/") {
+	for _, name := range sortedKeys(now) {
+		if _, was := g.Refs[name]; was || strings.HasPrefix(name, ofRuns) {
 			continue
 		}
-		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + name, Old: hash}); err != nil {
+		if !slices.Contains(visited, name) && (now[name] != g.Base || !w.Repo.HalfMade(name)) {
+			continue
+		}
+		if err := w.mend(ctx, git.RefUpdate{Ref: "refs/heads/" + name, Old: now[name]}); err != nil {
 			w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			continue
 		}
-		w.Note(fmt.Sprintf("the agent made a branch of its own, %s, which was removed", name))
+		w.Note(fmt.Sprintf("the agent made a branch of its own, %s, which was removed; it was at %s", name, now[name]))
 	}
 }

@@ -26,6 +26,12 @@ type job struct {
 type result struct {
 	*job
 	event runner.Event
+	lost  []runner.Event // what was spent on tries that came to nothing
+}
+
+// spent is what an agent cost whose work nobody takes up.
+func spent(c runner.Command, e runner.Event) runner.Event {
+	return runner.Event{Kind: runner.Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Reason: c.ID}
 }
 
 // errWithdrawn is the cause of a context that ends because its command was called off.
@@ -45,10 +51,10 @@ func (s *session) start(c runner.Command) {
 		if before != nil {
 			<-before.ended
 		}
-		ev := s.do(ctx, c)
+		ev, lost := s.do(ctx, c)
 		cancel(nil)
 		close(j.ended)
-		s.results <- result{j, ev}
+		s.results <- result{j, ev, lost}
 	}()
 }
 
@@ -60,12 +66,16 @@ func (s *session) done(r result) ([]runner.Command, error) {
 	r.over = true
 	var cmds []runner.Command
 	var err error
-	switch {
-	case !r.stale:
+	if r.stale && r.Kind == runner.Execute && r.event.Usage != nil {
+		r.lost = append(r.lost, spent(r.Command, r.event)) // nobody waits for what it did, but it was paid for
+	}
+	for _, e := range r.lost {
+		if _, err := s.record(e); err != nil {
+			return nil, err
+		}
+	}
+	if !r.stale {
 		cmds, err = s.record(r.event)
-	case r.Kind == runner.Execute && r.event.Usage != nil:
-		// Nobody waits for what it did, but it was paid for.
-		_, err = s.record(runner.Event{Kind: runner.Spent, Batch: r.Batch, Attempt: r.Attempt, Agent: r.event.Agent, Model: r.event.Model, Usage: r.event.Usage, Reason: r.ID})
 	}
 	if s.erred = len(cmds) == 0 && (s.erred || r.event.Outcome == runner.OutcomeError && !r.stale); s.erred && s.onlyWaits() {
 		s.stop() // whatever went wrong, it has stopped the run, and nobody waits for the end of a limit then

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/runplan/runplan/internal/git"
 )
 
 // freshLook is how long a look around holds: an agent that begins as another one ends finds what that one left.
@@ -33,11 +35,19 @@ func (l *lookout) keep(o outside, began time.Time) {
 	}
 }
 
-// drop says that gates or hooks were at work, which may have written anywhere: no agent is blamed for that.
+// drop says that the last look does not hold any more: something that is no agent was at work since, such as gates and
+// hooks, which may have written anywhere, or the run itself, which put a branch of the user's back. No agent is blamed for
+// that.
 func (l *lookout) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dropped, l.began = time.Now(), time.Time{}
+}
+
+// mend changes a branch that is not the run's own, to undo what an agent did to it.
+func (w *work) mend(ctx context.Context, u git.RefUpdate) error {
+	defer w.lookout.drop() // a look that began before may have seen it as the agent left it
+	return w.Repo.UpdateRefs(ctx, u)
 }
 
 // around is [work.lookOutside] before an agent begins, but for what the user's own plan does.

@@ -32,6 +32,7 @@ type Pool struct {
 	setup  Setup
 	note   func(string) // tells people what is worth knowing
 	refs   *refs
+	stir   func() // says that the setup was at work, which is no agent; nil says it to nobody
 
 	mu    sync.Mutex
 	used  map[string]*Space // by batch
@@ -512,6 +513,9 @@ func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
 		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: s.Dir, Env: p.setup.Env,
 		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
 	})
+	if p.stir != nil {
+		p.stir()
+	}
 	if err != nil {
 		return true, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}

@@ -54,7 +54,7 @@ func newBench(t *testing.T, files ...string) *bench {
 		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now, Note: func(s string) { b.said = append(b.said, s) }},
 		run:    "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil), refs: newRefs(),
 	}
-	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs}
+	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs, stir: b.lookout.drop}
 	if b.base, _, err = repo.Head(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -258,16 +258,39 @@ func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
 func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
-	c := runner.Command{Batch: "1", Base: b.base}
-	before, err := b.Repo.Refs(t.Context())
+	b.in(s, "git checkout --quiet -b earlier; git checkout --quiet -; git branch --quiet -D earlier")
+	g, err := b.glance(t.Context(), s, runner.Command{Batch: "1", Base: b.base})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.in(s, "git checkout --quiet -b mine; git commit --quiet --allow-empty -m mine; git symbolic-ref HEAD refs/heads/"+s.Branch)
-	if why := b.inspect(t.Context(), s, c, before); why != "" {
+	// A checkout that was cut off has made its branch, and nothing else.
+	b.git("git checkout --quiet -b half; git checkout --quiet -; grep -v half .git/logs/HEAD > log; mv log .git/logs/HEAD")
+	// What the user makes meanwhile is the user's, also under a name that another agent had.
+	b.git("git branch earlier; git checkout --quiet -b theirs; git checkout --quiet -; git branch other")
+	if why := b.inspect(t.Context(), s, g); why != "" {
 		t.Error(why)
 	}
-	if left := b.git("git for-each-ref --format='%(refname)' refs/heads/mine"); left != "" {
+	if left := b.git("git for-each-ref --format='%(refname:short)' refs/heads"); left != "earlier\nmain\nother\nrunplan/p/b1\ntheirs" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// A git that is killed with its agent leaves the lock of the ref that it was about to move.
+func TestLocksOfAKilledGitGo(t *testing.T) {
+	b := newBench(t)
+	s := b.acquire("1", b.base)
+	b.git("git branch theirs; touch .git/refs/heads/theirs.lock") // somebody else's, from before
+	g, err := b.glance(t.Context(), s, runner.Command{Batch: "1", Base: b.base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.in(s, "git checkout --quiet -b mine")
+	b.git("touch .git/refs/heads/mine.lock .git/refs/heads/unborn.lock .git/packed-refs.lock; mkdir -p .git/refs/tags; touch .git/refs/tags/v1.lock")
+	if why := b.lookAfter(t.Context(), s, g); why != "" {
+		t.Error(why)
+	}
+	if left := b.git("git for-each-ref --format='%(refname)' refs/heads/mine; cd .git; find . -name '*.lock'"); left != "./refs/heads/theirs.lock" {
 		t.Errorf("left: %s", left)
 	}
 }

@@ -2,6 +2,8 @@ package local
 
 import (
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -23,4 +25,23 @@ func (w *work) dropUpkeepLock(idle bool) {
 		return
 	}
 	w.Note("git's upkeep was cut off while this run was at work; its lock .git/objects/maintenance.lock was removed")
+}
+
+// dropRefLocks removes the locks of refs that came while an agent was at work and that stay: a git of the agent's that was
+// killed left them, and neither the run nor the user could move or remove these refs any more. Those of the run's own
+// branches are looked after where the branches are, as the run moves them all the time.
+func (w *work) dropRefLocks(before []string) {
+	now, err := w.Repo.RefLocks()
+	if err != nil {
+		w.Note(err.Error())
+		return
+	}
+	for _, name := range now {
+		if slices.Contains(before, name) || strings.HasPrefix(name, "refs/heads/"+ofRuns) {
+			continue
+		}
+		if err := w.Repo.RemoveLock(name); err != nil {
+			w.Note("a git was cut off while an agent worked: " + err.Error())
+		}
+	}
 }

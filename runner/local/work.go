@@ -100,6 +100,8 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	res, err := agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
 	if err != nil {
 		err = &agentError{err}
+	} else if ctx.Err() == nil { // whatever becomes of it, this was spent
+		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
 	shared := w.end(at) // first of all: git heeds it from now on
 	seen := w.looking(ctx)
@@ -113,15 +115,14 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
-	e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	if err := w.keepResponse(c, res); err != nil {
 		return e, err
 	}
 	if tampered = w.redact.String(tampered); tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res, b)}
-		if found := sharedFindings(shared); len(found) > 0 {
-			e.Reports = w.trim(append(e.Reports, outsideReport(found, true)))
+		if found, fails := w.touched(around, seen, shared); len(found) > 0 {
+			e.Reports = w.trim(append(e.Reports, outsideReport(found, fails)))
 		}
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
@@ -209,6 +210,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			return e, err
 		}
 		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(temp), w.GateConfig)
+		w.lookout.drop()
 		if err != nil {
 			return e, err
 		}

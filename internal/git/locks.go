@@ -1,0 +1,36 @@
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// RefLocks lists the lock files of refs that are there now, as slash-separated paths in the git folder. A git that is at
+// work has them for milliseconds; one that was killed leaves them, and then the ref can neither be moved nor removed.
+func (r *Repo) RefLocks() ([]string, error) {
+	var locks []string
+	err := filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".lock") {
+			return nil // what goes away while we look is not there
+		}
+		name, err := filepath.Rel(r.Common, path)
+		locks = append(locks, filepath.ToSlash(name))
+		return err
+	})
+	if exists(filepath.Join(r.Common, packedLock)) {
+		locks = append(locks, packedLock)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return locks, err
+}
+
+const packedLock = "packed-refs.lock"
+
+// RemoveLock removes one of [Repo.RefLocks] that stays for a second: whoever took it was killed.
+func (r *Repo) RemoveLock(name string) error {
+	return removeLocks([]string{filepath.Join(r.Common, filepath.FromSlash(name))})
+}

@@ -1,0 +1,176 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+)
+
+// atWork lets agents work on batches of the bench.
+func (b *bench) atWork() {
+	b.t.Helper()
+	plan, err := planparse.Parse("plan.md", []byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n\n## Batch 2: another word\n\n- Create: `other.txt`\n"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
+	b.chronicle = func() chronicle { return chronicle{} }
+}
+
+// let lets an agent work on a batch and returns what is said of it.
+func (b *bench) let(a agents.Agent, batch string) runner.Event {
+	b.t.Helper()
+	b.Agent = a
+	c := runner.Command{ID: batch + "/r1-c0/execute", Kind: runner.Execute, Batch: batch, Attempt: 1, Base: b.base}
+	e, err := b.Execute(b.t.Context(), c, lines(func(string, string) {}))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return e
+}
+
+// Where an agent moved a branch of the user's, it is put back, and no agent after it is blamed for that: what was seen
+// around when it ended does not hold any more.
+func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		b := newBench(t)
+		if !made {
+			b.git("git branch mine")
+		}
+		s := b.acquire("1", b.base)
+		before, err := b.glance(t.Context(), s, runner.Command{Batch: "1", Base: b.base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.in(s, map[bool]string{false: "git switch --quiet mine", true: "git switch --quiet -c mine"}[made]+" && git commit --quiet --allow-empty -m x")
+		b.Agent = named("one")
+		if _, err := b.looking(t.Context())(); err != nil {
+			t.Fatal(err)
+		}
+		if b.lookout.began.IsZero() {
+			t.Fatal("nobody looked")
+		}
+		b.lookAfter(t.Context(), s, before)
+		if !b.lookout.began.IsZero() {
+			t.Errorf("made by the agent %v: the next agent begins with what this one left, %v", made, b.lookout.last.refs)
+		}
+	}
+}
+
+// The same, as it comes about: an agent that was at work right before has moved a branch.
+func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
+	b := newBench(t)
+	b.atWork()
+	b.git("git branch mine")
+	for range 5 {
+		b.let(switching{b, "mine"}, "1")
+		b.let(named("idle"), "1")
+		for _, r := range b.seenOutside("1") {
+			t.Errorf("blamed: %s", r.Findings[0].Message)
+		}
+	}
+}
+
+// What the setup of a workspace did is no agent's doing, however short the time since somebody looked around.
+func TestNobodyIsBlamedForTheSetup(t *testing.T) {
+	b := newBench(t)
+	b.atWork()
+	b.pool.setup = Setup{Command: "echo x >> " + filepath.Join(b.Repo.Root, "touched"), Timeout: time.Minute, Env: b.Environ}
+	b.let(named("one"), "1")
+	b.let(named("two"), "2")
+	if d := cmp.Diff(2, countLines(t, filepath.Join(b.Repo.Root, "touched"))); d != "" {
+		t.Fatal("the setup did not run twice", d)
+	}
+	for _, batch := range []string{"1", "2"} {
+		for _, r := range b.seenOutside(batch) {
+			t.Errorf("batch %s is blamed: %s", batch, r.Findings[0].Message)
+		}
+	}
+}
+
+func countLines(t *testing.T, path string) (n int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range data {
+		if c == '\n' {
+			n++
+		}
+	}
+	return n
+}
+
+// What an agent cost is told for each time that it was at work, also where git cannot take up what it left.
+func TestTriesAreSpent(t *testing.T) {
+	b := newBench(t)
+	b.atWork()
+	b.Limits.Grace = time.Second
+	s := &session{Engine: New(b.Config), run: b.run, work: b.work, stopping: make(chan struct{}), noted: make(chan struct{}, 1)}
+	b.work.Agent = unstageable{}
+	c := runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base}
+	e, lost := s.do(t.Context(), c)
+	if e.Outcome != runner.OutcomeError || e.Usage == nil {
+		t.Fatalf("%s %v", e.Outcome, e.Usage)
+	}
+	sum := *e.Usage.CostUSD
+	for _, l := range lost {
+		if l.Kind != runner.Spent || l.Batch != "1" || l.Attempt != 1 || l.Reason != c.ID {
+			t.Errorf("%+v", l)
+		}
+		sum += *l.Usage.CostUSD
+	}
+	if len(lost) != 2 || sum != 3 {
+		t.Errorf("it was at work three times for a dollar; %d are told beside the last, %.2f in all", len(lost), sum)
+	}
+}
+
+// unstageable is an agent that leaves a file which git does not take.
+type unstageable struct{}
+
+func (unstageable) Name() string { return "unstageable" }
+
+func (unstageable) Run(_ context.Context, t agents.Task, _ agents.Observer) (agents.Result, error) {
+	if err := os.WriteFile(filepath.Join(t.Dir, "git~1"), nil, 0o644); err != nil {
+		return agents.Result{}, fmt.Errorf("leave a file: %w", err)
+	}
+	dollar := 1.0
+	return agents.Result{Outcome: agents.Done, Usage: agents.Usage{CostUSD: &dollar}}, nil
+}
+
+// An attempt that does not count for what its agent did to git tells all the same what it touched in the checkout: the
+// next one begins with that, and nobody else would tell.
+func TestWhatWasTouchedIsToldOfAnAttemptThatDoesNotCount(t *testing.T) {
+	b := newBench(t)
+	b.atWork()
+	b.git("git branch mine")
+	e := b.let(touching{switching{b, "mine"}}, "1")
+	for _, r := range e.Reports {
+		for _, f := range r.Findings {
+			if f.Rule == "outside/checkout" && f.Path == "touched" {
+				return
+			}
+		}
+	}
+	t.Errorf("%s, %s: %+v", e.Outcome, e.Reason, e.Reports)
+}
+
+// touching also writes into the user's checkout.
+type touching struct{ switching }
+
+func (a touching) Run(ctx context.Context, t agents.Task, o agents.Observer) (agents.Result, error) {
+	if err := os.WriteFile(filepath.Join(a.Repo.Root, "touched"), nil, 0o644); err != nil {
+		return agents.Result{}, err
+	}
+	return a.switching.Run(ctx, t, o)
+}
