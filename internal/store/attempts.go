@@ -14,6 +14,7 @@ type Attempt struct {
 	Mode             Mode
 	Model            string // of the agent, or the agent's name where it does not tell
 	Number           int
+	Candidate        int // of a tournament, from 1; 0 outside of one
 	PromptTokens     *int64
 	CompletionTokens *int64
 	Latency          time.Duration
@@ -38,8 +39,8 @@ func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 		if err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO run_attempts (task_run_id, attempt, prompt_tokens, completion_tokens, latency_ms, raw_response, patch_applied, timestamp, model)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, task, a.Number, a.PromptTokens, a.CompletionTokens, a.Latency.Milliseconds(), a.Response, a.Applied, stamp(a.At), null(a.Model))
+		res, err := tx.ExecContext(ctx, `INSERT INTO run_attempts (task_run_id, attempt, candidate, prompt_tokens, completion_tokens, latency_ms, raw_response, patch_applied, timestamp, model)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, task, a.Number, a.Candidate, a.PromptTokens, a.CompletionTokens, a.Latency.Milliseconds(), a.Response, a.Applied, stamp(a.At), null(a.Model))
 		if err != nil {
 			return err
 		}

@@ -109,6 +109,10 @@ func (s *session) attempt(ev runner.Event) error {
 		Final:    ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
 	}
 	f := s.factsOf(ev.Batch, ev.Base)
+	if made, ok := f.made[ev.Candidate]; ok { // others of the tournament may have ended since
+		f.agent, f.model, f.usage = made.Agent, made.Model, made.Usage
+	}
+	a.Candidate = ev.Candidate
 	a.Model = cmp.Or(f.model, f.agent, a.Model)
 	if f.usage != nil {
 		a.PromptTokens, a.CompletionTokens = f.usage.InputTokens, f.usage.OutputTokens

@@ -76,8 +76,9 @@ CREATE TABLE session_archives (
 );
 CREATE INDEX archives_of_task ON session_archives (task_id);
 
--- Attempts of one task may be made by several models.
+-- Attempts of one task may be made by several models, and by several candidates of a tournament (0: none).
 ALTER TABLE run_attempts ADD COLUMN model TEXT;
+ALTER TABLE run_attempts ADD COLUMN candidate INTEGER NOT NULL DEFAULT 0;
 
 CREATE TRIGGER calls_are_facts BEFORE UPDATE ON retrieval_llm_calls
 BEGIN SELECT RAISE (ABORT, 'calls are never changed'); END;
