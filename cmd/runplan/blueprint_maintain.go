@@ -137,7 +137,7 @@ func (a *App) maintainOne(ctx context.Context, p *project, task string, o mainta
 	}
 	options := llm.OptionsOf(p.config.Models)
 	options.Environ, options.Root, options.Redact = a.Environ, root, a.redactor(p).String
-	client := llm.New(options)
+	client := a.logged(p, llm.New(options), newTaskID(), blueprintCall)
 	return blueprint.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (blueprint.Handled, error) {
 		r, err := blueprint.Prepare(ctx, root, blueprint.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
 		if err != nil {

@@ -116,7 +116,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	}
 	options := llm.OptionsOf(p.config.Models)
 	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
-	res, cold, err := r.Ask(ctx, llm.New(options), model)
+	res, cold, err := r.Ask(ctx, a.logged(p, llm.New(options), newTaskID(), blueprintCall), model)
 	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &answer):

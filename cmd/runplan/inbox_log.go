@@ -8,9 +8,6 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// intentCall is the type of the calls that say what a text of the inbox wants.
-const intentCall = "inbox_intent"
-
 // lastCall remembers the last question to a model and its answer.
 type lastCall struct {
 	llm.Completer
@@ -32,15 +29,7 @@ func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide
 	if l.at.IsZero() {
 		return nil // nobody was asked
 	}
-	m := l.request.Model
-	c := store.Call{
-		Task: task, Type: intentCall, Stage: string(l.request.Stage), Role: string(m.Role), Model: m.Label(), System: hide(l.request.System), Prompt: hide(l.request.Prompt),
-		Response: hide(l.response.Text + l.response.Partial), PromptTokens: l.response.PromptTokens, CompletionTokens: l.response.CompletionTokens,
-		Latency: l.response.Latency, At: l.at,
-	}
-	if why != nil {
-		c.Error = hide(why.Error())
-	}
+	c := callRow(task, intentCall, l.request, l.response, l.at, hide, why)
 	l.at = time.Time{}
 	return j.AddCall(context.WithoutCancel(ctx), c)
 }

@@ -21,6 +21,10 @@ func (x *inspection) reviewers() ([]review.Reviewer, error) {
 	c := x.project.config
 	options := llm.OptionsOf(c.Models)
 	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.repo.Root, x.subject.Redact
+	task := newTaskID() // in the log of calls
+	ask := func(o llm.Options, m llm.Model) llm.Completer {
+		return x.app.logged(x.project, x.completer(o, m), task, reviewCall)
+	}
 	var out []review.Reviewer
 	programs := false
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
@@ -33,7 +37,7 @@ func (x *inspection) reviewers() ([]review.Reviewer, error) {
 		if m.Provider == llm.Command {
 			o.PassEnv, programs = r.PassEnv, true
 		}
-		out = append(out, review.Reviewer{Name: name, Vendor: first(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: x.completer(o, m)})
+		out = append(out, review.Reviewer{Name: name, Vendor: first(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
 	}
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
@@ -54,7 +58,7 @@ func (x *inspection) reviewers() ([]review.Reviewer, error) {
 	if name == "" && len(m.Command) > 0 {
 		name = m.Command[0]
 	}
-	out = append(out, review.Reviewer{Name: name, Vendor: vendorOf(m), Model: m, LLM: x.completer(options, m)})
+	out = append(out, review.Reviewer{Name: name, Vendor: vendorOf(m), Model: m, LLM: ask(options, m)})
 	return out, x.forPrograms(m.Provider == llm.Command)
 }
 

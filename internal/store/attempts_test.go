@@ -43,7 +43,7 @@ func TestRawSchema(t *testing.T) {
 		"task_runs": {"id", "task_id!", "repo_path!", "mode!", "execute_model!", "context_window!", "reserved_tokens!", "stages!",
 			"plan_artifact", "success", "total_tokens", "total_latency_ms", "final_diff", "final_plan", "timestamp!"},
 		"run_attempts": {"id", "task_run_id!", "attempt!", "prompt_tokens", "completion_tokens", "latency_ms!", "raw_response!",
-			"patch_applied!", "timestamp!", "model"},
+			"patch_applied!", "timestamp!", "model", "candidate!"},
 		"validation_results": {"id", "attempt_id!", "success!", "test_output", "lint_output", "type_check_output", "failing_tests"},
 		"retrieval_llm_calls": {"id", "task_id!", "call_type!", "stage_name", "model!", "prompt!", "response!", "prompt_tokens", "completion_tokens", "latency_ms!", "timestamp!",
 			"role", "system", "attempt", "error"},
