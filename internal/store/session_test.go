@@ -111,7 +111,7 @@ func TestSessionPath(t *testing.T) {
 		"0f7e2c9a-3a54-4a0e-9d4b-0123456789ab":   "session_0f7e2c9a-3a54-4a0e-9d4b-0123456789ab.sqlite",
 		"0f7e2c9a-3a54-4a0e-9d4b-0123456789ab/3": "session_0f7e2c9a-3a54-4a0e-9d4b-0123456789ab_2f3.sqlite",
 		"r/P5.2":                                 "session_r_2f_505.2.sqlite",
-		"../../../etc/passwd":                    "session_.._2f.._2f.._2fetc_2fpasswd.sqlite",
+		"../../../etc/passwd":                    "session_.._2f.._2f.._2fetc_2fpasswd.sqlite", // runplan:ignore 0029 a path
 		`..\x`:                                   "session_.._5cx.sqlite",
 		"/":                                      "session__2f.sqlite",
 		"..":                                     "session_...sqlite",
