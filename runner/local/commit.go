@@ -134,6 +134,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	defer func() { atMain(tip); atBatch("") }()
 	updates := []git.RefUpdate{{Ref: main, New: c.Commit, Old: c.Base}, {Ref: batch, Old: c.Commit}}
 	// The workspace is on the branch that goes. Where it cannot be taken off in the same step, it is afterwards.
+	defer w.pool.Rest(c.Batch, false)
 	off := w.pool.Detaching(c.Batch, c.Commit)
 	if err = w.Repo.UpdateRefs(ctx, slices.Concat(updates, off)...); err != nil && len(off) > 0 {
 		err = w.Repo.UpdateRefs(ctx, updates...)

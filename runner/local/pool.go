@@ -299,11 +299,10 @@ func (p *Pool) Detaching(batch, at string) []git.RefUpdate {
 	return []git.RefUpdate{{Ref: s.HeadName(), New: at}}
 }
 
-// onBranch returns the workspace of batch if it is on its branch, else nil.
+// onBranch returns the workspace of batch if it is on its branch, else nil. It does not rest any more: whoever took it
+// meanwhile would be taken off its own branch.
 func (p *Pool) onBranch(batch string) (*Space, error) {
-	p.mu.Lock()
-	s := p.used[batch]
-	p.mu.Unlock()
+	s := p.using(batch)
 	if s == nil || s.Workspace == nil || s.Check() != nil {
 		return nil, nil
 	}

@@ -201,6 +201,23 @@ func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
 	}
 }
 
+// Between the look at a workspace and the moment it is taken off its branch, nobody else may get it: they would work on no
+// branch, and what they stash or commit would be nobody's.
+func TestPoolGivesNothingAwayThatLeavesItsBranch(t *testing.T) {
+	b := newBench(t)
+	first := b.acquire("1", b.base)
+	b.pool.Rest("1", false)
+	off := b.pool.Detaching("1", b.base)
+	second := b.acquire("2", b.base)
+	if len(off) != 1 || second.Dir == first.Dir {
+		t.Fatalf("%v; batch 2 got %s, of which HEAD is about to be moved", off, second.Dir)
+	}
+	b.pool.Rest("1", false)
+	if third := b.acquire("3", b.base); third.Dir != first.Dir {
+		t.Errorf("batch 3 got %s and not %s, where nobody works", third.Dir, first.Dir)
+	}
+}
+
 func TestPoolUnderManyHands(t *testing.T) {
 	b := newBench(t)
 	var mu sync.Mutex
