@@ -1,7 +1,6 @@
 package git
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,10 +29,4 @@ func (r *Repo) Stashes() ([]Stash, error) {
 		}
 	}
 	return list, nil
-}
-
-// DropStash removes the entry at index i of [Repo.Stashes], of n.
-func (r *Repo) DropStash(ctx context.Context, i, n int) error {
-	_, err := r.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", n-1-i))
-	return err
 }

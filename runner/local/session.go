@@ -169,6 +169,7 @@ func (s *session) runBranch(ctx context.Context, at string) error {
 // so that a run that the journal calls finished has nothing left to tidy.
 func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
+	s.work.sweepStashes(ctx)
 	if res.Status != runner.RunStopped {
 		if err := s.tidy(ctx); err != nil {
 			s.note("tidying up: " + err.Error())

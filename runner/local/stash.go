@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,37 +43,51 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 }
 
-// dropStash drops one entry. Git knows entries by their place only, and another agent may add one meanwhile: then another
-// entry goes, and is put back.
+// sweepStashes takes out what is left of the stashes of agents, once none is at work: while several are, the list changes
+// under everybody's hands.
+func (w *work) sweepStashes(ctx context.Context) {
+	list, err := w.Repo.Stashes()
+	if err != nil {
+		w.Note(err.Error())
+		return
+	}
+	batches := ofRuns + w.info.Slug + "/b"
+	for _, e := range list {
+		if !strings.HasPrefix(e.Message, "WIP on "+batches) && !strings.HasPrefix(e.Message, "On "+batches) {
+			continue
+		}
+		if err := w.dropStash(ctx, e); err != nil {
+			w.Note("a stash of an agent could not be dropped: " + err.Error())
+		}
+	}
+}
+
+// dropStash drops one entry. Git knows entries by their place only, and counts them before it locks the list: where another
+// agent adds one meanwhile, another entry goes, whatever git says. So it is looked again, and what went wrongly is put back.
 func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	var last error
-	for range 5 {
+	var before []git.Stash
+	for range 10 {
 		list, err := w.Repo.Stashes()
 		if err != nil {
 			return err
+		}
+		for _, lost := range before {
+			if lost != e && !slices.Contains(list, lost) {
+				if _, err := w.Repo.Run(ctx, "stash", "store", "-m", lost.Message, lost.Hash); err != nil {
+					return fmt.Errorf("put the stash %s back: %w", lost.Hash, err)
+				}
+			}
 		}
 		i := slices.Index(list, e)
 		if i < 0 {
 			return nil
 		}
-		said, err := w.Repo.Run(ctx, "stash", "drop", fmt.Sprintf("stash@{%d}", len(list)-1-i))
-		if err != nil {
-			last = err // its place may have gone
-			continue
-		}
-		_, dropped, _ := strings.Cut(said, "} (")
-		dropped, _, _ = strings.Cut(dropped, ")")
-		if dropped == e.Hash {
-			return nil
-		}
-		last = fmt.Errorf("drop the stash %q: others kept changing the list", e.Message)
-		message, err := w.Repo.Run(ctx, "log", "-1", "--format=%s", dropped)
-		if err == nil {
-			_, err = w.Repo.Run(ctx, "stash", "store", "-m", message, dropped)
-		}
-		if err != nil {
-			return fmt.Errorf("put the stash %s back: %w", dropped, err)
-		}
+		before = list
+		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i)) // its place may have gone
 	}
-	return last
+	if last == nil {
+		last = errors.New("others kept changing the list")
+	}
+	return fmt.Errorf("drop the stash %q: %w", e.Message, last)
 }

@@ -442,6 +442,18 @@ func TestNoCandidatesWhereOneWorksAtATime(t *testing.T) {
 	}
 }
 
+func TestStashesThatAgentsLeftAreSweptInTheEnd(t *testing.T) {
+	b := newBench(t)
+	s := b.acquire("1", b.base)
+	b.git("git commit --quiet --allow-empty -m x; echo mine > mine.txt; git add mine.txt; git stash --quiet")
+	b.in(s, "echo junk > junk.txt; git add junk.txt; git stash --quiet; echo more > junk.txt; git add junk.txt; git stash push --quiet -m note")
+	b.sweepStashes(t.Context())
+	list, err := b.Repo.Stashes()
+	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Message, "WIP on main") {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
 func TestStashesOfOtherAgentsAreNobodysLoss(t *testing.T) {
 	b := newBench(t, "x=start\n")
 	b.git("echo mine >x; git stash push --quiet -m keep")
