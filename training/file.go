@@ -1,0 +1,52 @@
+package training
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// maxLine bounds one line of a file of examples, in bytes.
+const maxLine = 32 << 20
+
+// Read yields the examples of r, each checked. name is what errors call it; they tell the line.
+func Read(name string, r io.Reader) iter.Seq2[Example, error] {
+	return func(yield func(Example, error) bool) {
+		s := bufio.NewScanner(r)
+		s.Buffer(make([]byte, 0, 64<<10), maxLine)
+		n := 0
+		for s.Scan() {
+			n++
+			if len(bytes.TrimSpace(s.Bytes())) == 0 {
+				continue
+			}
+			e, err := decode(s.Bytes())
+			if err != nil {
+				err = fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+		if err := s.Err(); err != nil {
+			yield(Example{}, fmt.Errorf("%s:%d: %w", name, n+1, err))
+		}
+	}
+}
+
+func decode(line []byte) (Example, error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	var e Example
+	if err := d.Decode(&e); err != nil {
+		return Example{}, fmt.Errorf("not an example: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Example{}, errors.New("more than one value on the line")
+	}
+	return e, e.Check()
+}
