@@ -15,26 +15,18 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/patterns"
 )
 
 // program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
-// Without one a test is skipped and says how to get it; with RUNPLAN_TEST_ALL=1 it fails.
 func program(t testing.TB) patterns.Program {
 	t.Helper()
-	tools, err := filepath.Abs(filepath.Join("..", "bin", "tools"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+tools)
+	env := tooltest.Environ(t)
 	p, err := patterns.Find(t.Context(), env, "")
-	switch {
-	case err == nil:
-		return p
-	case os.Getenv("RUNPLAN_TEST_ALL") == "1":
-		t.Fatalf("%v\ninstall it into bin/tools: bash patterns/install-ast-grep.sh", err)
+	if err != nil {
+		tooltest.Missing(t, err, tooltest.AstGrep)
 	}
-	t.Skip("NOT TESTED, install it into bin/tools with bash patterns/install-ast-grep.sh: ", err)
 	return p
 }
 

@@ -7,28 +7,19 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/runplan/runplan/internal/tooltest"
 )
 
-// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the
-// repository. Without one a test is skipped and says how to get it; with RUNPLAN_TEST_ALL=1 it fails.
+// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
 func program(t testing.TB) Program {
 	t.Helper()
-	env := os.Environ()
-	tools, err := filepath.Abs(filepath.Join("..", "bin", "tools"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env = append(env, "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+tools)
+	env := tooltest.Environ(t)
 	p, err := Find(t.Context(), env, "")
-	switch {
-	case err == nil:
-		p.Env = env
-		return p
-	case os.Getenv("RUNPLAN_TEST_ALL") == "1":
-		t.Fatalf("%v\ninstall it into bin/tools: bash patterns/install-ast-grep.sh", err)
-	default:
-		t.Skip("NOT TESTED, install it into bin/tools with bash patterns/install-ast-grep.sh: ", err)
+	if err != nil {
+		tooltest.Missing(t, err, tooltest.AstGrep)
 	}
+	p.Env = env
 	return p
 }
 

@@ -183,34 +183,41 @@ func (x *inspection) list() error {
 	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "command"}, rows)
 }
 
-// look asks the gates and shows what they say.
-func (x *inspection) look(ctx context.Context) error {
-	defer func() {
+// open makes what is to be looked at ready, and returns the gates that look. done clears away, also after an error.
+func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), err error) {
+	done = func() {
 		if x.forget != "" {
 			os.RemoveAll(x.forget)
 		}
-	}()
-	if err := x.prepare(ctx); err != nil {
-		return err
 	}
-	list, err := x.cached(ctx)
-	if err != nil {
-		return err
+	if err := x.prepare(ctx); err != nil {
+		return nil, done, err
+	}
+	if list, err = x.cached(ctx); err != nil {
+		return nil, done, err
 	}
 	if err := x.readRules(list); err != nil {
-		return err
+		return nil, done, err
 	}
 	b, err := x.baseline()
+	if err != nil || b == nil {
+		return list, done, err
+	}
+	forget := done
+	return b.Around(list), func() {
+		if err := b.Close(ctx); err != nil {
+			fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
+		}
+		forget()
+	}, nil
+}
+
+// look asks the gates and shows what they say.
+func (x *inspection) look(ctx context.Context) error {
+	list, done, err := x.open(ctx)
+	defer done()
 	if err != nil {
 		return err
-	}
-	if b != nil {
-		defer func() {
-			if err := b.Close(ctx); err != nil {
-				fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
-			}
-		}()
-		list = b.Around(list)
 	}
 	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
 		if !x.options.json && r.Command != "" { // what may take its time

@@ -8,13 +8,14 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/internal/tooltest"
 )
 
 // The reaper starts with the first gate that may start a program, and not for answers that are known.
 func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 	program, err := exec.LookPath("true")
 	if err != nil {
-		t.Skip("NOT TESTED, there is no program to stand for the reaper: ", err)
+		tooltest.Missing(t, err, "a program called true stands for the reaper")
 	}
 	for name, tt := range map[string]struct {
 		info     gates.Info

@@ -91,6 +91,7 @@ func layers() []layer {
 		{"internal/store", nil},
 		{"internal/tinymodel", nil},
 		{"internal/tokens", nil},
+		{"internal/tooltest", nil},
 		{"internal/storm", []string{"internal/scratch"}},
 		{"internal/ui", []string{"internal/redact"}},
 	}

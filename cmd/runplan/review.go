@@ -190,32 +190,10 @@ func smallText(file, what string) (string, error) {
 
 // review makes the review and shows it.
 func (x *inspection) review(ctx context.Context, in review.Input) error {
-	defer func() {
-		if x.forget != "" {
-			os.RemoveAll(x.forget)
-		}
-	}()
-	if err := x.prepare(ctx); err != nil {
-		return err
-	}
-	list, err := x.cached(ctx)
+	list, done, err := x.open(ctx)
+	defer done()
 	if err != nil {
 		return err
-	}
-	if err := x.readRules(list); err != nil {
-		return err
-	}
-	b, err := x.baseline()
-	if err != nil {
-		return err
-	}
-	if b != nil {
-		defer func() {
-			if err := b.Close(ctx); err != nil {
-				fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
-			}
-		}()
-		list = b.Around(list)
 	}
 	in.Subject, in.Gates = x.subject, list
 	if in.Reviewers, err = x.reviewers(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/llm/llmtest"
@@ -235,7 +236,7 @@ func TestPlantedDefects(t *testing.T) {
 		for _, language := range []string{"go", "python"} {
 			if _, err := exec.LookPath("python3"); language == "python" && err != nil {
 				t.Run(language, func(t *testing.T) {
-					t.Skip("NOT TESTED: python3 is not installed, and the gates of a Python project are real")
+					tooltest.Missing(t, err, "install python3: the gates of a Python project are real")
 				})
 				continue
 			}

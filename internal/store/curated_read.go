@@ -220,11 +220,6 @@ func (c *CuratedReader) Commits(ctx context.Context, file int64, limit int) ([]C
 		FROM file_commits fc JOIN commits c ON c.id = fc.commit_id WHERE fc.file_id = ? ORDER BY c.timestamp DESC, c.id DESC LIMIT ?`, file, limit)
 }
 
-// Imports returns the imports of a file as they are written.
-func (c *CuratedReader) Imports(ctx context.Context, file int64) ([]Import, error) {
-	return rows(ctx, c.db, "imports", scanImport, "SELECT file_id, path, level, alias, names, types, line FROM imports WHERE file_id = ? ORDER BY id", file)
-}
-
 func scanImport(r *sql.Rows, i *Import) error {
 	return r.Scan(&i.File, &i.Path, &i.Level, &i.Alias, &i.Names, &i.Types, &i.Line)
 }

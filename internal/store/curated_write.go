@@ -373,11 +373,6 @@ func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, er
 	return t.chain(ctx, "target_file_id", "source_file_id", files)
 }
 
-// Targets returns the files to which a chain of dependencies leads from one of the files, without those themselves.
-func (t *CuratedTx) Targets(ctx context.Context, files ...int64) ([]int64, error) {
-	return t.chain(ctx, "source_file_id", "target_file_id", files)
-}
-
 // chain follows dependencies from one of their ends to the other, as far as they go.
 func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) ([]int64, error) {
 	return chunked(files, func(part []int64) ([]int64, error) {

@@ -62,23 +62,8 @@ type Handler struct {
 
 // DetailRules are what ast-grep is asked for a summary: all that [Rules] ask, and more.
 func DetailRules(languages ...Language) string {
-	var docs []string
-	if rules := Rules(languages...); rules != "" {
-		docs = append(docs, rules)
-	}
-	for _, l := range languages {
-		switch l {
-		case Python:
-			docs = append(docs, pythonDetailRules)
-		case JavaScript:
-			docs = append(docs, grammar("javascript", scriptDetailRules))
-		case TypeScript:
-			for _, g := range []string{"typescript", "tsx"} {
-				docs = append(docs, grammar(g, typescriptDetailRules+scriptDetailRules))
-			}
-		}
-	}
-	return strings.Join(docs, "---\n")
+	more := rulesOf(languages, pythonDetailRules, scriptDetailRules, typescriptDetailRules+scriptDetailRules)
+	return strings.Join(slices.DeleteFunc([]string{Rules(languages...), more}, func(s string) bool { return s == "" }), "---\n")
 }
 
 // ReadDetail is [Read] with the detail, of nodes that [DetailRules] asked for.

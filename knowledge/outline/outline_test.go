@@ -10,24 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/patterns"
 )
 
-// program is the ast-grep that the tests run, as in package knowledge.
+// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
 func program(t testing.TB) patterns.Program {
 	t.Helper()
-	tools, err := filepath.Abs(filepath.Join("..", "..", "bin", "tools"))
+	env := tooltest.Environ(t)
+	p, err := patterns.Find(t.Context(), env, "")
 	if err != nil {
-		t.Fatal(err)
+		tooltest.Missing(t, err, tooltest.AstGrep)
 	}
-	p, err := patterns.Find(t.Context(), append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+tools), "")
-	switch {
-	case err == nil:
-		return p
-	case os.Getenv("RUNPLAN_TEST_ALL") == "1":
-		t.Fatalf("%v\ninstall it into bin/tools: bash patterns/install-ast-grep.sh", err)
-	}
-	t.Skip("NOT TESTED, install it into bin/tools with bash patterns/install-ast-grep.sh: ", err)
 	return p
 }
 

@@ -34,17 +34,20 @@ const Version = "1"
 
 // Rules are what ast-grep is asked for the languages given; Go needs none.
 func Rules(languages ...Language) string {
+	return rulesOf(languages, pythonRules, scriptRules, typescriptRules+scriptRules)
+}
+
+// rulesOf puts the rules for some languages together, in each grammar that a language has.
+func rulesOf(languages []Language, python, javascript, typescript string) string {
 	var docs []string
 	for _, l := range languages {
 		switch l {
 		case Python:
-			docs = append(docs, pythonRules)
+			docs = append(docs, python)
 		case JavaScript:
-			docs = append(docs, grammar("javascript", scriptRules))
+			docs = append(docs, grammar("javascript", javascript))
 		case TypeScript:
-			for _, g := range []string{"typescript", "tsx"} {
-				docs = append(docs, grammar(g, typescriptRules+scriptRules))
-			}
+			docs = append(docs, grammar("typescript", typescript), grammar("tsx", typescript))
 		}
 	}
 	return strings.Join(docs, "---\n")

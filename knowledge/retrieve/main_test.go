@@ -18,27 +18,20 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/knowledge"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
 )
 
-// astGrep is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository. Without
-// one a test is skipped and says how to get it; with RUNPLAN_TEST_ALL=1 it fails.
+// astGrep is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
 func astGrep(t testing.TB) patterns.Program {
 	t.Helper()
-	tools, err := filepath.Abs(filepath.Join("..", "..", "bin", "tools"))
+	env := tooltest.Environ(t)
+	p, err := patterns.Find(t.Context(), env, "")
 	if err != nil {
-		t.Fatal(err)
+		tooltest.Missing(t, err, tooltest.AstGrep)
 	}
-	p, err := patterns.Find(t.Context(), append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+tools), "")
-	switch {
-	case err == nil:
-		return p
-	case os.Getenv("RUNPLAN_TEST_ALL") == "1":
-		t.Fatalf("%v\ninstall it into bin/tools: bash patterns/install-ast-grep.sh", err)
-	}
-	t.Skip("NOT TESTED, install it into bin/tools with bash patterns/install-ast-grep.sh: ", err)
 	return p
 }
 

@@ -1,0 +1,47 @@
+// Package tooltest finds the optional programs that tests use, and says so where one is missing: a test that did not
+// run is not a test that passed.
+package tooltest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Environ is the environment of this process with bin/tools of the repository behind everything else in PATH.
+func Environ(t testing.TB) []string {
+	t.Helper()
+	return append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
+}
+
+// root is the folder of the module around the test.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("the test is not in a module")
+		}
+		dir = up
+	}
+}
+
+// Missing ends a test for which a program is not there: it is skipped aloud, and fails with RUNPLAN_TEST_ALL=1.
+// how says how to get the program.
+func Missing(t testing.TB, err error, how string) {
+	t.Helper()
+	if os.Getenv("RUNPLAN_TEST_ALL") == "1" {
+		t.Fatalf("%v\n%s", err, how)
+	}
+	t.Skipf("NOT TESTED: %v; %s", err, how)
+}
+
+// AstGrep says how to get ast-grep.
+const AstGrep = "install it into bin/tools: make tools"
