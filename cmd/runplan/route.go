@@ -231,6 +231,7 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 	if err != nil {
 		return err
 	}
+	a.hideTitles(p, plan)
 	o, agent, why, err := a.routeOptions(ctx, p, path, plan, r, out.agent)
 	if err != nil {
 		return err

@@ -152,6 +152,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	a.hideTitles(p, plan)
 	p.solver = o.solver
 	how, _, _, err := a.routeOptions(ctx, p, path, plan, o.route, o.agent)
 	if err != nil {
@@ -409,7 +410,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(p.repo.Root, filepath.FromSlash(file))
 	}
-	plan, text, err := a.planOfResume(file, &info, stored, o.accept)
+	plan, text, err := a.planOfResume(p, file, &info, stored, o.accept)
 	if err != nil {
 		return err
 	}
@@ -438,16 +439,18 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 
 // planOfResume returns the plan that a run goes on with: the file, while it is what the run was started
 // with. A changed plan is refused, unless the user says that it is meant.
-func (a *App) planOfResume(file string, info *runner.Info, stored []byte, accept bool) (*planparse.Plan, []byte, error) {
+func (a *App) planOfResume(p *project, file string, info *runner.Info, stored []byte, accept bool) (*planparse.Plan, []byte, error) {
 	then, err := planparse.Parse(info.Plan, stored)
 	if err != nil {
 		return nil, nil, err
 	}
+	a.hideTitles(p, then)
 	plan, text, err := readPlan(file)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
 		return then, stored, nil
 	}
+	a.hideTitles(p, plan)
 	if plan.Digest == info.PlanDigest {
 		return plan, text, nil
 	}

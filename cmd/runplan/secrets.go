@@ -12,13 +12,27 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/local"
 )
 
 // redactor knows the secrets that a run may meet: those of the environment, those that the settings give to agents, and
-// those in the files that are copied into workspaces.
+// those in the files that are copied into workspaces. Outside of a project it knows those of the environment.
 func (a *App) redactor(p *project) *redact.Redactor {
+	if p == nil {
+		return redact.New(a.Environ)
+	}
 	return redact.New(slices.Concat(a.Environ, p.secrets()))
+}
+
+// hideTitles takes secrets out of what a plan calls itself and its batches: titles reach the screen, the journal, reports,
+// commits and requests.
+func (a *App) hideTitles(p *project, plan *planparse.Plan) {
+	secrets := a.redactor(p)
+	plan.Title = secrets.String(plan.Title)
+	for i := range plan.Batches {
+		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
+	}
 }
 
 // secrets lists what the settings and the copied files hold, as KEY=VALUE. Which of it is secret its names tell.

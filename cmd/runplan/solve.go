@@ -99,7 +99,7 @@ func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOpt
 	if _, err := a.solverAgent(ctx, p, ""); err != nil {
 		return err
 	}
-	path, isNew, err := p.keepTask(task, text)
+	path, isNew, err := p.keepTask(a.redactor(p), task, text)
 	if err != nil {
 		return fail(exitCannotRun, err, "")
 	}
@@ -128,7 +128,7 @@ func taskPlan(task string) (string, error) {
 
 // keepTask writes the plan of a task, and returns its path. The same task has the same file, so that a run of it that is
 // not finished is found again.
-func (p *project) keepTask(task, text string) (path string, isNew bool, err error) {
+func (p *project) keepTask(secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
 	if err := p.layout.Make(); err != nil {
 		return "", false, err
 	}
@@ -136,7 +136,7 @@ func (p *project) keepTask(task, text string) (path string, isNew bool, err erro
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", false, err
 	}
-	first, _, _ := strings.Cut(task, "\n")
+	first, _, _ := strings.Cut(secrets.String(task), "\n") // the name becomes that of a branch
 	name := slugOf(strings.ReplaceAll(first, ".", " "))
 	for n := 1; ; n++ {
 		path = filepath.Join(dir, name+".md")

@@ -15,8 +15,11 @@ import (
 func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if err := s.Check(); err != nil {
 		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
-		os.RemoveAll(s.Dir)
+		gone := os.RemoveAll(s.Dir)
 		w.pool.Release(g.Batch) // only now: others may take the folder
+		if gone != nil {
+			return "the agent removed or replaced the .git of its workspace, which cannot be cleared away: " + gone.Error()
+		}
 		if err := w.putBack(ctx); err != nil {
 			return err.Error()
 		}
