@@ -30,7 +30,7 @@ func newSayCommand(a *App, kind, short string) *cobra.Command {
 		Use:   kind + " TEXT",
 		Short: short,
 		Long: short + `. It goes into the inbox of this user, and is acknowledged at once; no model
-is asked. - reads the text from standard input. runplan inbox lists what is there.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+is asked. - reads the text from standard input. runplan inbox lists what is there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args, " ")
@@ -91,8 +91,11 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	}
 	defer box.Close()
 	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
+	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
+		return usage(err, "%s", refused.Do) // nobody's trust is at stake: the text is none that can be taken
+	}
 	if err != nil {
-		return trustTrouble(err)
+		return err
 	}
 	fmt.Fprint(a.Stdout, ack)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -168,6 +169,10 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	agent, why, err := a.chooseAgent(p, path, plan, decision, o.agent)
 	if err != nil {
 		return err
+	}
+	if prose := proseLines(plan, decision); agent.Name() == script.Name && len(prose) > 0 {
+		return usage(fmt.Errorf("the script agent carries out only what a plan spells out literally: %s", prose[0]),
+			"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose))
 	}
 	info, err := a.describe(ctx, p, path, plan, decision, agent.Name(), o)
 	if err != nil {
