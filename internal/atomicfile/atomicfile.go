@@ -97,7 +97,20 @@ func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.Fi
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
+	if err == nil && durable {
+		syncFolder(filepath.Dir(path))
+	}
 	return err
+}
+
+// syncFolder brings the new name to the disk as well. Some systems cannot, and the file is there all the same.
+func syncFolder(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	d.Sync()
 }
 
 func exists(path string) bool {
