@@ -64,6 +64,7 @@ const (
 	TrainPlan    Stage = "train_plan"
 	CurateData   Stage = "curate_data"
 	Review       Stage = "review"
+	Critique     Stage = "critique"
 )
 
 // Model is what answers for a stage, as the router resolved it (MODEL-03).

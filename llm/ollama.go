@@ -34,6 +34,9 @@ func newOllamaClient(o Options) *ollamaClient {
 type ModelInfo struct {
 	Context int    // tokens that the model can take; 0: the server does not say
 	Remote  string // host that the server asks for it; "" if it runs there itself
+
+	Architecture string // such as llama; "": the server does not say
+	Adapted      bool   // it is a model with an adapter already
 }
 
 // ServerVersion asks an Ollama server for its version.
@@ -171,7 +174,8 @@ func (o *ollamaClient) info(ctx context.Context, c *api.Client, m Model) (ModelI
 	if err != nil {
 		return ModelInfo{}, o.explain(ctx, Request{Model: m}, err)
 	}
-	info = ModelInfo{Context: contextOf(show.ModelInfo), Remote: show.RemoteHost}
+	info = ModelInfo{Context: contextOf(show.ModelInfo), Remote: show.RemoteHost, Adapted: adapted(show.Modelfile)}
+	info.Architecture, _ = show.ModelInfo["general.architecture"].(string)
 	if info.Remote == "" && show.RemoteModel != "" {
 		info.Remote = "another host"
 	}

@@ -10,7 +10,7 @@ import (
 
 // Stages lists the stages in the order of their table (MODEL-06).
 func Stages() []Stage {
-	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review}
+	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review, Critique}
 }
 
 // RoleOf is the role of the model that answers for a stage (MODEL-06). Code is written by the coding model; all else is
@@ -146,7 +146,7 @@ func (r *Router) of(s Stage, role Role, name, source string) Model {
 	if w := r.o.Windows[role]; w > 0 {
 		m.Window = w
 	}
-	if s == Review {
+	if s == Review || s == Critique {
 		m.Temperature = 0 // a judge says the same twice (MODEL-11)
 	}
 	return m

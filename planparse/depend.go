@@ -146,6 +146,9 @@ func (b *builder) resolveDependencies() {
 		if h.ParallelSafe && !b.said[saidKey{i, "parallel_safe"}] {
 			batch.ParallelSafe = true
 		}
+		if h.Approve && !b.said[saidKey{i, "approve"}] {
+			batch.Approve = true
+		}
 	}
 }
 

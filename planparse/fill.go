@@ -139,6 +139,8 @@ func (b *builder) header(line int, key, value string) {
 		b.flag(line, key, value, &h.ParallelSafe)
 	case "critical":
 		b.flag(line, key, value, &h.Critical)
+	case "approve":
+		b.flag(line, key, value, &h.Approve)
 	case "when":
 		h.When = value
 	}
@@ -183,7 +185,7 @@ func (f *filler) metadata(i int) {
 		return
 	}
 	f.key = ""
-	if value == "" && (key == "depends_on" || key == "context_refs") {
+	if value == "" && (key == "depends_on" || key == "context_refs" || key == "regression") {
 		f.key = key
 		return
 	}
@@ -241,6 +243,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 		f.wants(f.meta, line, value, strict)
 	case "critical":
 		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
+	case "approve":
+		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
 	case "parallel_safe":
 		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
 	case "estimate":
@@ -249,6 +253,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 			f.warn(line, "unread-estimate", "estimate: %s is no time such as 90s, 20 min or 1h30m, up to a day; left out", strconv.Quote(value))
 		}
 		batch.EstimateMS = d.Milliseconds()
+	case "regression":
+		f.regression(line, value, strict)
 	case "when":
 		value = strings.Trim(value, "`")
 		if !strict && !condition(value) {

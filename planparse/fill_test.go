@@ -52,8 +52,16 @@ func TestMetadata(t *testing.T) {
 
 func TestHeader(t *testing.T) {
 	p := parse(t, in("---", "parallel_safe: true", "critical: true # all of it", `when: "env.CI"`, "---", "# P", "## Batch 1: A", "parallel_safe: false", "", "## Batch 2: B (**CRITICAL — x**)", "text"))
-	if p.Header != (Header{true, true, "env.CI"}) || p.Batches[0].ParallelSafe || !p.Batches[0].Critical || !p.Batches[1].ParallelSafe {
+	if p.Header != (Header{true, true, "env.CI", false}) || p.Batches[0].ParallelSafe || !p.Batches[0].Critical || !p.Batches[1].ParallelSafe {
 		t.Errorf("the plan's flags hold for all batches that say nothing else: %+v %+v", p.Header, p.Batches)
+	}
+	p = parse(t, in("---", "approve: yes", "---", "# P", "## Batch 1: A", "approve: false", "", "## Batch 2: B", "text"))
+	if !p.Header.Approve || p.Batches[0].Approve || !p.Batches[1].Approve {
+		t.Errorf("a plan may ask for a person's approval of all batches but some: %+v %+v", p.Header, p.Batches)
+	}
+	p = parse(t, in("# P", "## Batch 1: A", "**Approve:** yes", "", "## Batch 2: B", "**Approve:** when in doubt"))
+	if !p.Batches[0].Approve || p.Batches[1].Approve || len(p.Diagnostics) == 0 {
+		t.Errorf("a batch may ask for approval, and a value that is none is told: %+v %+v", p.Batches, p.Diagnostics)
 	}
 	p = parse(t, in("# P", "parallel_safe: true", "## Batch 1: A", "text", "## Batch 2: B (**CRITICAL — x**)", "text"))
 	if !p.Header.ParallelSafe || p.Batches[0].Critical || !p.Batches[1].Critical || p.Batches[1].Title != "B (CRITICAL — x)" {

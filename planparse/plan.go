@@ -43,6 +43,7 @@ type Header struct {
 	ParallelSafe bool   `json:"parallel_safe"`
 	Critical     bool   `json:"critical"`
 	When         string `json:"when,omitempty"`
+	Approve      bool   `json:"approve,omitempty"` // a person agrees to each batch before it is merged
 }
 
 // Group is a heading that holds batches: a batch, phase, chunk, wave, track, checkpoint or numbered section.
@@ -67,8 +68,10 @@ type Batch struct {
 	DependsOn    []string  `json:"depends_on"` // keys of batches
 	Critical     bool      `json:"critical"`
 	ParallelSafe bool      `json:"parallel_safe"`
+	Approve      bool      `json:"approve,omitempty"`     // a person agrees to what it changes before that is merged
 	When         string    `json:"when,omitempty"`        // an expression; the batch is skipped where it is false
 	EstimateMS   int64     `json:"estimate_ms,omitempty"` // how long an agent is likely to take, as the plan has it; 0: it does not say
+	Regression   []string  `json:"regression,omitempty"`  // the test that has to fail before the batch and pass after it, as PATH or PATH::NAME; then files that it reads
 	Commands     []Command `json:"commands"`
 	Empty        bool      `json:"empty"` // nothing but white space under the heading (PLAN-03)
 	StartLine    int       `json:"start_line"`

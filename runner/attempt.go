@@ -17,7 +17,11 @@ func (m *Machine) failed(t *track, e Event) {
 		t.reason = "stuck: two attempts in a row left the same tree and the same findings; " + e.Reason
 		t.tries = m.info.MaxAttempts
 	}
-	m.fire(t, OnFailed)
+	if t.state == StateSelfReview {
+		m.fire(t, OnComplex)
+	} else {
+		m.fire(t, OnFailed)
+	}
 	if t.tries >= m.info.MaxAttempts {
 		t.status = Failed
 		m.fire(t, OnExhausted)
@@ -43,7 +47,13 @@ func failureOf(e Event) string {
 func (m *Machine) nextAttempt(t *track) {
 	t.attempt++
 	t.candidate, t.waits, t.from = 0, 0, handed{}
+	t.forget()
 	t.issued = map[string]Command{}
+}
+
+// forget drops what reviews and people said of the candidate.
+func (t *track) forget() {
+	t.looked, t.doubt, t.asking, t.approved, t.again = reviews{}, "", nil, "", ""
 }
 
 // park sets a batch aside whose agent cannot go on for now. Other batches go on; after a limit, those that another
@@ -73,6 +83,9 @@ type costs struct {
 }
 
 func (c *costs) add(e Event) {
+	if e.Critique != nil {
+		c.review(Event{Batch: e.Batch, Usage: &e.Critique.Usage})
+	}
 	if e.Usage == nil || e.Usage.CostUSD == nil {
 		if e.Outcome != OutcomeCancelled && e.Outcome != OutcomeError && e.Outcome != OutcomeUnstarted {
 			c.unknown = e.Batch
@@ -82,6 +95,17 @@ func (c *costs) add(e Event) {
 	c.sum += *e.Usage.CostUSD
 	at, _ := slices.BinarySearch(c.known, *e.Usage.CostUSD)
 	c.known = slices.Insert(c.known, at, *e.Usage.CostUSD)
+}
+
+// review adds what a review cost. What is likely to come is told by what attempts cost, not by these.
+func (c *costs) review(e Event) {
+	switch {
+	case e.Usage == nil: // nobody was asked, or it was cut off
+	case e.Usage.CostUSD == nil:
+		c.unknown = e.Batch
+	default:
+		c.sum += *e.Usage.CostUSD
+	}
 }
 
 // next is what one more attempt is likely to cost: the median so far, 0 before there was one.

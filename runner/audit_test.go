@@ -12,6 +12,7 @@ type decider interface {
 	Pending() []Command
 	Done() (Result, bool)
 	Batches() []View
+	Waiting() []Approval
 	Tip() string
 }
 
@@ -66,6 +67,13 @@ func (a *audit) due(e Event) bool {
 	return ok && reportOf(c.Kind) == e.Kind && answers(c.Kind, e.Outcome)
 }
 
+// asks tells whether e answers a question that stands.
+func asks(d decider, e Event) bool {
+	return slices.ContainsFunc(d.Waiting(), func(w Approval) bool {
+		return w.Command == e.Command && w.Batch == e.Batch && w.Tree == e.Tree && w.Commit == e.Commit
+	})
+}
+
 // start begins the run.
 func (a *audit) start(d decider) ([]Command, error) {
 	cmds := d.Start()
@@ -75,11 +83,15 @@ func (a *audit) start(d decider) ([]Command, error) {
 // apply tells d of e and complains of what d must not do.
 func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	switch e.Kind {
-	case Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited:
+	case Sampled, Executed, Rebased, Gated, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
 		if !a.due(e) {
 			return nil, a.ignores(d, e)
 		}
 		delete(a.out, e.Command)
+	case ApprovalGiven, ApprovalDenied:
+		if !asks(d, e) {
+			return nil, a.ignores(d, e)
+		}
 	}
 	cmds := d.Apply(e)
 	if err := a.withdraw(d, e); err != nil {
@@ -104,7 +116,11 @@ func (a *audit) withdraw(d decider, e Event) error {
 		delete(a.out, id)
 		lost := e.Kind == Reopened || e.Kind == RunResumed && (e.Commit != "" || c.Agent != "")
 		switch c.Kind {
-		case Rebase, Gate, Wait, Sample, Judge: // the queue before it changed
+		case Rebase, Gate, Wait, Sample, Judge, Ask: // the queue before it changed
+		case Review, Fidelity: // of what a batch changes, wherever it stands
+			if c.Batch != "" && !slices.ContainsFunc(d.Batches(), func(v View) bool { return v.Key == c.Batch && v.Status == Waiting }) && !lost {
+				return fmt.Errorf("%s was called off for no reason", id)
+			}
 		case Execute:
 			lost = lost || len(c.On) > 0 || c.Slot != nil && a.info.StopAtFirst && e.Kind == Gated
 			fallthrough
@@ -154,6 +170,9 @@ func (a *audit) look(d decider, cmds []Command) error {
 		a.out[c.ID], a.seen[c.ID] = c, c
 		if n := a.atWork(c.Kind); (c.Kind == Execute || c.Kind == Gate) && n > a.info.Workers {
 			return fmt.Errorf("%d times %s at once, but there are %d workers", n, c.Kind, a.info.Workers)
+		}
+		if n := a.atWork(Review) + a.atWork(Fidelity); n > max(1, a.info.Workers) {
+			return fmt.Errorf("%d reviews at once, but there are %d workers", n, a.info.Workers)
 		}
 		if !again && a.check != nil {
 			if err := a.check(c); err != nil {

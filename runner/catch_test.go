@@ -138,6 +138,52 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return cmds
 		}), "waits although nothing is held up"},
+		"a machine that asks no person": {with(func(i *Info) {
+			for b := range i.Batches {
+				i.Batches[b].Approve = false
+			}
+		}, nil), "to which no person agreed"},
+		"a machine that takes an approval for any tree": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Kind == ApprovalGiven {
+				for _, a := range m.Waiting() {
+					if a.Command == e.Command {
+						e.Tree, e.Commit = a.Tree, a.Commit
+					}
+				}
+			}
+			return m.Apply(e)
+		}), "changed something"},
+		"a machine that keeps an approval when the tree has become another one": {with(nil, func(m *Machine, e Event) []Command {
+			for _, t := range m.tracks {
+				if t.again != "" && t.stands.tree != "" {
+					t.approved = t.stands.tree
+				}
+			}
+			return m.Apply(e)
+		}), "to which no person agreed"},
+		"a machine that believes a review that found something": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Kind == Reviewed && (e.Outcome == OutcomeShallow || e.Outcome == OutcomeComplex) {
+				e.Outcome = OutcomeOK
+			}
+			return m.Apply(e)
+		}), "no review let through"},
+		"a machine that passes on what a review leaves to a person": {with(nil, func(m *Machine, e Event) []Command {
+			if e.Kind == Reviewed && e.Outcome == OutcomeUndecided {
+				e.Outcome = OutcomeSkipped
+			}
+			return m.Apply(e)
+		}), "to which no person agreed"},
+		"a machine that lands without a final review": {with(func(i *Info) { i.FinalReview = "" }, nil), "without a final review"},
+		"a machine that lowers the bar":               {with(func(i *Info) { i.LandBar = 0 }, nil), "below the bar"},
+		"a machine that calls off reviews": {with(nil, func(m *Machine, e Event) []Command {
+			cmds := m.Apply(e)
+			for _, t := range m.tracks {
+				if e.Kind == Merged && m.out[t.out].Kind == Review {
+					m.withdraw(t)
+				}
+			}
+			return cmds
+		}), "for no reason"},
 		"a machine that never goes on": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Kind == RunResumed {
 				return nil

@@ -32,8 +32,14 @@ const (
 	Committed  EventKind = "committed"
 	Merged     EventKind = "merged"
 	Landed     EventKind = "landed"
-	Waited     EventKind = "waited"
-	Reopened   EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
+	Reviewed   EventKind = "reviewed"
+
+	ApprovalAsked  EventKind = "approval.asked" // a person is to say yes or no, and nobody holds a worker for it
+	ApprovalGiven  EventKind = "approval.given" // from outside, as the next
+	ApprovalDenied EventKind = "approval.denied"
+
+	Waited   EventKind = "waited"
+	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
 	Spent        EventKind = "spent"         // what an agent cost whose command was called off
 	Withdrawn    EventKind = "withdrawn"     // for readers, as those below: a command lost its ground and was called off
@@ -66,6 +72,9 @@ const (
 	OutcomeRefused   Outcome = "refused"     // landing, or a tournament, was not possible; nothing was changed
 	OutcomeCancelled Outcome = "cancelled"   // the run was stopped while this was under way
 	OutcomeUnstarted Outcome = "not_started" // the agent could not be run
+	OutcomeSkipped   Outcome = "skipped"     // there was nothing to look at, or nobody to do it
+	OutcomeShallow   Outcome = "shallow"     // a review found what a small fix will do for
+	OutcomeComplex   Outcome = "complex"     // a review found what has to be thought through
 	OutcomeError     Outcome = "error"       // a tool could not run at all; nobody's code is to blame
 )
 
@@ -93,6 +102,8 @@ type Event struct {
 	Model string        `json:"model,omitempty"`
 	Usage *agents.Usage `json:"usage,omitempty"`
 
+	Critique *CritiqueCost `json:"critique,omitempty"` // with executed: what looking at the agent's steps took
+
 	Candidate int         `json:"candidate,omitempty"` // in a tournament: its number from 1; with judged, the winner or the leader
 	Variant   string      `json:"variant,omitempty"`
 	Slots     []Slot      `json:"slots,omitempty"`   // with sampled
@@ -102,6 +113,10 @@ type Event struct {
 	Reports     []gates.Report   `json:"reports,omitempty"`
 	Tests       *gates.TestCount `json:"tests,omitempty"`
 	Fingerprint string           `json:"fingerprint,omitempty"` // of the findings: alike means no progress
+
+	By     string      `json:"by,omitempty"`     // with approval.given and approval.denied: who
+	Post   int64       `json:"post,omitempty"`   // what came from outside of the process: its number there, which is taken up once
+	Review *ReviewInfo `json:"review,omitempty"` // with reviewed
 
 	DurationMS int64     `json:"duration_ms,omitempty"`
 	Log        string    `json:"log,omitempty"`     // file, relative to .runplan
@@ -169,6 +184,11 @@ type Info struct {
 	SpeedUp     float64           `json:"speed_up,omitempty"`      // as predicted, against one batch after the other; 0 is unknown
 	Score       int               `json:"score,omitempty"`         // parallelism score
 
+	Review      string `json:"review,omitempty"`       // who reviews what a batch changed: programs or all; "" is nobody
+	FinalReview string `json:"final_review,omitempty"` // who reviews what the run changed, before it lands; as Review
+	Fidelity    bool   `json:"fidelity,omitempty"`     // there are live blueprints, which the code is held against
+	LandBar     int    `json:"land_bar,omitempty"`     // of the owner's contract: landing with a final review that is less sure, in percent, asks a person; 0 is no bar
+
 	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
 }
 
@@ -186,6 +206,7 @@ type BatchInfo struct {
 	Tier     string   `json:"tier,omitempty"`      // small, medium or large
 	Label    string   `json:"label,omitempty"`     // the tier as the configuration calls it
 	Model    string   `json:"model,omitempty"`     // instead of what the tier stands for
+	Approve  bool     `json:"approve,omitempty"`   // a person has to agree before it is merged
 	Sample   int      `json:"sample,omitempty"`    // candidates that compete from the start; 0 is none
 	ExpectMS int64    `json:"expect_ms,omitempty"` // how long it is likely to take; 0 is unknown
 }
@@ -217,11 +238,15 @@ const (
 	Merge   CommandKind = "merge"
 	LandRun CommandKind = "land"
 	Wait    CommandKind = "wait" // until an agent's limit is over
+
+	Fidelity CommandKind = "fidelity" // hold a candidate against its blueprints
+	Review   CommandKind = "review"   // of a candidate; without a batch, of all that the run made
+	Ask      CommandKind = "ask"      // a person whether a candidate may be merged; without a batch, whether the run may land
 )
 
 // Command is a wish of the machine. Its ID is deterministic, so it serves as an idempotency key.
 type Command struct {
-	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips, "run/l<n>/wait" for limits
+	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips, "run/l<n>/wait" for limits, "run/review" and "run/ask" as "run/land"
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
@@ -239,6 +264,8 @@ type Command struct {
 	Agent string    `json:"agent,omitempty"` // with execute, who is to work; with wait, whose limit it is; "" is the run's own
 
 	Instead string `json:"instead,omitempty"` // with execute: who met a limit, and which, so that this agent takes over
+
+	Why string `json:"why,omitempty"` // with ask: what is asked
 
 	Before *gates.TestCount `json:"before,omitempty"` // tests of what is below the candidate
 }
@@ -258,5 +285,5 @@ func (c Command) same(d Command) bool {
 	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base && c.From == d.From &&
 		c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) && c.Tier == d.Tier &&
 		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) &&
-		c.Agent == d.Agent && c.Instead == d.Instead && (x == y || x != nil && y != nil && *x == *y)
+		c.Agent == d.Agent && c.Instead == d.Instead && c.Why == d.Why && (x == y || x != nil && y != nil && *x == *y)
 }

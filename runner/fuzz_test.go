@@ -91,6 +91,16 @@ func (in *input) info() Info {
 		UnknownCost: []string{"stop", "allow"}[in.next(2)], Models: map[string]string{"large": "opus"},
 		Resample: in.next(3) == 1, StopAtFirst: in.next(2) == 1,
 	}
+	bits := in.next(32)
+	if info.Fidelity = bits&1 > 0; bits&2 > 0 {
+		info.Review = "all"
+	}
+	if bits&4 > 0 {
+		info.FinalReview = "programs"
+	}
+	if bits&8 > 0 {
+		info.LandBar = 70
+	}
 	for i := range in.next(3) {
 		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i), Models: map[string]string{"small": fmt.Sprint("mini", i)}})
 	}
@@ -107,6 +117,7 @@ func (in *input) info() Info {
 		}
 		b.Tier, b.ExpectMS = []string{"", "small", "medium", "what"}[in.next(4)], int64(in.next(4)-1)
 		b.Sample = max(0, in.next(6)-3)
+		b.Approve = bits&16 > 0 && in.next(3) == 1
 		info.Batches = append(info.Batches, b)
 	}
 	return info
@@ -116,11 +127,19 @@ func (in *input) event(d decider, seq int) Event {
 	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
 	kinds := []EventKind{
 		Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
-		Dispatched, Note, "what",
+		Dispatched, Note, Reviewed, ApprovalAsked, ApprovalGiven, ApprovalDenied, "what",
 	}
 	switch n := in.next(40); {
 	case n < len(kinds):
 		e.Kind, e.Batch, e.Command = kinds[n], fmt.Sprint("b", in.next(6)), in.command(d)
+	case len(d.Waiting()) > 0 && n > 35: // an answer
+		asked := d.Waiting()
+		a := asked[in.next(len(asked))]
+		if e = a.Yes("ada", ""); in.next(3) == 1 {
+			e = a.No("ada", in.name(seq))
+		}
+		e.Seq, e.At = seq, at(seq/8)
+		return e
 	default: // mostly a report that fits
 		if pending := d.Pending(); len(pending) > 0 {
 			c := pending[in.next(len(pending))]
@@ -165,7 +184,7 @@ func (in *input) event(d decider, seq int) Event {
 func (in *input) outcome() Outcome {
 	outcomes := []Outcome{
 		OutcomeOK, OutcomeOK, OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman, OutcomeChanged,
-		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeUndecided, OutcomeCancelled, OutcomeError, "", "what",
+		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeUndecided, OutcomeCancelled, OutcomeError, OutcomeSkipped, OutcomeShallow, OutcomeComplex, "", "what",
 	}
 	return outcomes[in.next(len(outcomes))]
 }
@@ -174,7 +193,7 @@ func (in *input) command(d decider) string {
 	if pending := d.Pending(); len(pending) > 0 && in.next(3) > 0 {
 		return pending[in.next(len(pending))].ID
 	}
-	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait}[in.next(9)])
+	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait, Review, Fidelity, Ask}[in.next(12)])
 }
 
 // name is that of a commit or a tree: most often a new one.

@@ -95,7 +95,7 @@ type Loop struct {
 }
 
 // LoopVersion is raised with each change of the table (LOOP-06). Journals carry it.
-const LoopVersion = 2
+const LoopVersion = 3
 
 // DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
 func DefaultLoop() Loop {
@@ -167,6 +167,7 @@ func DefaultLoop() Loop {
 
 			{StatePublish, OnDone, StateCommit},
 			{StatePublish, OnMoved, StateGate},
+			{StatePublish, OnFailed, StateDebug},
 			{StateCommit, OnDone, StateMerge},
 			{StateCommit, OnChanged, StateGate},
 			{StateCommit, OnFailed, StateDebug},

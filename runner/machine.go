@@ -35,7 +35,10 @@ type Machine struct {
 	costs  costs
 	limits limits
 	stop   *Stop
-	lands  []string // tips that were due to land, each other than the one before
+	lands  []string  // tips that were due to land, each other than the one before
+	final  lastWord  // of the final review
+	asking *question // whether the run may land
+	agreed string    // tip that a person lets land
 	landed Outcome
 	why    string // reason of a refused landing
 
@@ -90,9 +93,17 @@ type track struct {
 	onto    string // commit below the candidate
 	placed  bool   // whether it stands there, as stands
 	stands  candidate
+	gated   bool    // its gates are green there; a review may be due still
+	looked  reviews // of the candidate as it was made
 	verdict verdict
 	red     Event // why the verdict is red
-	asked   bool  // whether gates were asked about this candidate, with before
+
+	doubt    string    // why a review leaves the candidate to a person
+	asking   *question // whether it may be merged
+	approved string    // tree that a person agreed to
+	again    string    // why the next question is not the first
+
+	asked   bool // whether gates were asked about this candidate, with before
 	before  *gates.TestCount
 	tests   *gates.TestCount // of the candidate
 	changes int              // how often hooks changed the candidate while its base stayed
@@ -213,7 +224,10 @@ func (m *Machine) Apply(e Event) []Command {
 		return nil
 	case Reopened:
 		return m.reopen(e)
-	case Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited:
+	case ApprovalGiven, ApprovalDenied:
+		m.limits.pass(e.At)
+		return m.answered(e)
+	case Sampled, Executed, Rebased, Gated, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
 		return m.report(e)
 	}
 	return nil
@@ -235,6 +249,9 @@ func (m *Machine) report(e Event) []Command {
 	case t != nil:
 		t.out = ""
 	}
+	if c.Kind == Review || c.Kind == Fidelity {
+		m.costs.review(e)
+	}
 	if c.Kind == Execute {
 		m.costs.add(e)
 		if e.Outcome == OutcomeOK || e.Outcome == OutcomeFailed || e.Outcome == OutcomeUnchanged || e.Outcome == OutcomeTimedOut {
@@ -255,6 +272,10 @@ func (m *Machine) report(e Event) []Command {
 		}
 	case e.Outcome == OutcomeLimited, e.Outcome == OutcomeHuman:
 		return append(m.park(t, n, c, e), m.schedule()...)
+	case c.Kind == Review && t == nil:
+		m.finalReviewed(c, e)
+	case c.Kind == Ask && t == nil:
+		m.asking = &question{c, e.At}
 	case c.Kind == LandRun:
 		m.landed, m.why = e.Outcome, e.Reason
 	case c.Kind == Sample:
@@ -269,6 +290,10 @@ func (m *Machine) report(e Event) []Command {
 		m.rebased(t, e)
 	case c.Kind == Gate:
 		m.gated(t, e)
+	case c.Kind == Review, c.Kind == Fidelity:
+		m.reviewed(t, c, e)
+	case c.Kind == Ask:
+		t.asking = &question{c, e.At}
 	case c.Kind == Commit:
 		m.committed(t, e)
 	case c.Kind == Merge:
@@ -299,6 +324,10 @@ func reportOf(k CommandKind) EventKind {
 		return Merged
 	case Wait:
 		return Waited
+	case Review, Fidelity:
+		return Reviewed
+	case Ask:
+		return ApprovalAsked
 	default:
 		return Landed
 	}
@@ -311,9 +340,13 @@ func answers(k CommandKind, o Outcome) bool {
 	case OutcomeOK, OutcomeError, OutcomeCancelled:
 		return true
 	case OutcomeFailed:
-		return k == Execute || k == Gate || k == Commit || k == Sample || k == Judge
+		return k == Execute || k == Gate || k == Commit || k == Sample || k == Judge || k == Fidelity
 	case OutcomeUndecided:
-		return k == Judge
+		return k == Judge || k == Review
+	case OutcomeShallow, OutcomeComplex:
+		return k == Review
+	case OutcomeSkipped:
+		return k == Review || k == Fidelity
 	case OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman, OutcomeUnstarted:
 		return k == Execute
 	case OutcomeChanged:
@@ -361,7 +394,7 @@ func (m *Machine) issue(t *track, c Command) Command {
 // withdraw calls off what is under way for t. A report on it will change nothing.
 func (m *Machine) withdraw(t *track) {
 	delete(m.out, t.out)
-	t.out = ""
+	t.out, t.asking = "", nil
 	if t.cup != nil {
 		for _, n := range t.cup.entrants {
 			delete(m.out, n.out)
@@ -389,4 +422,5 @@ func (m *Machine) wait(t *track) {
 	t.status, t.state, t.reason = Waiting, "", ""
 	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
 	t.failure, t.final, t.tier, t.on, t.cup, t.from = "", "", t.Tier, nil, nil, handed{}
+	t.forget()
 }

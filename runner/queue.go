@@ -21,6 +21,7 @@ func (m *Machine) executed(t *track, e Event) {
 		return
 	}
 	t.made, t.changes, t.waits = candidate{e.Commit, e.Tree}, 0, 0
+	t.forget()
 	m.put(t, t.base)
 	m.queue = append(m.queue, t)
 	m.fire(t, OnDone)
@@ -29,7 +30,7 @@ func (m *Machine) executed(t *track, e Event) {
 // put lets the candidate of t stand on commit onto. What was known of it elsewhere is void.
 func (m *Machine) put(t *track, onto string) {
 	t.onto, t.stands, t.placed, t.verdict, t.red = onto, candidate{}, false, open, Event{}
-	t.asked, t.before, t.tests, t.final = false, nil, nil, ""
+	t.asked, t.gated, t.before, t.tests, t.final = false, false, nil, nil, ""
 	if onto == t.base {
 		t.stands, t.placed = t.made, true
 	}
@@ -37,6 +38,15 @@ func (m *Machine) put(t *track, onto string) {
 
 // move puts a candidate on top of something else than before.
 func (m *Machine) move(t *track, onto string) {
+	if t.asking != nil || t.approved != "" {
+		t.approved = ""
+		t.again = "the run branch has moved, which makes another tree of it"
+	}
+	if reviewing(t) { // of what it changes, wherever it stands
+		m.put(t, onto)
+		t.changes = 0
+		return
+	}
 	m.withdraw(t)
 	if m.lane == t {
 		m.lane = nil
@@ -59,19 +69,33 @@ func (m *Machine) leave(t *track) {
 // line brings the queue forward as far as it goes without news.
 func (m *Machine) line() []Command {
 	var cmds []Command
+	m.admit()
 	m.chain = m.place()
+	var head *track
+	if i := slices.IndexFunc(m.chain, func(t *track) bool { return !m.beside(t) }); i >= 0 {
+		head = m.chain[i]
+	}
 	for _, t := range m.chain {
 		switch {
 		case t.out != "" || t.verdict == red:
+		case reviewing(t):
+			if m.atWork(Review)+m.atWork(Fidelity) < m.info.Workers {
+				cmds = append(cmds, m.review(t))
+			}
 		case t.state == StateCommit || t.state == StateMerge:
 			cmds = append(cmds, m.land(t))
+		case !t.placed && t != head && m.beside(t) && head != nil: // which will move the run branch once more
 		case !t.placed:
 			cmds = append(cmds, m.issue(t, Command{Kind: Rebase, Base: t.onto, From: t.base, Commit: t.made.commit, Tree: t.made.tree}))
 		case t.verdict == open:
 			if m.atWork(Gate) < m.info.Workers {
 				cmds = append(cmds, m.ask(t))
 			}
-		case m.lane == nil && t == m.queue[0]:
+		case m.beside(t):
+			if t.asking == nil && (t.approved == "" || t.approved != t.stands.tree) {
+				cmds = append(cmds, m.propose(t))
+			}
+		case m.lane == nil && t == head:
 			m.lane = t
 			m.fire(t, OnDone)
 			cmds = append(cmds, m.land(t))
@@ -94,20 +118,34 @@ func (m *Machine) place() []*track {
 
 // walk is one go of place. A red candidate at the head is taken out, after which nothing is settled.
 func (m *Machine) walk() (placed []*track, settled bool) {
-	below := m.tip
-	for i, t := range m.queue {
-		switch {
-		case i > 0 && !m.info.Speculate, below == "":
-			return placed, true
-		case t.state == StateMerge, t.state == StateCommit && t.out != "":
-		case m.onRed(t):
+	below, head := m.tip, true
+	for _, t := range m.queue {
+		if m.beside(t) {
+			switch {
+			case slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) }), m.tip == "":
+				continue // nobody stands beside the queue on what is still in it
+			case t.onto != m.tip, m.shortOfTests(t):
+				m.move(t, m.tip)
+			case t.verdict == red:
+				m.blame(t)
+				return nil, false
+			}
+			placed = append(placed, t)
 			continue
-		case t.onto != below, i == 0 && m.shortOfTests(t):
+		}
+		switch {
+		case !head && !m.info.Speculate, below == "":
+			continue
+		case t.state == StateMerge, t.state == StateCommit && t.out != "":
+		case m.onRed(t), m.onHeld(t, placed):
+			continue
+		case t.onto != below, head && m.shortOfTests(t):
 			m.move(t, below)
-		case i == 0 && t.verdict == red:
+		case head && t.verdict == red:
 			m.blame(t)
 			return nil, false
 		}
+		head = false
 		placed = append(placed, t)
 		if t.verdict != red {
 			below = t.stands.commit
@@ -179,10 +217,9 @@ func (m *Machine) gated(t *track, e Event) {
 		t.verdict, t.red = red, e
 		return
 	}
-	t.verdict, t.tests = green, e.Tests
-	m.fire(t, OnDone)    // to the fidelity review,
-	m.fire(t, OnSkipped) // of which none is configured, to the self review,
-	m.fire(t, OnGreen)   // and into the line
+	t.gated, t.tests = true, e.Tests
+	m.fire(t, OnDone)
+	m.pass(t)
 }
 
 // blame takes a red candidate out of the queue: nothing but the run branch is below it.
@@ -219,7 +256,12 @@ func (m *Machine) committed(t *track, e Event) {
 			return
 		}
 		t.base, t.made = t.onto, candidate{e.Commit, e.Tree}
-		m.lane = nil
+		again := ""
+		if t.approved != "" {
+			again = "a hook of the repository has changed the files since"
+		}
+		t.forget()
+		t.again, m.lane = again, nil
 		m.put(t, t.base)
 		m.fire(t, OnChanged)
 	default:

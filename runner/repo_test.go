@@ -21,6 +21,10 @@ type repo struct {
 	clash   map[string][]string // batches whose changes do not go together unless one knows of the other
 	aware   map[string][]string // what each change knew of
 	landed  string
+
+	looked  map[string]Outcome // by command kind and change: what reviews said
+	agreed  map[string]bool    // by batch and tree, or by commit: what a person agreed to
+	finally map[string]Event   // the final review, by commit
 }
 
 type commit struct {
@@ -32,6 +36,7 @@ func newRepo(info Info) *repo {
 		commits: map[string]commit{info.Base: {tree: "0"}}, tests: map[string]int{"0": 10},
 		branch: []string{info.Base}, gated: map[string]bool{}, allowed: map[string]int{},
 		clash: map[string][]string{}, aware: map[string][]string{},
+		looked: map[string]Outcome{}, agreed: map[string]bool{}, finally: map[string]Event{},
 	}
 	for _, b := range info.Batches {
 		r.allowed[b.Key] = 1
@@ -200,7 +205,7 @@ func (w *world) judge(c Command, e *Event) {
 		e.Candidate = passers[w.rand.IntN(len(passers))]
 	}
 	switch {
-	case w.rand.IntN(3) == 0:
+	case w.chance(33):
 		e.Outcome = OutcomeUndecided
 	case len(passers) > 0:
 		e.Outcome = OutcomeOK
@@ -235,8 +240,10 @@ func (w *world) work(c Command) (Event, error) {
 		w.commitOn(c, &e)
 	case Merge:
 		err = w.mergeOn(c, &e)
-	case Wait:
-		e.Outcome = OutcomeOK
+	case Wait, Ask:
+		e.Outcome, e.Commit, e.Tree = OutcomeOK, c.Commit, c.Tree
+	case Review, Fidelity:
+		w.review(c, &e)
 	case LandRun:
 		e.Outcome = OutcomeOK
 		if w.chance(30) {
@@ -258,6 +265,27 @@ func (w *world) trouble(c Command, e *Event) {
 	}
 	if e.Outcome = outcomes[w.rand.IntN(len(outcomes))]; e.Outcome == OutcomeLimited {
 		w.limit(e)
+	}
+}
+
+// review says what it likes of a change.
+func (w *world) review(c Command, e *Event) {
+	e.Outcome, e.Commit, e.Tree = OutcomeOK, c.Commit, c.Tree
+	if w.chance(20) {
+		cost := float64(w.rand.IntN(2)) / 4
+		e.Usage = &agents.Usage{CostUSD: &cost}
+	}
+	if c.Batch == "" {
+		sure := w.rand.IntN(101)
+		e.Review = &ReviewInfo{Verdict: []string{"pass", "block"}[w.rand.IntN(2)], Confidence: &sure}
+		return
+	}
+	outcomes := []Outcome{OutcomeSkipped, OutcomeShallow, OutcomeComplex, OutcomeUndecided}
+	if c.Kind == Fidelity {
+		outcomes = []Outcome{OutcomeSkipped, OutcomeFailed}
+	}
+	if w.chance(30) {
+		e.Outcome, e.Fingerprint = outcomes[w.rand.IntN(len(outcomes))], fmt.Sprint(w.rand.IntN(2))
 	}
 }
 

@@ -35,7 +35,7 @@ func (m *Machine) Done() (Result, bool) {
 	}
 	r := Result{Tip: m.tip}
 	switch {
-	case m.settled() && (m.landed == OutcomeOK || !m.toLand()):
+	case m.settled() && !m.finalDue() && (m.landed == OutcomeOK || !m.toLand()):
 		r.Status = RunDone // whoever asked to stop asked too late
 	case m.stop != nil:
 		r.Status, r.Stop = RunStopped, m.stop
@@ -54,6 +54,17 @@ func (m *Machine) Done() (Result, bool) {
 
 // halted says what keeps a run from going on that nobody stopped and in which nothing failed.
 func (m *Machine) halted() *Stop {
+	if asked := m.Waiting(); len(asked) > 0 {
+		a := asked[0]
+		why := "the landing waits for a person: " + a.Question
+		if a.Batch != "" {
+			why = fmt.Sprintf("batch %s waits for a person: %s", a.Number, a.Question)
+		}
+		if more := len(asked) - 1; more > 0 {
+			why += fmt.Sprintf(" (and %d more)", more)
+		}
+		return &Stop{OutcomeHuman, why}
+	}
 	for _, t := range m.tracks {
 		if m.barred(t) {
 			return &Stop{t.parked.Outcome, fmt.Sprintf("batch %s: %s", t.Number, t.parked.Reason)}

@@ -56,7 +56,7 @@ func (m *Machine) reopen(e Event) []Command {
 	m.ground()
 	m.landed, m.why = "", ""
 	for id, c := range m.out {
-		if c.Kind == LandRun {
+		if c.Kind == LandRun || c.Batch == "" && (c.Kind == Review || c.Kind == Ask) {
 			delete(m.out, id)
 		}
 	}

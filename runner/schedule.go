@@ -2,7 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -17,16 +16,8 @@ func (m *Machine) schedule() []Command {
 	cmds = append(cmds, m.compete()...)
 	cmds = append(cmds, m.give()...)
 	cmds = append(cmds, m.pause()...)
-	if m.landed == "" && len(m.out) == 0 && m.settled() && m.toLand() {
-		if n := len(m.lands); n == 0 || m.lands[n-1] != m.tip {
-			m.lands = append(m.lands, m.tip)
-		}
-		c := Command{ID: "run/land", Kind: LandRun, Base: m.info.Base, Commit: m.tip}
-		if n := len(m.lands); n > 1 {
-			c.ID = fmt.Sprintf("run/r%d/land", n)
-		}
-		m.out[c.ID] = c
-		cmds = append(cmds, c)
+	if len(m.out) == 0 && m.settled() {
+		cmds = append(cmds, m.close()...)
 	}
 	return cmds
 }
@@ -156,7 +147,7 @@ func (m *Machine) soon(t *track) bool {
 
 // holds tells whether others may build on the candidate of t.
 func (m *Machine) holds(t *track) bool {
-	return t.verdict != red && t.stands.commit != "" && slices.Contains(m.chain, t)
+	return t.verdict != red && !m.beside(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
 }
 
 // atWork counts the commands of a kind that are under way.
@@ -219,15 +210,7 @@ func (m *Machine) settled() bool {
 
 // toLand tells whether there is something to bring somewhere once all is merged.
 func (m *Machine) toLand() bool {
-	if m.info.Land == "" || m.info.Land == "branch" {
-		return false
-	}
-	for _, t := range m.tracks {
-		if t.status == Passed {
-			return true
-		}
-	}
-	return false
+	return m.info.Land != "" && m.info.Land != "branch" && m.anyMerged()
 }
 
 // Pending returns what was handed out and not yet reported on, in plan order: what to dispatch after a

@@ -16,7 +16,7 @@ import (
 
 // machine makes a machine of a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches; b needs a, c
 // needs a and b and may start on what b left before that is merged, d is skipped because it is empty, and e is
-// small work that is likely to take 30 milliseconds. Of "f+3" three candidates compete from the start.
+// small work that is likely to take 30 milliseconds. "g?" needs a person's approval. Of "f+3" three candidates compete from the start.
 func machine(t testing.TB, info Info, plan string) *Machine {
 	t.Helper()
 	m, err := New(plans(info, plan))
@@ -34,7 +34,9 @@ func plans(info Info, plan string) Info {
 		f, expect, _ := strings.Cut(f, "#")
 		f, sample, _ := strings.Cut(f, "+")
 		key, tier, _ := strings.Cut(f, "@")
-		b := BatchInfo{Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip, Tier: tier}
+		approve := strings.HasSuffix(key, "?")
+		key = strings.TrimSuffix(key, "?")
+		b := BatchInfo{Approve: approve, Key: key, Number: strconv.Itoa(i + 1), Title: "Batch " + key, Skip: skip, Tier: tier}
 		b.Sample, _ = strconv.Atoi(sample)
 		b.ExpectMS, _ = strconv.ParseInt(expect, 10, 64)
 		for n := range strings.FieldsSeq(strings.ReplaceAll(needs, ",", " ")) {
@@ -85,6 +87,9 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	parked a=limited
 //	end stopped limited
 //	because five hours
+//	waiting a/r1-c0/ask
+//	approve a/r1-c0/ask                    -> a/r1-c0/commit
+//	deny a/r1-c0/ask reason=no             -> a/r2-c0/execute
 //
 // A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
 // event, and at says how many seconds have gone by. The queue stands in its order, with what is known of each candidate;
@@ -140,6 +145,15 @@ func (s *script) step(fact, answer []string) {
 			}
 		}
 		s.diff(fact[1:], got)
+	case "waiting":
+		got := []string{}
+		for _, a := range s.m.Waiting() {
+			got = append(got, a.Command)
+		}
+		s.diff(fact[1:], got)
+	case "state":
+		v, _ := s.m.Batch(fact[1])
+		s.diff(fact[2], string(v.State))
 	case "at":
 		s.now, _ = strconv.Atoi(fact[1])
 	case "paused":
@@ -182,6 +196,16 @@ func (s *script) event(fact []string) Event {
 		e.Kind, e.Outcome, rest = StopAsked, Outcome(fact[1]), fact[2:]
 	case "resume":
 		e.Kind = RunResumed
+	case "approve", "deny":
+		e.Kind, e.Command, rest = ApprovalGiven, fact[1], fact[2:]
+		if fact[0] == "deny" {
+			e.Kind = ApprovalDenied
+		}
+		for _, a := range s.m.Waiting() {
+			if a.Command == e.Command {
+				e.Batch, e.Commit, e.Tree = a.Batch, a.Commit, a.Tree
+			}
+		}
 	case "reopen":
 		e.Kind, e.Batch, rest = Reopened, fact[1], fact[2:]
 	default:
@@ -216,6 +240,10 @@ func (s *script) event(fact []string) Event {
 			}
 		case "atonce":
 			e.AtOnce = n
+		case "verdict":
+			e.Review = &ReviewInfo{Verdict: value, Confidence: new(int)}
+		case "sure":
+			*e.Review.Confidence = n
 		case "candidate":
 			e.Candidate = n
 		case "cost":
@@ -302,6 +330,8 @@ func field(c Command, name string) string {
 		return c.Tier
 	case "agent":
 		return c.Agent
+	case "why":
+		return strings.ReplaceAll(c.Why, " ", "_")
 	case "instead":
 		return strings.ReplaceAll(c.Instead, " ", "_")
 	case "model":

@@ -19,7 +19,7 @@ func TestSimulation(t *testing.T) {
 	if testing.Short() {
 		runs = 2_000
 	}
-	var next, events, crashes, switches, waits atomic.Uint64
+	var next, events, crashes, switches, waits, answers atomic.Uint64
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -32,12 +32,16 @@ func TestSimulation(t *testing.T) {
 				crashes.Add(uint64(s.crashes))
 				switches.Add(uint64(s.met.switches))
 				waits.Add(uint64(s.met.waits))
+				answers.Add(uint64(s.answers))
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for",
-		runs, events.Load(), crashes.Load(), switches.Load(), waits.Load())
+	t.Logf("%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for, %d answers of a person",
+		runs, events.Load(), crashes.Load(), switches.Load(), waits.Load(), answers.Load())
+	if answers.Load() < runs/5 {
+		t.Error("too few people were asked to prove anything")
+	}
 	if switches.Load() < runs/20 || waits.Load() < runs/20 {
 		t.Error("too few limits were met to prove anything")
 	}
@@ -54,6 +58,7 @@ type sim struct {
 	running []Command   // what the driver is at
 	told    []string    // where the run branch was and is, as far as the machine can know
 	crashes int
+	answers int
 	spent   float64
 	untold  map[string]bool // batches that are gone from the branch, and nobody has said so yet
 	met     meetings
@@ -105,6 +110,10 @@ func randomInfo(r *rand.Rand) Info {
 		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0,
 		OnLimit: []string{"exit", "wait"}[r.IntN(2)], UnknownCost: []string{"stop", "allow"}[r.IntN(2)],
 	}
+	if r.IntN(2) == 0 { // reviews and people change the course of so much that runs without them are looked at as well
+		info.Review, info.FinalReview = []string{"", "programs", "all"}[r.IntN(3)], []string{"", "all"}[r.IntN(2)]
+		info.Fidelity, info.LandBar = r.IntN(3) == 0, []int{0, 60}[r.IntN(2)]
+	}
 	for i := range r.IntN(4) { // none is a run of before, when agents were not listed
 		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i)})
 	}
@@ -128,6 +137,7 @@ func randomInfo(r *rand.Rand) Info {
 			b.Sample = 1 + r.IntN(3)
 		}
 		b.ExpectMS = int64(r.IntN(3))
+		b.Approve = r.IntN(8) == 0
 		info.Batches = append(info.Batches, b)
 	}
 	r.Shuffle(n, func(i, j int) { info.Batches[i], info.Batches[j] = info.Batches[j], info.Batches[i] })
@@ -152,10 +162,26 @@ func (s *sim) step() error {
 		return s.post(Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Outcome: "what"})
 	case p < 12:
 		return s.reopen()
+	case len(s.d.Waiting()) > 0 && (p < 16 || len(s.running) == 0 && p < 60):
+		return s.answer()
 	case len(s.running) == 0:
 		return s.resume()
 	}
 	return s.finishOne()
+}
+
+// answer is what a person says to one of the questions: yes, no, or something about another tree.
+func (s *sim) answer() error {
+	asked := s.d.Waiting()
+	a := asked[s.rand.IntN(len(asked))]
+	s.answers++
+	switch {
+	case s.chance(25):
+		return s.post(a.No("ada", "no"))
+	case s.chance(25):
+		a.Tree, a.Commit = a.Tree+"?", a.Commit+"?"
+	}
+	return s.post(a.Yes("ada", ""))
 }
 
 // finishOne ends a command that is under way and tells of it.
@@ -179,6 +205,7 @@ func (s *sim) post(e Event) error {
 	s.clock = s.clock.Add(time.Duration(s.rand.IntN(3)) * time.Second)
 	e.At = s.clock
 	s.journal = append(s.journal, e)
+	s.hear(e)
 	switch {
 	case e.Kind == Merged && s.due(e) && e.Outcome == OutcomeOK:
 		s.told = append(s.told, e.Commit)
@@ -212,6 +239,40 @@ func (s *sim) post(e Event) error {
 	return err
 }
 
+// hear keeps what reviews and people said, to hold the machine to it.
+func (s *sim) hear(e Event) {
+	switch c := s.out[e.Command]; {
+	case e.Kind == Reviewed && s.due(e) && c.Batch == "" && e.Outcome == OutcomeOK:
+		s.finally[c.Commit] = e
+	case e.Kind == Reviewed && s.due(e) && c.Batch != "":
+		s.looked[string(c.Kind)+" "+s.change(c.Commit)] = e.Outcome
+	case e.Kind == ApprovalGiven && e.Batch == "":
+		s.agreed[e.Commit] = true
+	case e.Kind == ApprovalGiven:
+		s.agreed[e.Batch+" "+e.Tree] = true
+	}
+	if u := e.Usage; e.Kind == Reviewed && s.due(e) && u != nil && u.CostUSD != nil {
+		s.spent += *u.CostUSD
+	}
+}
+
+// vouched complains of a candidate that is about to be merged without what it needs besides gates.
+func (s *sim) vouched(c Command) error {
+	change := s.change(c.Commit)
+	said := s.looked["review "+change]
+	switch b := s.info.Batches[s.place[c.Batch]]; {
+	case s.info.Review != "" && said != OutcomeOK && said != OutcomeSkipped && said != OutcomeUndecided:
+		return fmt.Errorf("commits a change that no review let through: %q", said)
+	case s.info.Review == "" && said != "":
+		return errors.New("was reviewed although nobody asked for that")
+	case s.info.Fidelity && s.looked["fidelity "+change] != OutcomeOK && s.looked["fidelity "+change] != OutcomeSkipped:
+		return errors.New("commits a change that was not held against its blueprint")
+	case (b.Approve || said == OutcomeUndecided) && !s.agreed[c.Batch+" "+c.Tree]:
+		return fmt.Errorf("commits tree %s, to which no person agreed", c.Tree)
+	}
+	return nil
+}
+
 // resume lets the run go on, most often with a look at where its branch is.
 func (s *sim) resume() error {
 	e := Event{Kind: RunResumed}
@@ -237,6 +298,14 @@ func (s *sim) fits(c Command) error {
 		}
 		return nil
 	case Sample, Judge:
+		return nil
+	case Review, Fidelity, Ask:
+		if c.Batch == "" && c.Commit != s.tipTold() {
+			return fmt.Errorf("is about %s, but the run branch is at %s", c.Commit, s.tipTold())
+		}
+		if c.Kind == Ask && c.Batch != "" && (k.tree != c.Tree || under != s.commits[s.tipTold()].tree || !s.gated[c.Batch+" "+c.Tree]) {
+			return fmt.Errorf("asks about %s on %s, which is not what would be merged now", c.Tree, c.Base)
+		}
 		return nil
 	case Execute:
 		in := held(under)
@@ -296,10 +365,21 @@ func (s *sim) fits(c Command) error {
 		if c.Commit != s.tipTold() {
 			return fmt.Errorf("lands %s, but the run branch is at %s", c.Commit, s.tipTold())
 		}
+		last, reviewed := s.finally[c.Commit]
+		if s.info.FinalReview != "" && !reviewed {
+			return errors.New("lands without a final review")
+		}
+		sure := reviewed && last.Review.Verdict == VerdictPass && *last.Review.Confidence >= s.info.LandBar
+		if s.info.LandBar > 0 && !sure && !s.agreed[c.Commit] {
+			return errors.New("lands below the bar, to which no person agreed")
+		}
 		return nil
 	case Commit:
 		if !s.gated[c.Batch+" "+c.Tree] || k.tree != c.Tree {
 			return fmt.Errorf("commits a tree that no gate has seen")
+		}
+		if err := s.vouched(c); err != nil {
+			return err
 		}
 	}
 	if c.Base != s.tipTold() {
@@ -411,7 +491,17 @@ func (s *sim) finish() error {
 			return errors.New("the run hangs")
 		case res.Status == RunDone:
 			return s.ended()
+		case len(s.d.Waiting()) > 0 && res.Status == RunStopped && res.Stop.Outcome == OutcomeHuman && s.rand.IntN(2) == 0:
+			err = s.answer() // a person may come before the run goes on, or after
+		case res.Status == RunStopped && res.Stop.Outcome == OutcomeHuman && res.Stop.Reason == "" && len(s.d.Waiting()) > 0:
+			return errors.New("the run waits and does not say what for")
 		default:
+			if len(s.d.Waiting()) > 0 {
+				if err := s.answer(); err != nil {
+					return err
+				}
+				continue
+			}
 			if resumes++; resumes > 2+n {
 				return fmt.Errorf("the run does not end: %s %s", res.Status, res.Reason)
 			}

@@ -33,6 +33,8 @@ type Summary struct {
 	Updated    time.Time      `json:"updated"`
 	DurationMS int64          `json:"duration_ms"` // wall time of all sessions of the run
 	Batches    []BatchSummary `json:"batches"`
+	Waiting    []Approval     `json:"waiting,omitempty"` // what a person is asked for
+	Review     *ReviewInfo    `json:"review,omitempty"`  // of all that the run made; nil without one
 }
 
 // BatchSummary is one batch of a [Summary]. Pointers are nil while a figure is unknown.
@@ -57,6 +59,7 @@ type BatchSummary struct {
 
 	Candidates []*CandidateSummary `json:"candidates,omitempty"` // of the last tournament
 	Sampling   string              `json:"sampling,omitempty"`   // why there was one, or none, and who won
+	Review     *ReviewInfo         `json:"review,omitempty"`     // of the last attempt
 	Receipt    string              `json:"receipt,omitempty"`
 	Reason     string              `json:"reason,omitempty"`
 	Started    time.Time           `json:"started,omitzero"`
@@ -138,6 +141,13 @@ func (f *Fold) Apply(e Event) error {
 	for i, v := range f.machine.Batches() {
 		s.Batches[i].stand(v)
 	}
+	s.Waiting = nil
+	for _, a := range f.machine.Waiting() {
+		s.Waiting = append(s.Waiting, a.of(e.Run))
+	}
+	if e.Kind == Reviewed && e.Batch == "" && e.Review != nil {
+		s.Review = e.Review
+	}
 	if i, ok := f.byKey[e.Batch]; ok {
 		f.batch(&s.Batches[i], e)
 	}
@@ -197,6 +207,13 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 	case Executed:
 		b.Agent, b.Model = e.Agent, e.Model
 		f.cost(b, e)
+	case Reviewed:
+		if e.Usage != nil {
+			f.cost(b, e)
+		}
+		if e.Review != nil {
+			b.Review = e.Review
+		}
 	case Gated:
 		if !alone {
 			b.gated(e)

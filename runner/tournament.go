@@ -179,7 +179,8 @@ func (m *Machine) judged(t *track, e Event) {
 func (m *Machine) win(t *track, n *entrant) {
 	t.made, t.changes, t.waits = *n.made, 0, 0
 	m.put(t, t.base)
-	t.verdict, t.tests, t.asked, t.before = green, n.tests, true, t.cup.before
+	t.forget()
+	t.gated, t.tests, t.asked, t.before = true, n.tests, true, t.cup.before
 	t.cup = nil
 	if m.shared() {
 		t.parked = nil // another candidate may have met a limit
@@ -187,6 +188,5 @@ func (m *Machine) win(t *track, n *entrant) {
 	m.queue = append(m.queue, t)
 	m.fire(t, OnDone)
 	m.fire(t, OnDone)
-	m.fire(t, OnSkipped)
-	m.fire(t, OnGreen)
+	m.pass(t)
 }

@@ -19,6 +19,10 @@ type Work interface {
 	Rebase(ctx context.Context, c Command, p Progress) (Event, error)
 	// Gates checks the candidate's tree.
 	Gates(ctx context.Context, c Command, p Progress) (Event, error)
+	// Fidelity holds the candidate against the blueprints that its files belong to.
+	Fidelity(ctx context.Context, c Command, p Progress) (Event, error)
+	// Review looks at what the candidate changes, or without a batch at all that the run made.
+	Review(ctx context.Context, c Command, p Progress) (Event, error)
 	// Commit makes the batch's one commit of the gated tree, with the repository's hooks and signing.
 	Commit(ctx context.Context, c Command, p Progress) (Event, error)
 	// Merge moves the run branch to the commit, by compare-and-swap.

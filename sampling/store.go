@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
@@ -72,7 +70,7 @@ func (s Store) Append(outcomes ...Outcome) error {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return fmt.Errorf("add sampling outcomes: %w", err)
 	}
-	unlock, err := s.lock()
+	unlock, err := atomicfile.Lock(s.Path)
 	if err != nil {
 		return err
 	}
@@ -105,27 +103,8 @@ func (s Store) Append(outcomes ...Outcome) error {
 	return s.write(rows)
 }
 
-// lock is a file of its own, which stays: that of the outcomes is replaced.
-func (s Store) lock() (unlock func() error, err error) {
-	lock := flock.New(s.Path + ".lock")
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("take the lock %s.lock: %w", s.Path, err)
-	}
-	return lock.Close, nil
-}
-
 // Sweep removes what writers that were killed left beside the file.
-func (s Store) Sweep() error {
-	if left, err := atomicfile.Left(s.Path); err != nil || len(left) == 0 {
-		return err
-	}
-	unlock, err := s.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return atomicfile.Sweep(s.Path)
-}
+func (s Store) Sweep() error { return atomicfile.SweepLocked(s.Path) }
 
 // write puts one row on each line, so that a person and a diff can read the file.
 func (s Store) write(rows []json.RawMessage) error {

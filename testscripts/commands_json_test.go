@@ -19,6 +19,9 @@ func allCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	maps.Copy(all, jsonCommands())
 	maps.Copy(all, ollamaCommands())
 	maps.Copy(all, rowsCommands())
+	maps.Copy(all, adapterCommands())
+	maps.Copy(all, httpCommands())
+	maps.Copy(all, listenCommands())
 	return all
 }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -76,7 +75,7 @@ func (o *ollamaScripts) cmdTiny(ts *testscript.TestScript, neg bool, args []stri
 		case arg == "endless":
 			m.Endless = true
 		default:
-			m.Rules, err = rules(ts.ReadFile(arg))
+			m.Rules, err = tinyRules(ts.ReadFile(arg))
 			ts.Check(err)
 		}
 	}
@@ -94,24 +93,6 @@ func (o *ollamaScripts) cmdTiny(ts *testscript.TestScript, neg bool, args []stri
 		}
 	}
 	ts.Check(server.create(context.Background(), name, m))
-}
-
-func rules(text string) ([]tinymodel.Rule, error) {
-	var all []tinymodel.Rule
-	for line := range strings.Lines(text) {
-		if phrase, begins := strings.CutPrefix(line, "@@"); begins {
-			all = append(all, tinymodel.Rule{When: strings.TrimSpace(phrase)})
-			continue
-		}
-		if len(all) == 0 {
-			return nil, fmt.Errorf("rules of a model begin with a line @@ PHRASE, not %q", line)
-		}
-		all[len(all)-1].Say += line
-	}
-	for i := range all {
-		all[i].Say = strings.TrimSuffix(all[i].Say, "\n")
-	}
-	return all, nil
 }
 
 func (o *ollamaScripts) cmdOllama(ts *testscript.TestScript, neg bool, args []string) {

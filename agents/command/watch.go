@@ -100,7 +100,11 @@ func (w *watcher) line(text string) {
 }
 
 func (w *watcher) show() {
+	steps, _ := w.obs.(agents.StepObserver)
 	for _, e := range w.live.Take() {
+		if steps != nil && e.Kind == stream.Tool {
+			steps.Step(agents.Step{Tool: e.Tool, Text: e.Text, Input: e.Input, Cut: e.Cut})
+		}
 		for _, line := range e.Lines() {
 			if len(line) > 4<<10 {
 				line = strings.ToValidUTF8(line[:4<<10], "") + cutMark

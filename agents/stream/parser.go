@@ -16,7 +16,8 @@ const (
 	maxText    = 4 << 10
 	maxStray   = 40
 	maxWaiting = 4096 // events that nobody took
-	maxEntries = 50   // of denials and of what runs in the background
+	maxInput   = 8 << 10
+	maxEntries = 50 // of denials and of what runs in the background
 )
 
 // Parser reads one agent's output. It is not safe for concurrent use.
@@ -29,6 +30,7 @@ type Parser struct {
 	said   strings.Builder // pieces of text that do not make a line yet
 	buf    []byte
 	long   bool
+	cut    bool // the line that is being read is not all of it
 }
 
 // reader reads the events of one format. It reports false for a kind it does not know.
@@ -106,12 +108,14 @@ func (p *Parser) line(line []byte, cut bool) {
 		return
 	}
 	ended, torn := p.t.Ended, false
+	p.cut = cut
 	if cut || !json.Valid(line) {
 		p.t.Broken++
 		if inner := within(line); inner != nil && !cut {
 			line = inner
 		} else {
 			line, torn = mend(line), !cut
+			p.cut = true
 		}
 	}
 	p.t.Events++
@@ -225,7 +229,11 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 	p.endText()
 	p.t.Tools++
 	p.t.Tries = 0
-	p.emit(Event{Kind: Tool, Tool: clip(name, 100), Text: shortArgs(args)})
+	e := Event{Kind: Tool, Tool: clip(name, 100), Text: shortArgs(args), Input: string(args), Cut: p.cut}
+	if len(args) > maxInput {
+		e.Input, e.Cut = string(mend(args[:maxInput])), true
+	}
+	p.emit(e)
 }
 
 func (p *Parser) denied(tool, args string) {

@@ -61,6 +61,9 @@ type Event struct {
 	Kind Kind
 	Tool string // with Tool and Denied: its name
 	Text string // what was said; of a tool a short form of its arguments
+
+	Input string // with Tool: its arguments as JSON, as far as they were told
+	Cut   bool   // with Tool: Input is not all of it
 }
 
 // Lines writes the event for people, without control codes.

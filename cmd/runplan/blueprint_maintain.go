@@ -127,7 +127,7 @@ func (a *App) maintainOne(ctx context.Context, p *project, task string, o mainta
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}
-	router, err := p.models()
+	router, err := p.models(ctx)
 	if err != nil {
 		return blueprint.Maintained{}, modelTrouble(ctx, err)
 	}

@@ -126,6 +126,11 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 
 // stageGates makes the gates of the repository, to be asked by their families over the whole tree.
 func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+	return a.stageGatesIn(ctx, p, p.repo.Root)
+}
+
+// stageGatesIn is [App.stageGates] for another checkout of the repository.
+func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
@@ -139,9 +144,9 @@ func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.
 		reaper.Close()
 		return nil, nil, err
 	}
-	all := suite.All(p.repo.Root, settings)
+	all := suite.All(dir, settings)
 	hide := a.redactor(p)
-	subject := gates.Subject{Dir: p.repo.Root, Env: a.Environ, Timeout: time.Duration(p.config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
+	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
 	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
 		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {
 			family, _, _ := strings.Cut(g.Info().Name, ":")

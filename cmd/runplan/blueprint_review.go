@@ -106,7 +106,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	if !ask {
 		return a.waitForAnswer(p, r, o)
 	}
-	router, err := p.models()
+	router, err := p.models(ctx)
 	if err != nil {
 		return modelTrouble(ctx, err)
 	}

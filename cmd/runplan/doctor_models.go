@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
 )
@@ -27,7 +28,7 @@ func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	if !m.Configured() {
 		return []checked{{"models", "skipped", "none are configured, and plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
-	r, err := p.models()
+	r, err := p.models(ctx)
 	if err != nil {
 		return []checked{{"models", "problem", err.Error(), "runplan config --keys lists what can be set"}}
 	}
@@ -123,9 +124,22 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 	return out
 }
 
-// models is the router over the settings.
-func (p *project) models() (*llm.Router, error) {
-	return llm.NewRouter(p.config.Models, llm.RouterOptions{Window: p.config.Budget.ContextWindow})
+// models is the router over the settings and the active adapters of the index (C-04).
+func (p *project) models(ctx context.Context) (*llm.Router, error) {
+	all, err := p.deployedAdapters(ctx)
+	if err != nil && !errors.Is(err, store.ErrOlder) {
+		return nil, fmt.Errorf("which adapters are active: %w", err)
+	}
+	active := map[llm.Stage]string{}
+	for _, a := range all {
+		if a.Active {
+			active[llm.Stage(a.Stage)] = a.Tag
+		}
+	}
+	return llm.NewRouter(p.config.Models, llm.RouterOptions{Window: p.config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
+		tag, ok := active[s]
+		return tag, ok
+	}})
 }
 
 // modelOutlet says where questions to models go.

@@ -79,6 +79,7 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 	o.Ways = append(o.Ways, ways...)
 	o.Ways = append(o.Ways, p.modelOutlet()...)
 	o.Ways = append(o.Ways, p.reviewOutlets()...)
+	o.Ways = append(o.Ways, p.critiqueOutlet(ctx)...)
 	c := p.config
 	if c.Notify.Webhook != "" {
 		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "what happens in a run, with reasons", When: "each run", Local: new(bool)}

@@ -66,6 +66,13 @@ func (x *execution) start(ctx context.Context) error {
 	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
+	if x.options.serve {
+		stop, err := x.app.serveBeside(ctx, x.project, view.Note)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	decisions, err := x.openDecisions()
 	if err != nil {
 		return err
@@ -100,6 +107,12 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	engine := local.New(config)
 	engine.Reaper = reaper
+	if engine.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+		return err
+	}
+	if engine.Critic, err = x.critic(ctx, view, x.modelOptions(reaper)); err != nil {
+		return err
+	}
 	for _, other := range x.crew.others() {
 		agent, closeAgent, err := other.start(ctx, x, self, reaper)
 		if err != nil {
@@ -222,6 +235,7 @@ func (x *execution) result(res runner.Result) error {
 	case runner.RunDone:
 		return nil
 	case runner.RunFailed:
+		x.exhausted()
 		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume", filepath.Join(dir, "report.md"))
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
@@ -231,7 +245,7 @@ func (x *execution) result(res runner.Result) error {
 	case runner.OutcomeLimited:
 		return fail(exitLimit, err, "go on: runplan resume")
 	case runner.OutcomeHuman:
-		return fail(exitHuman, err, "then go on: runplan resume")
+		return fail(exitHuman, err, "%s", x.whatToAnswer())
 	}
 	return fail(exitCannotRun, err, "put it right, then: runplan resume")
 }

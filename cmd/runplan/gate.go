@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
@@ -36,6 +37,7 @@ type gateOptions struct {
 	github       bool
 	baseline     bool
 	noCache      bool
+	regression   regressionOptions
 }
 
 func newGateCommand(a *App) *cobra.Command {
@@ -70,6 +72,9 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the summary of the workflow's step")
+	f.StringSliceVar(&o.regression.files, "regression", nil, "test that has to fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+	f.StringVar(&o.regression.command, "regression-command", "", "shell text that runs it, where the project's files do not tell")
+	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "runs on each side: a test that goes both ways is refused")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
@@ -97,6 +102,9 @@ type inspection struct {
 }
 
 func (a *App) gate(ctx context.Context, o gateOptions) error {
+	if err := o.regression.check(); err != nil {
+		return err
+	}
 	p, err := a.openProject(ctx)
 	if err != nil {
 		return err
@@ -125,8 +133,13 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if x.settings.Detect {
 		x.settings.Found = gates.DetectIn(p.repo.Root)
 	}
-	if x.gates, err = chosenGates(suite.All(p.repo.Root, x.settings), o.only); err != nil {
+	all, regression := suite.All(p.repo.Root, x.settings), x.regression()
+	if x.gates, err = chosenGates(append(all, regression...), o.only); err != nil {
 		return err
+	}
+	asked := func(g gates.Gate) bool { return g.Info().Name == differential.Name }
+	if !slices.ContainsFunc(x.gates, asked) { // --only does not name what has a flag of its own
+		x.gates = append(x.gates, regression...)
 	}
 	if o.list {
 		return x.list()

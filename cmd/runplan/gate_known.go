@@ -97,11 +97,15 @@ func (x *inspection) baseline() (*local.Baseline, error) {
 	if !x.options.baseline || x.subject.Base == "" {
 		return nil, nil
 	}
+	return x.baselineOf(x.subject)
+}
+
+// baselineOf looks at the base of a subject.
+func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.reaper.get()
 	if err != nil {
 		return nil, fail(exitCannotRun, err, "")
 	}
-	subject := x.subject
 	subject.Reaper = reaper
 	c := x.project.config.Workspace
 	key := func(info gates.Info, s gates.Subject) string {

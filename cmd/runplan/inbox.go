@@ -122,7 +122,7 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "those that are done, too")
-	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxProcessCommand(a))
+	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
 	return cmd
 }
 
@@ -365,7 +365,7 @@ func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) e
 // classifier is what asks a model for intents.
 func (a *App) classifier(ctx context.Context, p *project, given string) (intent.Classifier, error) {
 	none := intent.Classifier{}
-	router, err := p.models()
+	router, err := p.models(ctx)
 	if err != nil {
 		return none, modelTrouble(ctx, err)
 	}

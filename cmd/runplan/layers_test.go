@@ -41,6 +41,7 @@ func layers() []layer {
 		{"runner/ledger", []string{"agents", "runner"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
+		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "gates", "routing", "sampling", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"agents/agenttest", []string{"agents"}},
 		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream", "planparse", "internal"}},
@@ -57,9 +58,21 @@ func layers() []layer {
 		{"gates/testout", []string{"internal/lazyre"}},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
+		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
 		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/lazyre", "internal/redact"}},
 		{"planparse", nil},
+		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
+		// The form of examples; each folder below is a step from runs and history to a model.
+		{"training", []string{"internal"}},
+		{"training/chat", []string{"llm", "training", "internal/tokens"}},
+		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
+		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan", "internal"}},
+		{"training/folder", nil},
+		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "runner/briefing", "training", "internal"}},
+		{"training/logged", []string{"training", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
+		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
+		{"training/plan", []string{"llm", "training", "internal"}},
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"lessons/literal", "internal"}},
 		{"lessons/literal", nil},
@@ -94,6 +107,7 @@ func layers() []layer {
 		{"internal/tooltest", nil},
 		{"internal/storm", []string{"internal/scratch"}},
 		{"internal/ui", []string{"internal/redact"}},
+		{"internal/web", nil},
 	}
 }
 
@@ -120,11 +134,11 @@ func doors() []door {
 		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
 		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan"}, "testscript blocks are a matter of the script agent"},
-		{"github.com/gofrs/flock", []string{"runner/local", "runner/failures", "sampling"}, "locks are taken where their order is known"},
+		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"}, "a lock is taken with the file that it guards, or where the order of locks is known"},
 		{"os/signal", []string{"cmd/runplan", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", nil, "a tool prints for people or writes to the journal; it keeps no log on the side"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
-		{"net/http", []string{"runner/notify", "llm", "llm/llmtest"}, "nothing talks to the network but a webhook and a model server that the user named"},
+		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
 		{"github.com/ollama/ollama", []string{"llm", "llm/llmtest"}, "another provider changes one package"},
 	}
 }
@@ -274,10 +288,11 @@ func habits() []habit {
 	programs := []string{"cmd/runplan", "internal/bench", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
-		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan", "internal/config", "internal/scratch", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "internal/scratch", "internal/bench", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "internal/scratch", "internal/tooltest", "internal/bench", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}
 }

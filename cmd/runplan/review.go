@@ -196,7 +196,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 		return err
 	}
 	in.Subject, in.Gates = x.subject, list
-	if in.Reviewers, err = x.reviewers(); err != nil {
+	if in.Reviewers, err = x.reviewers(ctx); err != nil {
 		return err
 	}
 	in.Author = x.author(ctx)

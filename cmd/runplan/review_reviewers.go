@@ -17,7 +17,7 @@ import (
 )
 
 // reviewers are those of the settings, by name; without any, the model of [models] for the stage review.
-func (x *inspection) reviewers() ([]review.Reviewer, error) {
+func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	c := x.project.config
 	options := llm.OptionsOf(c.Models)
 	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.repo.Root, x.subject.Redact
@@ -42,7 +42,7 @@ func (x *inspection) reviewers() ([]review.Reviewer, error) {
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
 	}
-	router, err := x.project.models()
+	router, err := x.project.models(ctx)
 	if errors.Is(err, llm.ErrNoModels) {
 		return nil, nil
 	}

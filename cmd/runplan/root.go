@@ -52,11 +52,11 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	})
 	root.AddCommand(
-		newRunCommand(a), newSolveCommand(a), newPlanCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a),
+		newRunCommand(a), newApproveCommand(a), newCancelCommand(a), newSolveCommand(a), newPlanCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newServeCommand(a),
 		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
 		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newVersionCommand(a),
-		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a),
-		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
+		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a), newFeedbackCommand(a), newSelfFixCommand(a),
+		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newTrainingCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
 	)
 	addCompletions(a, root)
 	argumentsAreUsage(root)

@@ -42,7 +42,9 @@ type runOptions struct {
 	json         bool
 	plain        bool
 	accept       bool
+	serve        bool
 	trust        string
+	noCritique   bool
 }
 
 // common are the flags that run and resume share.
@@ -55,8 +57,10 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	o.limits.add(cmd)
+	f.BoolVar(&o.noCritique, "no-critique", false, "nobody looks at the steps of agents while they work, whatever critique.enabled says")
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
+	f.BoolVar(&o.serve, "serve", false, "serve a page to look at the run while it is at work, see runplan serve")
 }
 
 // ofAgent is the flag that chooses who works.
@@ -251,6 +255,9 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 		return info, err
 	}
 	o.limits.apply(&info, p.config.Run)
+	if err := a.reviewed(ctx, p, &info); err != nil {
+		return info, err
+	}
 	info.Models = modelsOf(p.config.Config, agent)
 	routed(&info, plan, d, p.config.Routing, o.route.noSpeculate)
 	return info, nil
@@ -274,6 +281,7 @@ func (o runOptions) flags() map[string]string {
 	set("require-tests", "true", o.requireTests)
 	set("allow-dirty", "true", o.allowDirty)
 	set("tick", "true", o.tick)
+	set("no-critique", "true", o.noCritique)
 	set("agent-timeout", o.agentTimeout.String(), o.agentTimeout > 0)
 	set("idle-timeout", o.idleTimeout.String(), o.idleTimeout > 0)
 	o.solver.keep(set)
@@ -284,6 +292,7 @@ func (o runOptions) flags() map[string]string {
 func (o *runOptions) take(flags map[string]string) {
 	o.requireTests = o.requireTests || flags["require-tests"] != ""
 	o.tick = o.tick || flags["tick"] != ""
+	o.noCritique = o.noCritique || flags["no-critique"] != ""
 	o.solver.take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.agentTimeout == 0 {
 		o.agentTimeout = d

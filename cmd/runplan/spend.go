@@ -39,7 +39,8 @@ func newSpendCommand(a *App) *cobra.Command {
 		Short: "Show what the agents of a run cost, attempt by attempt",
 		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
 attempt, with its purpose: work (the first attempt at a batch), fix (another one after a failure)
-or sample (a candidate of a tournament).
+or sample (a candidate of a tournament). What looking at the steps of an attempt took is a line of
+its own, with the purpose critique.
 
 Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
 (list price of what a subscription pays), local (a model on this machine) or unknown. Unknown is

@@ -36,6 +36,7 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 		info.Batches = append(info.Batches, runner.BatchInfo{
 			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
 			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
+			Approve: b.Approve,
 		})
 	}
 }

@@ -85,6 +85,8 @@ func (p *project) executables() []trust.Executable {
 	}
 	out = append(out, p.modelExecutables()...)
 	out = append(out, p.reviewExecutables()...)
+	out = append(out, p.critiqueExecutables()...)
+	out = append(out, p.trainerExecutable()...)
 	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}

@@ -290,6 +290,8 @@ func (l *Loaded) validate() error {
 	l.checkNotify(func(err error) { errs = append(errs, err) })
 	l.checkModels(func(err error) { errs = append(errs, err) })
 	l.checkReview(func(err error) { errs = append(errs, err) })
+	l.checkCritique(func(err error) { errs = append(errs, err) })
+	l.checkTraining(func(err error) { errs = append(errs, err) })
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
 			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.Source("gates.plugin"), i+1))
@@ -389,6 +391,7 @@ func (l *Loaded) Values() []Value {
 	list("notify.pass_env", ", ", l.Notify.PassEnv)
 	l.modelValues(list)
 	l.reviewValues(list)
+	l.trainingValues(list)
 	for name, a := range l.Agents {
 		if a.Preset != "" {
 			list("agents."+name+".preset", "", []string{a.Preset})

@@ -31,7 +31,7 @@ type Models struct {
 	Retries              int      `toml:"retries" doc:"tries more after a lost connection, a timeout, an answer that was cut off or a busy server"`
 	Margin               float64  `toml:"margin" doc:"share of themselves that estimates of tokens are raised by"`
 
-	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data or review"`
+	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review or critique"`
 }
 
 // Configured reports whether anybody has said which models there are.
@@ -41,7 +41,7 @@ func (m Models) Configured() bool {
 
 // ModelStages are the names that [models.overrides] may have.
 func ModelStages() []string {
-	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review"}
+	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review", "critique"}
 }
 
 // Budget is what a prompt may take, in tokens (BUD-01). 0 is "not given": there is no default (C-03).

@@ -77,7 +77,7 @@ default = "scope,precision"
 func TestModelsRefused(t *testing.T) {
 	const here = "[models]\ncoding = \"c\"\nbase_url = \"http://localhost:11434\"\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"a stage that is none":        {here + "[models.overrides]\nscop = \"x\"", `config.toml: models.overrides.scop is for no stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review; did you mean "scope"?`},
+		"a stage that is none":        {here + "[models.overrides]\nscop = \"x\"", `config.toml: models.overrides.scop is for no stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
 		"an override without a model": {here + "[models.overrides]\nscope = \" \"", "config.toml: models.overrides.scope names no model"},
 		"a provider that is none":     {"[models]\nprovider = \"openai\"", `models.provider is "openai"; it is ollama or command`},
 		"an address that is none":     {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"", "models.base_url is no address"},

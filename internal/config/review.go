@@ -11,6 +11,8 @@ import (
 // Review says who reviews changes, and how. Without reviewers the model of [models] for the stage review is asked, if
 // there is one.
 type Review struct {
+	Batches   string              `toml:"batches" doc:"who reviews what a batch of a run changes, before it is merged: off, programs, or all (programs, then reviewers)"`
+	Final     string              `toml:"final" doc:"who reviews all that a run made, before it lands: off, programs or all"`
 	Online    bool                `toml:"online" doc:"the security pass may run tools that ask servers of others: govulncheck, npm audit"`
 	Persona   string              `toml:"persona" doc:"file of the repository that says how the project writes, for the prose pass"`
 	Reviewers map[string]Reviewer `toml:"reviewers"`
@@ -32,6 +34,11 @@ type Reviewer struct {
 
 // checkReview looks at [review].
 func (l *Loaded) checkReview(wrong func(error)) {
+	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches}, {"review.final", l.Review.Final}} {
+		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {
+			wrong(fmt.Errorf("%s: %s is %q; it is off, programs or all", l.Source(k.key), k.key, k.value))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
 		r := l.Review.Reviewers[name]
 		say := func(format string, args ...any) {

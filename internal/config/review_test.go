@@ -25,7 +25,7 @@ timeout = "90s"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Review{Online: true, Persona: "VOICE.md", Reviewers: map[string]Reviewer{"second": {
+	want := Review{Batches: "off", Final: "off", Online: true, Persona: "VOICE.md", Reviewers: map[string]Reviewer{"second": {
 		Provider: "command", Command: []string{"judge", "-m", "{model}"}, Model: "m", Vendor: "elsewhere", Passes: []int{3, 6}, PassEnv: []string{"JUDGE_KEY"}, Timeout: Duration(90 * time.Second),
 	}}}
 	if diff := cmp.Diff(want, l.Review); diff != "" {

@@ -21,6 +21,9 @@ type Config struct {
 	Solve     Solve            `toml:"solve"`
 	Stages    Stages           `toml:"stages"`
 	Review    Review           `toml:"review"`
+	Critique  Critique         `toml:"critique"`
+	Feedback  Feedback         `toml:"feedback"`
+	Training  Training         `toml:"training"`
 }
 
 // Run holds what concerns a run as a whole.
@@ -200,9 +203,12 @@ func Default() Config {
 		},
 		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
 		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
+		Review:    Review{Batches: "off", Final: "off"},
 		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 		Models:    defaultModels(),
+		Critique:  defaultCritique(),
+		Training:  defaultTraining(),
 	}
 }

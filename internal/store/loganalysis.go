@@ -155,8 +155,12 @@ func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, err
 }
 
 func scanCall(r *sql.Rows, c *JudgedCall) error {
-	return r.Scan(&c.ID, &c.Task, &c.Type, &c.Stage, &c.Attempt, &c.Role, &c.Model, &c.System, &c.Prompt, &c.Response,
+	err := r.Scan(&c.ID, &c.Task, &c.Type, &c.Stage, &c.Attempt, &c.Role, &c.Model, &c.System, &c.Prompt, &c.Response,
 		&c.Error, &c.PromptTokens, &c.CompletionTokens, millis{&c.Latency}, moment{&c.At}, &c.Success)
+	if err != nil {
+		err = fmt.Errorf("%w: call %d: %w", ErrRow, c.ID, err) // the id is the first that was read
+	}
+	return err
 }
 
 // DecisionFilter says which decisions a question is about. What is empty does not matter.

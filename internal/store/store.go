@@ -23,7 +23,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-//go:embed migrations/*.sql curated/*.sql session/*.sql audit/*.sql inbox/*.sql
+//go:embed migrations/*.sql curated/*.sql session/*.sql audit/*.sql inbox/*.sql feedback/*.sql
 var scripts embed.FS
 
 // The reasons why a store cannot be used.
@@ -33,6 +33,7 @@ var (
 	ErrBusy    = errors.New("another process is writing to it")
 	ErrForeign = errors.New("it is another program's database; move it away")
 	ErrOlder   = errors.New("it was written by an older runplan")
+	ErrRow     = errors.New("a row cannot be read")
 )
 
 // SQLite's own codes for a file that another process holds, that it may not write, and that is not, or no

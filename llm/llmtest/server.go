@@ -32,6 +32,8 @@ type Model struct {
 	Context    int    `json:"context"`     // 0 is 32768
 	RemoteHost string `json:"remote_host"` // the server would ask that host for it
 	PerToken   int    `json:"per_token"`   // characters of a token, for counting; 0 is 4
+
+	adapted bool // it was made with an adapter
 }
 
 // Answer is what the server says to a question. The first of the list that fits and is not used up answers; a question
@@ -93,6 +95,8 @@ type Server struct {
 	used   []int
 	seen   []Recorded
 	record func(Recorded)
+	blobs  map[string]int   // size, by digest
+	made   map[string]Model // by whoever asked, of another model and an adapter
 }
 
 // Start runs a server for a test.
@@ -125,6 +129,9 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 	mux.HandleFunc("GET /api/tags", srv.tags)
 	mux.HandleFunc("POST /api/show", srv.show)
 	mux.HandleFunc("POST /api/chat", srv.chat)
+	mux.HandleFunc("POST /api/blobs/{digest}", srv.blob)
+	mux.HandleFunc("POST /api/create", srv.create)
+	mux.HandleFunc("DELETE /api/delete", srv.remove)
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "Ollama is running") })
 	srv.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
@@ -199,7 +206,7 @@ func (s *Server) version(w http.ResponseWriter, r *http.Request) {
 func (s *Server) tags(w http.ResponseWriter, r *http.Request) {
 	_, _ = s.note(r, nil)
 	list := []map[string]any{}
-	for _, m := range s.script.Models {
+	for _, m := range s.models() {
 		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": 1, "details": map[string]any{"family": "llama", "format": "gguf"}})
 	}
 	reply(w, http.StatusOK, map[string]any{"models": list})
@@ -221,6 +228,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": m.Context},
 		"capabilities": []string{"completion"}, "modified_at": "2026-01-01T00:00:00Z",
 	}
+	if m.adapted {
+		out["modelfile"] = "FROM base\nADAPTER /blobs/adapter\n"
+	}
 	if m.RemoteHost != "" {
 		out["remote_host"], out["remote_model"] = m.RemoteHost, m.Name
 	}
@@ -228,7 +238,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) model(name string) (Model, bool) {
-	for _, m := range s.script.Models {
+	for _, m := range s.models() {
 		if m.Name == name || m.Name == name+":latest" || m.Name+":latest" == name {
 			if m.Context == 0 {
 				m.Context = 32768

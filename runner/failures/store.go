@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
@@ -225,7 +223,7 @@ func (s *Store) change(do func([]row) []row) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return fmt.Errorf("write the failure patterns: %w", err)
 	}
-	unlock, err := s.lock()
+	unlock, err := atomicfile.Lock(s.path)
 	if err != nil {
 		return err
 	}
@@ -244,27 +242,8 @@ func (s *Store) change(do func([]row) []row) error {
 	return s.write(rows)
 }
 
-// lock is a file of its own, which stays: the store itself is replaced with each change.
-func (s *Store) lock() (unlock func() error, err error) {
-	lock := flock.New(s.path + ".lock")
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("lock the failure patterns %s: %w", s.path, err)
-	}
-	return lock.Close, nil
-}
-
 // Sweep removes what writers that were killed left beside the file.
-func (s *Store) Sweep() error {
-	if left, err := atomicfile.Left(s.path); err != nil || len(left) == 0 {
-		return err
-	}
-	unlock, err := s.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return atomicfile.Sweep(s.path)
-}
+func (s *Store) Sweep() error { return atomicfile.SweepLocked(s.path) }
 
 // setAside gives a file that cannot be read another name, so that nothing of it is lost.
 func (s *Store) setAside(why error) error {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/agents"
@@ -22,6 +23,9 @@ const (
 	Work   Purpose = "work"   // the first attempt at a batch
 	Fix    Purpose = "fix"    // another one, after a failure
 	Sample Purpose = "sample" // a candidate of a tournament
+
+	Critique Purpose = "critique" // looking at the steps of an attempt
+	Review   Purpose = "review"   // what reviewers were asked of an attempt, or of the run
 )
 
 // Line is one attempt. Nil fields are unknown.
@@ -37,6 +41,7 @@ type Line struct {
 	Model     string         `json:"model,omitempty"` // "" where the agent chose by itself
 	Tier      string         `json:"tier,omitempty"`
 	Outcome   runner.Outcome `json:"outcome"`
+	Calls     int            `json:"calls,omitempty"` // of a critique
 
 	DurationMS int64         `json:"duration_ms"`
 	Input      *int64        `json:"input_tokens"`
@@ -73,12 +78,38 @@ func (l *Ledger) Event(e runner.Event) {
 		if Attempted(e) {
 			l.Lines = append(l.Lines, l.line(e, e.Outcome))
 		}
+		l.critique(e, e.Outcome)
+	case runner.Reviewed:
+		if e.Usage != nil {
+			line := l.line(e, e.Outcome)
+			line.Purpose, line.Batch = Review, cmp.Or(line.Batch, "run")
+			if e.Review != nil {
+				line.Agent = strings.Join(e.Review.Reviewers, ", ")
+			}
+			l.Lines = append(l.Lines, line)
+		}
 	case runner.Spent: // its command was called off, but was paid for
 		if e.Candidate == 0 && l.sampled[attemptOf(e)] {
 			e.Candidate = candidateOf(e.Reason)
 		}
 		l.Lines = append(l.Lines, l.line(e, runner.OutcomeCancelled))
+		l.critique(e, runner.OutcomeCancelled)
 	}
+}
+
+// critique adds what looking at the steps of an attempt took: the agent's own usage does not hold it.
+func (l *Ledger) critique(e runner.Event, outcome runner.Outcome) {
+	c := e.Critique
+	if c == nil {
+		return
+	}
+	e.Usage, e.Agent, e.Model, e.Tier, e.DurationMS = &c.Usage, "critic", c.Model, "", 0
+	if c.Usage.ModelMS != nil {
+		e.DurationMS = *c.Usage.ModelMS
+	}
+	line := l.line(e, outcome)
+	line.Purpose, line.Calls = Critique, c.Calls
+	l.Lines = append(l.Lines, line)
 }
 
 // Attempted reports whether an agent was at work for an executed event: one that could not be started at all, or whose

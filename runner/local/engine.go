@@ -54,6 +54,8 @@ type Config struct {
 	Reaper      *proc.Reaper
 
 	Sampling Sampling
+	Reviews  Reviews
+	Critic   Critic // looks at the steps of agents; nil looks at none
 
 	Context     briefing.Limits                              // figures of the context block
 	ContextFile string                                       // file of the workspace that gets the block as a section; "" none
@@ -103,6 +105,7 @@ type session struct {
 	fold    runner.Fold
 	work    *work
 	seq     int
+	heard   int64 // id of the post that was taken up last
 	status  map[string]runner.Status
 	results chan result
 	jobs    map[string]*job // under way, by the id of their command
@@ -113,6 +116,8 @@ type session struct {
 	mu      sync.Mutex
 	facts   map[string]*facts
 	merged  map[string]runner.Event
+	tip     seen // what was last said of what was merged last
+	final   *runner.ReviewInfo
 	tests   map[string]*gates.TestCount // by commit of the run branch
 	live    bool                        // what is remembered happens now, and is not read back
 	notes   []string
@@ -146,7 +151,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
 	cfg := e.Config
 	cfg.Note = s.note
-	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)), digest: s.digest, factsOf: s.factsOf, refs: newRefs()}
+	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)), digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
 	s.watch = failures.Observer{Store: s.work.failures, Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
 		return failures.Difference(ctx, e.Repo, from, to)
@@ -170,6 +175,8 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 // loop hands out commands and folds what comes back, until nothing is under way.
 func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Result, error) {
 	interrupted := ctx.Done()
+	look := time.NewTicker(postLook)
+	defer look.Stop()
 	var deadline <-chan time.Time
 	if s.MaxTime > 0 {
 		t := time.NewTimer(s.MaxTime)
@@ -187,6 +194,13 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			if err := s.writeNotes(); err != nil {
 				return runner.Result{}, err
 			}
+			var err error
+			if pending, err = s.hear(context.WithoutCancel(ctx), false); err != nil { // what was said just before the end counts
+				return runner.Result{}, err
+			}
+			if len(pending) > 0 {
+				continue
+			}
 			if res, done := s.machine.Done(); done {
 				return res, s.finish(ctx, res)
 			}
@@ -199,6 +213,8 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			pending, err = s.done(r)
 		case ev := <-s.posts:
 			pending, err = s.record(ev)
+		case <-look.C:
+			pending, err = s.hear(context.WithoutCancel(ctx), false)
 		case <-s.noted:
 			err = s.writeNotes()
 		case <-deadline:
@@ -274,6 +290,10 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 		ev.Kind = runner.Merged
 	case runner.LandRun:
 		ev.Kind = runner.Landed
+	case runner.Review, runner.Fidelity:
+		ev.Kind = runner.Reviewed
+	case runner.Ask:
+		ev.Kind = runner.ApprovalAsked
 	}
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
@@ -287,9 +307,14 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 	return ev, lost
 }
 
+// mostTries is how often something is tried that may go well another time.
+const mostTries = 3
+
+// pauseAfter is how long to wait after the nth try.
+func pauseAfter(try int) time.Duration { return time.Duration(try*try) * 200 * time.Millisecond }
+
 // tries calls the port. Errors of the infrastructure are tried again, unless no other try can cure them.
 func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event, err error) {
-	const most = 3
 	for try := 1; ; try++ {
 		switch c.Kind {
 		case runner.Execute:
@@ -310,10 +335,16 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 			ev, err = s.work.Merge(ctx, c, lines(s.Line))
 		case runner.LandRun:
 			ev, err = s.work.Land(ctx, c, lines(s.Line))
+		case runner.Review:
+			ev, err = s.work.Review(ctx, c, lines(s.Line))
+		case runner.Fidelity:
+			ev, err = s.work.Fidelity(ctx, c, lines(s.Line))
+		case runner.Ask: // the fact is all: who answers posts it
+			ev = runner.Event{Outcome: runner.OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why}
 		default:
 			return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 		}
-		if err == nil || try == most || ctx.Err() != nil || errors.Is(err, errStopped) || infrastructure(err) {
+		if err == nil || try == mostTries || ctx.Err() != nil || errors.Is(err, errStopped) || infrastructure(err) {
 			return ev, lost, err
 		}
 		if c.Kind == runner.Execute && ev.Usage != nil {
@@ -322,7 +353,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))
 		s.work.pool.Release(c.Place())
 		select {
-		case <-time.After(time.Duration(try*try) * 200 * time.Millisecond):
+		case <-time.After(pauseAfter(try)):
 		case <-ctx.Done():
 		}
 	}
@@ -428,11 +459,14 @@ func (s *session) remember(ev runner.Event) error {
 	if err := s.fold.Apply(ev); err != nil {
 		return err
 	}
-	if ev.Batch == "" {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ev.Batch == "" {
+		if ev.Kind == runner.Reviewed && ev.Review != nil {
+			s.final = ev.Review
+		}
+		return nil
+	}
 	f := s.facts[ev.Batch]
 	if f == nil {
 		f = &facts{}
@@ -445,6 +479,7 @@ func (s *session) remember(ev runner.Event) error {
 		if ev.Outcome == runner.OutcomeOK {
 			s.merged[ev.Batch] = ev
 			f.before, f.merged = s.tests[ev.Base], true
+			s.tip, f.last = f.last, seen{}
 			if s.live {
 				f.gates = nil // the receipt is written, and a resume has them from the journal
 			}
@@ -457,6 +492,20 @@ func (s *session) remember(ev runner.Event) error {
 		delete(s.facts, ev.Batch)
 	}
 	return nil
+}
+
+// atTip returns what was last said of what was merged last.
+func (s *session) atTip() seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tip
+}
+
+// finalReview returns what the final review came to, nil without one.
+func (s *session) finalReview() *runner.ReviewInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.final
 }
 
 // factsOf returns what is known of a batch that is, or will be, merged on commit base.

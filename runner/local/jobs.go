@@ -31,7 +31,7 @@ type result struct {
 
 // spent is what an agent cost whose work nobody takes up.
 func spent(c runner.Command, e runner.Event) runner.Event {
-	return runner.Event{Kind: runner.Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Reason: c.ID}
+	return runner.Event{Kind: runner.Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Critique: e.Critique, Reason: c.ID}
 }
 
 // errWithdrawn is the cause of a context that ends because its command was called off.

@@ -91,6 +91,31 @@ func said(text string) string {
 	return strings.Join(lines, " / ")
 }
 
+// pullRequestBody says where a change comes from, and what its review came to: also that there was none (REV-10).
+func (w *work) pullRequestBody() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Made by runplan from %s, run %s.\n\n## Review\n\n", w.info.Plan, w.run)
+	r := w.finalReview()
+	if r == nil {
+		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" does that")
+		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available) |\n")
+		return b.String()
+	}
+	b.WriteString(r.Verdict)
+	if r.Confidence != nil {
+		fmt.Fprintf(&b, ", %d %% sure", *r.Confidence)
+	}
+	if r.Note != "" {
+		b.WriteString(": " + w.redact.String(r.Note))
+	}
+	b.WriteString("\n\n| pass | status |\n|---|---|\n")
+	for _, p := range r.Passes {
+		name, status, _ := strings.Cut(p, ": ")
+		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.ReplaceAll(status, "|", "\\|"))
+	}
+	return b.String()
+}
+
 func (w *work) pullRequest(ctx context.Context) (url, refused string, err error) {
 	remote, err := w.Repo.Run(ctx, "remote")
 	if err != nil {
@@ -117,7 +142,7 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		return "", refused, err
 	}
 	base := w.info.BaseBranch
-	args := []string{"gh", "pr", "create", "--head", w.info.Branch, "--title", w.info.Title, "--body", "Made by runplan from " + w.info.Plan + ", run " + w.run + "."}
+	args := []string{"gh", "pr", "create", "--head", w.info.Branch, "--title", w.info.Title, "--body", w.pullRequestBody()}
 	if base != "" {
 		args = append(args, "--base", base)
 	}

@@ -15,7 +15,7 @@ const DirName = ".runplan"
 
 // ignored is what .runplan/.gitignore holds. Settings, lessons, patterns and prompts are not in it: a team
 // may want to commit them. The file hides itself too, so that a run leaves git status as it was.
-const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/solve/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/cache/\n/progress.txt\n/context.md\n"
+const ignored = "/.gitignore\n/raw.sqlite*\n/curated.sqlite*\n/sessions/\n/solve/\n/worktrees/\n/locks/\n/logs/\n/reports/\n/tmp/\n/cache/\n/feedback.sqlite*\n/feedback/\n/progress.txt\n/context.md\n"
 
 // LayoutOf returns the layout for a repository.
 func LayoutOf(repoRoot string) Layout { return Layout{filepath.Join(repoRoot, DirName)} }
@@ -65,6 +65,12 @@ func (l Layout) Sessions() string { return filepath.Join(l.Root, "sessions") }
 
 // Tasks holds the plans that are made of tasks.
 func (l Layout) Tasks() string { return filepath.Join(l.Root, "solve") }
+
+// Feedback is the file with what the owner found wrong, and SelfFix the folder with the plans and texts that came of it.
+func (l Layout) Feedback() string { return filepath.Join(l.Root, "feedback.sqlite") }
+
+// SelfFix holds the plans of fixes, and the texts of their change requests.
+func (l Layout) SelfFix() string { return filepath.Join(l.Root, "feedback") }
 
 // GitLock is held around git commands that change the list of worktrees.
 func (l Layout) GitLock() string   { return filepath.Join(l.Root, "locks", "worktrees.lock") }

@@ -61,6 +61,7 @@ type facts struct {
 	model   string
 	at      time.Time     // of the commit
 	usage   *agents.Usage // of the last attempt
+	last    seen          // what gates and review said last
 	cost    *float64
 	unknown bool // some attempt did not tell its cost
 
@@ -72,6 +73,7 @@ type facts struct {
 func (f *facts) add(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed:
+		f.last.review = nil
 		f.attempt, f.usage, f.agent, f.model = e.Attempt, e.Usage, e.Agent, e.Model
 		f.spent(e.Usage)
 		if e.Candidate > 0 {
@@ -101,6 +103,13 @@ func (f *facts) add(e runner.Event) {
 		if e.Outcome != runner.OutcomeUndecided {
 			f.competing, f.made = nil, nil
 		}
+	case runner.Reviewed:
+		if e.Usage != nil {
+			f.spent(e.Usage)
+		}
+		if e.Review != nil {
+			f.last.review = e.Review
+		}
 	case runner.Committed:
 		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
 	}
@@ -122,6 +131,10 @@ func (f *facts) spent(u *agents.Usage) {
 // gated takes up what the gates said of the candidate.
 func (f *facts) gated(e runner.Event) {
 	f.gates, f.after = nil, e.Tests
+	if f.last.tree != e.Tree || f.last.base != e.Base {
+		f.last = seen{base: e.Base, tree: e.Tree, review: f.last.review} // a review is of the change, wherever it stands
+	}
+	f.last.reports = e.Reports
 	for _, g := range e.Reports {
 		f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
 	}

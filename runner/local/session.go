@@ -81,6 +81,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 			known = true
 		}
 		s.machine.Apply(ev)
+		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
 			s.limits = limitsOf(*ev.Job)
 			for _, b := range ev.Job.Batches {
@@ -144,6 +145,9 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		return nil, err
 	}
 	s.live = true
+	if _, err := s.hear(ctx, true); err != nil {
+		return nil, err
+	}
 	return s.machine.Pending(), nil
 }
 

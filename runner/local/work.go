@@ -39,7 +39,10 @@ type work struct {
 	digest func(seq int) (string, string) // failure digest and patch file of an earlier event
 
 	factsOf func(batch, base string) facts
-	refs    *refs
+	atTip   func() seen
+
+	finalReview func() *runner.ReviewInfo
+	refs        *refs
 
 	failures  *failures.Store
 	chronicle func() chronicle
@@ -55,8 +58,8 @@ type work struct {
 	lookout lookout // what was last seen around the workspaces
 }
 
-// Execute lets the agent work in a fresh workspace and stages what it left.
-func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+// execute lets the agent work in a fresh workspace and stages what it left.
+func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	agent, err := w.agent(c)
 	if err != nil {
 		return runner.Event{Base: c.Base, On: c.On, Tier: c.Tier}, err
@@ -97,7 +100,9 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	}
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
-	res, err := agent.Run(ctx, task, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	res, err := agent.Run(ctx, task, steps)
+	steps.close(w, c, &e)
 	if err != nil {
 		err = &agentError{err}
 	} else if ctx.Err() == nil { // whatever becomes of it, this was spent
@@ -105,7 +110,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	}
 	shared := w.end(at) // first of all: git heeds it from now on
 	seen := w.looking(ctx)
-	if uerr := undo(); err == nil {
+	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
 	}
 	tampered := w.lookAfter(ctx, space, before) // however it ended
@@ -115,7 +120,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
-	if err := w.keepResponse(c, res); err != nil {
+	if err := w.again(ctx, func() error { return w.keepResponse(c, res) }); err != nil {
 		return e, err
 	}
 	if tampered = w.redact.String(tampered); tampered != "" {
@@ -127,14 +132,51 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
 	}
-	if err := w.reveal(ctx, space); err != nil {
+	if err := w.again(ctx, func() error { return w.reveal(ctx, space) }); err != nil {
 		return e, err
 	}
-	tree, changed, err := w.stage(ctx, c, b, space)
+	var tree string
+	var changed []string
+	err = w.again(ctx, func() (err error) {
+		tree, changed, err = w.stage(ctx, c, b, space)
+		return err
+	})
 	if w.watched(&e, c, around, seen, shared) || err != nil {
 		return e, err
 	}
-	return w.staged(ctx, e, c, b, space, res, tree, changed)
+	done := e
+	err = w.again(ctx, func() (err error) {
+		done, err = w.staged(ctx, e, c, b, space, res, tree, changed)
+		return err
+	})
+	return done, err
+}
+
+// afterwardsError is something that could not be done with what an agent left, however often it was tried. The agent is
+// not run again for that: it was paid, and it would leave the same.
+type afterwardsError struct{ err error }
+
+func (e *afterwardsError) Error() string { return e.err.Error() }
+func (e *afterwardsError) Unwrap() error { return e.err }
+
+// again does a step that comes after the agent, and once more where it fails.
+func (w *work) again(ctx context.Context, step func() error) error {
+	for try := 1; ; try++ {
+		err := step()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return err
+		case try == mostTries || infrastructure(err):
+			return &afterwardsError{err}
+		}
+		select {
+		case <-time.After(pauseAfter(try)):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // agentError is an agent that could not be run at all. Everything else that goes wrong around it is no fault of how many
@@ -356,6 +398,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 		}()
 		list = base.Around(list)
 	}
+	list = append(list, w.regression(b)...)
 	idle := !w.Repo.HasUpkeepLock()
 	at := w.shift(c, space, "the gates")
 	w.begin(at, false)
@@ -378,7 +421,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
-	e.Reports, e.Tests = w.trim(append(verdict.Reports, w.seenOutside(c.Place())...)), verdict.Tests()
+	e.Reports, e.Tests = w.trim(slices.Concat(verdict.Reports, w.seenOutside(c.Place()), w.critique(c))), verdict.Tests()
 	e.Outcome = runner.OutcomeOK
 	if !verdict.OK() {
 		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()
@@ -506,7 +549,9 @@ func infrastructure(err error) bool {
 	var setup *SetupError
 	var gate *gates.GateError
 	var agent *agents.UnusableError
-	return errors.As(err, &agent) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
+	var blind *reviewError
+	var after *afterwardsError
+	return errors.As(err, &agent) || errors.As(err, &blind) || errors.As(err, &after) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
 }
 
 // since rounds a duration to what the journal keeps.

@@ -33,7 +33,11 @@ func history(events []runner.Event) map[string][]attempt {
 	out := map[string][]attempt{}
 	for _, e := range events {
 		switch e.Kind {
-		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged:
+		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
+		case runner.Reviewed:
+			if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped || e.Outcome == runner.OutcomeUndecided {
+				continue
+			}
 		default:
 			continue
 		}

@@ -31,6 +31,9 @@ type view struct {
 	Totals                     string
 	Troubles                   []troubles
 	Sights                     []sight
+	Asked                      []fact // what waits for a person
+	Review                     string
+	Passes                     []fact // of the final review
 	Receipts                   []fact
 	FewReceipts                bool
 	Steps                      []nextStep
@@ -100,6 +103,16 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 		}
 	}
 	v.Sights = sights(s, past)
+	for _, w := range s.Waiting {
+		v.Asked = append(v.Asked, fact{"runplan approve " + ui.Sanitize(w.ID), ui.Sanitize(w.Question)})
+	}
+	if s.Review != nil {
+		v.Review = finalReview(s)
+		for _, p := range s.Review.Passes {
+			name, status, _ := strings.Cut(ui.Sanitize(p), ": ")
+			v.Passes = append(v.Passes, fact{name, status})
+		}
+	}
 	v.FewReceipts = len(v.Receipts) <= 12
 	return v
 }

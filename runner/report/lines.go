@@ -73,6 +73,12 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		say(ui.Warn, "stopping: %s", orWord(e.Reason, stopWord(e.Outcome)))
 	case runner.Landed:
 		out = append(out, p.landed(e)...)
+	case runner.ApprovalAsked, runner.ApprovalGiven, runner.ApprovalDenied:
+		whose := "landing: "
+		if e.Batch != "" {
+			whose = p.name(e.Batch, e.Title) + ": "
+		}
+		approval(e, e.Run, func(t ui.Tone, format string, args ...any) { say(t, "%s%s", whose, fmt.Sprintf(format, args...)) })
 	case runner.Note:
 		if !p.once("note " + e.Reason) {
 			break
@@ -88,6 +94,8 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	default:
 		if e.Batch != "" {
 			out = append(out, p.batch(e)...)
+		} else if e.Kind == runner.Reviewed {
+			p.reviewed(e, "final review", say)
 		} else if e.Kind == runner.Waited && e.Outcome == runner.OutcomeOK {
 			say(ui.Idle, "goes on, the limit of %s is over", e.Agent)
 		}
@@ -189,6 +197,8 @@ func (p *Printer) batch(e runner.Event) []Line {
 		p.rebased(e, say)
 	case runner.Gated:
 		p.gated(e, b, say)
+	case runner.Reviewed:
+		p.reviewed(e, "review", say)
 	case runner.Committed:
 		switch e.Outcome {
 		case runner.OutcomeOK:

@@ -51,6 +51,7 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 		}
 	}
 	markdownSights(&b, sights(s, past))
+	reviews(&b, s)
 	receipts(&b, s)
 	if steps := nextSteps(s); len(steps) > 0 {
 		b.WriteString("\n## Next\n\n```sh\n")
@@ -123,6 +124,9 @@ func facts(s runner.Summary, f figures) []fact {
 		{"agent", ui.Sanitize(s.Agent)}, {"mode", decisionOf(s)},
 		{"batches", f.counts()}, {"wall time", ui.Duration(millis(s.DurationMS))}, {"cost", strings.TrimPrefix(f.costWords(), "cost ")},
 		{"tests", testsOf(f.before, f.after)},
+	}
+	if f.merged > 0 {
+		out = append(out, fact{"final review", finalReview(s)})
 	}
 	if !s.Started.IsZero() {
 		out = append(out, fact{"started", s.Started.Format("2006-01-02 15:04 MST")})

@@ -9,6 +9,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ func faceOf(s runner.Summary, b runner.BatchSummary) face {
 			return face{"not run", ui.Idle}
 		}
 		return face{"waiting", ui.Idle}
+	}
+	if slices.ContainsFunc(s.Waiting, func(a runner.Approval) bool { return a.Batch == b.Key }) {
+		return face{"to approve", ui.Warn}
 	}
 	if !active {
 		return face{"stopped", ui.Warn}

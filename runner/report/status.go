@@ -68,6 +68,12 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	for _, note := range skippedNotes(s.Summary) {
 		tail += st.Faint(note) + "\n"
 	}
+	if s.Review != nil {
+		tail += "final review: " + finalReview(s.Summary) + "\n"
+	}
+	for _, a := range s.Waiting {
+		tail += st.Tone(ui.Warn, "waits for a person: runplan approve "+a.ID) + "\n"
+	}
 	_, err := io.WriteString(w, tail+totals(s.Summary)+"\n")
 	return err
 }

@@ -1,0 +1,166 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/trust"
+)
+
+// ErrNoInbox says that the owner cannot be asked: there is no inbox, or it cannot be used (FIX-14).
+var ErrNoInbox = errors.New("no inbox")
+
+// Asked is how the approval of a large job stands.
+type Asked struct {
+	Plan  string `json:"plan"`            // digest of the plan that it is about
+	Inbox int64  `json:"inbox,omitempty"` // number of the item that asks
+	By    string `json:"by,omitempty"`    // who approved
+}
+
+// Owner is whom a large job is put before, and whose signatures count.
+type Owner struct {
+	Keeper  trust.Keeper
+	Prompts prompt.Set // of this package
+	Acks    prompt.Set // of trust
+	Repo    string     // where it is asked
+	Plans   string     // folder of the rendered plans
+	Now     func() time.Time
+}
+
+// subject names in the audit what was signed: this feedback, and this very plan of it.
+func subject(id, digest string) string {
+	return "feedback/" + id + " plan " + digest[:min(16, len(digest))]
+}
+
+// marker heads the item of the inbox that asks, so that it is found again.
+func marker(p Plan) string {
+	return fmt.Sprintf("Plan %d for feedback/%s (%s)", p.Round, p.FeedbackID, p.Digest[:min(16, len(p.Digest))])
+}
+
+// Ask posts a plan to the owner's inbox (FIX-13). What was posted before is not posted again.
+func (o Owner) Ask(ctx context.Context, p Plan) (Asked, error) {
+	_, why := IsLarge(p)
+	text, err := o.Prompts.Render("plan_review", map[string]string{
+		"marker": marker(p), "why": why, "root_cause": fence.Line(p.RootCause), "change": fence.Line(p.Change), "files": strings.Join(p.Files, ", "),
+		"test": p.Test.Path, "estimate": fmt.Sprint(p.LineEstimate), "cost": p.Cost.String(), "alternatives": strings.Join(p.Alternatives, "; "),
+		"plan_file": filepath.ToSlash(PlanFile(o.Plans, p)),
+		"approve":   "runplan self-fix approve " + p.FeedbackID + " --signature NAME --reason WHY",
+		"deny":      "runplan self-fix deny " + p.FeedbackID + " --reason WHY",
+	})
+	if err != nil {
+		return Asked{}, err
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(o.Keeper.Dir))
+	if err != nil {
+		return Asked{}, fmt.Errorf("%w: %w", ErrNoInbox, err)
+	}
+	defer box.Close()
+	pending, err := box.Pending(ctx)
+	if err != nil {
+		return Asked{}, fmt.Errorf("%w: %w", ErrNoInbox, err)
+	}
+	for _, i := range pending {
+		if i.Repo == o.Repo && strings.HasPrefix(i.Body, marker(p)+"\n") {
+			return Asked{Plan: p.Digest, Inbox: i.ID}, nil
+		}
+	}
+	id, _, err := trust.Enqueue(ctx, box, o.Acks, trust.Said{Kind: trust.Ask, Body: text, Channel: "self-fix", Repo: o.Repo, At: o.Now()})
+	if err != nil {
+		return Asked{}, fmt.Errorf("%w: %w", ErrNoInbox, err)
+	}
+	return Asked{Plan: p.Digest, Inbox: id}, nil
+}
+
+// Agreed tells who signed for a plan: the audit counts, and nothing that stands in the repository.
+func (o Owner) Agreed(ctx context.Context, p Plan) (string, error) {
+	entries, err := o.Keeper.Entries(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if e.Action == string(trust.GateLargeJob) && e.Subject == subject(p.FeedbackID, p.Digest) {
+			return e.Signature, nil
+		}
+	}
+	return "", nil
+}
+
+// Approve has the owner sign for the plan that waits. The row itself goes on when it is processed next.
+func (d *Driver) Approve(ctx context.Context, o Owner, id string, by trust.Signed) (Plan, error) {
+	i, s, err := d.waiting(ctx, id)
+	if err != nil {
+		return Plan{}, err
+	}
+	if who, err := o.Agreed(ctx, *s.plan); err != nil || who != "" {
+		return *s.plan, err
+	}
+	if err := o.Keeper.Agree(ctx, trust.GateLargeJob, subject(id, s.plan.Digest), by); err != nil {
+		return Plan{}, err
+	}
+	if _, _, err := d.note(ctx, i, Triaged, Given, StageApproval, by.Name+" approved it: "+fence.Line(by.Reason), Asked{Plan: s.plan.Digest, By: by.Name}); err != nil {
+		return Plan{}, err
+	}
+	return *s.plan, o.settle(ctx, s, "approved")
+}
+
+// Deny ends a feedback whose plan waits, or with again has another plan drafted that knows the reason (FIX-15).
+func (d *Driver) Deny(ctx context.Context, o Owner, id, reason string, again bool) (Item, error) {
+	i, s, err := d.waiting(ctx, id)
+	if err != nil {
+		return Item{}, err
+	}
+	if strings.TrimSpace(reason) == "" {
+		return Item{}, refuse("say why with --reason", "a plan is not denied without a reason")
+	}
+	why := Refused{Round: s.rounds, Stage: StageApproval, Reason: reason}
+	if again && s.rounds < MaxRounds {
+		i, _, err = d.note(ctx, i, Triaged, Denied, StageRefused, fmt.Sprintf("the plan is denied: %s; another one is drafted, %d of %d", fence.Line(reason), s.rounds+1, MaxRounds), why)
+	} else {
+		i, _, err = d.note(ctx, i, Rejected, Denied, StageRefused, "the plan is denied: "+fence.Line(reason), why)
+	}
+	if err != nil {
+		return Item{}, err
+	}
+	return i, o.settle(ctx, s, "denied")
+}
+
+// settle marks the item of the inbox that asked as done.
+func (o Owner) settle(ctx context.Context, s story, outcome string) error {
+	if s.asked == nil || s.asked.Inbox == 0 {
+		return nil
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(o.Keeper.Dir))
+	if err != nil {
+		return fmt.Errorf("it is written down; the item of the inbox stays open: %w", err)
+	}
+	defer box.Close()
+	_, err = box.Finish(ctx, s.asked.Inbox, o.Now(), outcome)
+	return err
+}
+
+// waiting finds a row whose plan has to be approved.
+func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
+	row, err := d.Store.Get(ctx, id)
+	if err != nil {
+		return Item{}, story{}, err
+	}
+	i, err := Read(row)
+	if err != nil {
+		return i, story{}, err
+	}
+	s, err := i.tell()
+	if err != nil {
+		return i, s, err
+	}
+	if i.Status != Triaged || s.plan == nil || i.Approval != Waiting && i.Approval != Deferred {
+		return i, s, refuse("runplan self-fix list shows what waits", "feedback %s does not wait for an approval: it is %s", id, i.Status)
+	}
+	return i, s, nil
+}

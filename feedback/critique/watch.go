@@ -1,0 +1,136 @@
+package critique
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+)
+
+// errLate ends what is still asked when the time is up.
+var errLate = errors.New("the agent was done, and the time to wait was over")
+
+// Watcher looks at one attempt. Its methods may be called while it looks, but Step not after Close.
+type Watcher struct {
+	o      Options
+	a      Attempt
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	queue  chan agents.Step
+	done   chan struct{}
+
+	mu   sync.Mutex
+	seen Seen
+	took int // steps that were given a call
+}
+
+// Step takes up a step, and never waits: one for which there is no room is counted and left out.
+func (w *Watcher) Step(s agents.Step) {
+	if !Changes(s) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen.Steps++
+	if w.took >= w.o.MaxCalls {
+		w.seen.OverCap++
+		return
+	}
+	select {
+	case w.queue <- s:
+		w.took++
+	default:
+		w.seen.OverFull++
+	}
+}
+
+// Close is called when the agent is done, or was stopped. Steps that wait are looked at as long as there is time; then
+// what was seen is returned.
+func (w *Watcher) Close() Seen {
+	close(w.queue)
+	limit := time.AfterFunc(w.o.Wait, func() { w.cancel(errLate) })
+	<-w.done
+	limit.Stop()
+	w.cancel(nil)
+	return w.seen // nobody else writes by now
+}
+
+// work asks about one step after the other.
+func (w *Watcher) work() {
+	defer close(w.done)
+	for s := range w.queue {
+		if w.ctx.Err() != nil {
+			w.note(func(seen *Seen) { seen.Late++ })
+			continue
+		}
+		r, call, err := w.ask(s)
+		w.note(func(seen *Seen) { seen.take(r, call, err, w.ctx.Err() != nil, w.clean) })
+	}
+}
+
+func (w *Watcher) note(f func(*Seen)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(&w.seen)
+}
+
+// said are the findings so far, so that none is told twice.
+func (w *Watcher) said() []gates.Finding {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append(append([]gates.Finding(nil), w.seen.High...), w.seen.Kept...)
+}
+
+// call is what a question took.
+type call struct {
+	made          bool
+	input, output *int
+	took          time.Duration
+}
+
+// take counts one step, and sorts what was said of it by how sure the model is (FIX-29).
+func (s *Seen) take(r *remark, c call, err error, stopped bool, clean func(string) string) {
+	if c.made {
+		s.Calls++
+		s.Took += c.took
+		first := s.Calls == 1
+		s.Input, s.Output = plus(s.Input, c.input, first), plus(s.Output, c.output, first)
+	}
+	switch {
+	case err != nil && stopped:
+		s.Late++
+		return
+	case err != nil:
+		s.Looked++
+		s.Failed++
+		if s.Why == "" {
+			s.Why = clean(err.Error())
+		}
+		return
+	}
+	s.Looked++
+	switch {
+	case r == nil:
+	case r.Confidence < Floor:
+		s.Dropped++
+	case r.Confidence < Sure:
+		s.Kept = append(s.Kept, r.finding(clean))
+	default:
+		s.High = append(s.High, r.finding(clean))
+	}
+}
+
+// plus adds what a call told. Once one call told nothing the sum is unknown, and stays so.
+func plus(sum *int64, n *int, first bool) *int64 {
+	if n == nil || sum == nil && !first {
+		return nil
+	}
+	total := int64(*n)
+	if sum != nil {
+		total += *sum
+	}
+	return &total
+}

@@ -1,0 +1,408 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Stages are the hands of the driver: one function a stage, each with a typed result, each to be replaced (FIX-25). An
+// error that is a [Refusal] is an answer about the change; any other says that nobody could look, and the row waits.
+type Stages struct {
+	Triage       func(ctx context.Context, i Item) (Triage, error)
+	Localise     func(ctx context.Context, i Item, t Triage) (Places, error)
+	Plan         func(ctx context.Context, i Item, w PlanWish) (Plan, error)
+	Ask          func(ctx context.Context, i Item, p Plan) (Asked, error) // posts a large job to the owner
+	Agreed       func(ctx context.Context, i Item, p Plan) (by string, err error)
+	Fix          func(ctx context.Context, i Item, p Plan) (Fix, error)
+	Differential func(ctx context.Context, i Item, p Plan, f Fix) (Differential, error)
+	Review       func(ctx context.Context, i Item, t Triage, p Plan, f Fix, d Differential) (Reviewed, error)
+	Publish      func(ctx context.Context, i Item, c Change) (Published, error)
+	Notify       func(ctx context.Context, i Item, p Published) (Told, error)
+	Merged       func(ctx context.Context, i Item, p Plan, f Fix, pr Published) (Merged, error)
+	Verify       func(ctx context.Context, i Item, p Plan, m Merged) (Checked, error)
+	Alarm        func(ctx context.Context, i Item, c Checked) error
+	Learn        func(ctx context.Context, i Item, l Lesson) error
+}
+
+// Refused is why a fix was not good enough: the next plan is told of it.
+type Refused struct {
+	Round  int    `json:"round"`
+	Stage  Stage  `json:"stage"`
+	Reason string `json:"reason"`
+	Lines  int    `json:"lines,omitempty"` // that the change had
+}
+
+// Change is all that is known of a fix when it is published.
+type Change struct {
+	Triage       Triage
+	Plan         Plan
+	Fix          Fix
+	Differential Differential
+	Review       Reviewed
+}
+
+// Driver walks rows through the stages.
+type Driver struct {
+	Store  *store.Feedbacks
+	Stages Stages
+	Now    func() time.Time
+	Say    func(i Item, text string) // is told of each step; may be nil
+}
+
+// Waits is why a row does not go on by itself.
+type Waits struct {
+	For   string // for people; "" where it does not wait
+	Human bool   // somebody has to do something
+}
+
+// Outcome is what one go did.
+type Outcome struct {
+	Item  Item
+	Moved bool // anything was written down
+	Waits Waits
+}
+
+// Enqueue puts words in as pending. The same words under the same id are there already, which is told with false.
+func (d *Driver) Enqueue(ctx context.Context, id, body string, s Severity, url, source string) (bool, error) {
+	return Enqueue(ctx, d.Store, Words{ID: id, Body: body, Severity: s, URL: url, Source: source, At: d.Now()})
+}
+
+// Process takes the first row that goes on by itself, and walks it until it waits for somebody or is at its end (FIX-02).
+// Rows that wait are looked at and passed over. An id takes that row and no other.
+func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
+	if id != "" {
+		row, err := d.Store.Get(ctx, id)
+		if err != nil {
+			return Outcome{}, err
+		}
+		i, err := Read(row)
+		if err != nil {
+			return Outcome{}, err
+		}
+		return d.advance(ctx, i)
+	}
+	all, err := d.Store.All(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	var waiting Outcome
+	for _, row := range all {
+		i, err := Read(row)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if i.Status == Closed || i.Status == Rejected {
+			continue
+		}
+		out, err := d.advance(ctx, i)
+		if err != nil || out.Moved {
+			return out, err
+		}
+		if waiting.Item.ID == "" || out.Waits.Human && !waiting.Waits.Human {
+			waiting = out
+		}
+	}
+	return waiting, nil
+}
+
+// advance walks one row as far as it goes.
+func (d *Driver) advance(ctx context.Context, i Item) (Outcome, error) {
+	out := Outcome{Item: i}
+	for {
+		if err := ctx.Err(); err != nil {
+			return out, context.Cause(ctx)
+		}
+		before := len(out.Item.Notes)
+		after, waits, err := d.step(ctx, out.Item)
+		out.Item, out.Waits = after, waits
+		out.Moved = out.Moved || len(after.Notes) > before
+		if err != nil || len(after.Notes) == before {
+			return out, err
+		}
+		if waits.For != "" {
+			return out, nil
+		}
+	}
+}
+
+// step does the one thing that comes next. A row that is returned with no more notes waits, or is at its end.
+func (d *Driver) step(ctx context.Context, i Item) (Item, Waits, error) {
+	s, err := i.tell()
+	if err != nil {
+		return i, Waits{}, err
+	}
+	switch i.Status {
+	case Pending:
+		t, err := d.Stages.Triage(ctx, i)
+		if err != nil {
+			return i, Waits{}, fmt.Errorf("feedback %s: triage: %w", i.ID, err)
+		}
+		return d.note(ctx, i, Triaged, i.Approval, StageTriage, t.String(), t)
+	case Triaged:
+		return d.triaged(ctx, i, s)
+	case InFix:
+		return d.inFix(ctx, i, s)
+	case PROpen:
+		return d.open(ctx, i, s)
+	case Verified:
+		return d.verified(ctx, i, s)
+	}
+	return i, Waits{}, nil
+}
+
+// triaged finds the places, drafts the plan, and has a large one approved.
+func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	fail := func(stage Stage, err error) (Item, Waits, error) {
+		return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
+	}
+	switch {
+	case s.triage == nil:
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, and nobody says as what", i.ID, ErrHistory)
+	case s.triage.Class == OutOfScope:
+		return d.note(ctx, i, Rejected, i.Approval, StageClose, "it is out of scope: "+s.triage.RootCause, nil)
+	case s.places == nil:
+		p, err := d.Stages.Localise(ctx, i, *s.triage)
+		if err != nil {
+			return fail(StageLocalise, err)
+		}
+		return d.note(ctx, i, Triaged, i.Approval, StageLocalise, p.String(), p)
+	case s.plan == nil:
+		p, err := d.Stages.Plan(ctx, i, PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+		if err != nil {
+			return fail(StagePlan, err)
+		}
+		// Another plan needs an approval of its own.
+		return d.note(ctx, i, Triaged, NotAsked, StagePlan, p.String(), p)
+	}
+	if large, _ := IsLarge(*s.plan); large && i.Approval != Given {
+		return d.approval(ctx, i, s)
+	}
+	return d.note(ctx, i, InFix, i.Approval, StageStart, "the runner begins with plan "+fmt.Sprint(s.plan.Round), nil)
+}
+
+// approval posts a large job to the owner, and goes on once the owner signed for this very plan (FIX-13, C-40).
+func (d *Driver) approval(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	by, err := d.Stages.Agreed(ctx, i, *s.plan)
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
+	}
+	if by != "" {
+		return d.note(ctx, i, Triaged, Given, StageApproval, by+" approved it", Asked{Plan: s.plan.Digest, By: by})
+	}
+	_, why := IsLarge(*s.plan)
+	waits := Waits{"the owner's approval of a large job (" + why + "): runplan self-fix approve " + i.ID + " --signature NAME --reason WHY", true}
+	if i.Approval == Waiting {
+		return i, waits, nil
+	}
+	asked, err := d.Stages.Ask(ctx, i, *s.plan)
+	switch {
+	case errors.Is(err, ErrNoInbox) && i.Approval == Deferred:
+		return i, waits, nil // as before
+	case errors.Is(err, ErrNoInbox):
+		asked = Asked{Plan: s.plan.Digest}
+		after, _, err := d.note(ctx, i, Triaged, Deferred, StageApproval, "warning: the owner could not be asked: "+err.Error()+"; the next go tries again", asked)
+		return after, waits, err
+	case err != nil:
+		return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
+	}
+	after, _, err := d.note(ctx, i, Triaged, Waiting, StageApproval, fmt.Sprintf("a large job (%s): the owner is asked, item %d of the inbox", why, asked.Inbox), asked)
+	return after, waits, err
+}
+
+// inFix has the plan run, and what came of it looked at and published.
+func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	refuse := func(stage Stage, err error) (Item, Waits, error) {
+		r, ok := refused(err)
+		if !ok {
+			return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
+		}
+		to, end := Triaged, fmt.Sprintf("; another plan is drafted, %d of %d", s.rounds+1, MaxRounds)
+		if s.rounds >= MaxRounds {
+			to, end = Rejected, fmt.Sprintf("; that was plan %d of %d", s.rounds, MaxRounds)
+		}
+		why := Refused{Round: s.rounds, Stage: stage, Reason: r.What}
+		if s.fix != nil {
+			why.Lines = s.fix.Lines
+		}
+		after, _, err := d.note(ctx, i, to, NotAsked, StageRefused, string(stage)+": "+r.What+end, why)
+		return after, Waits{}, err
+	}
+	if s.plan == nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is in-fix without a plan", i.ID, ErrHistory)
+	}
+	switch {
+	case s.fix == nil:
+		f, err := d.Stages.Fix(ctx, i, *s.plan)
+		if err != nil {
+			return refuse(StageFix, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageFix, f.String(), f)
+	case s.differ == nil:
+		if err := tooLarge(*s.plan, *s.fix, i.Approval); err != nil {
+			return refuse(StageFix, err)
+		}
+		v, err := d.Stages.Differential(ctx, i, *s.plan, *s.fix)
+		if err != nil {
+			return refuse(StageDifferential, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageDifferential, v.String(), v)
+	case s.review == nil:
+		r, err := d.Stages.Review(ctx, i, *s.triage, *s.plan, *s.fix, *s.differ)
+		if err != nil {
+			return refuse(StageReview, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageReview, r.String(), r)
+	case !s.review.ok():
+		return refuse(StageReview, s.review.refusal())
+	}
+	return d.publish(ctx, i, s)
+}
+
+// publish opens the draft change request. Where nobody can, the branch is left for people, who may merge it without one.
+func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	if s.pr != nil {
+		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, *s.pr)
+		if err != nil {
+			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+		}
+		if m.Commit != "" {
+			return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
+		}
+	}
+	p, err := d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: publish: %w", i.ID, err)
+	}
+	if p.URL != "" {
+		return d.note(ctx, i, PROpen, i.Approval, StagePublish, p.String(), p)
+	}
+	waits := Waits{p.Note, true}
+	if s.pr != nil && *s.pr == p {
+		return i, waits, nil // as before
+	}
+	after, _, err := d.note(ctx, i, InFix, i.Approval, StagePublish, p.String(), p)
+	return after, waits, err
+}
+
+// open tells whoever is to know, and looks whether the change was merged.
+func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	if s.plan == nil || s.fix == nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, and nobody says which", i.ID, ErrHistory)
+	}
+	pr := Published{Branch: s.fix.Branch}
+	if s.pr != nil {
+		pr = *s.pr
+	}
+	if s.told == nil {
+		t, err := d.Stages.Notify(ctx, i, pr)
+		if err != nil {
+			return i, Waits{}, fmt.Errorf("feedback %s: notify: %w", i.ID, err)
+		}
+		return d.note(ctx, i, PROpen, i.Approval, StageNotify, t.String(), t)
+	}
+	if s.merged == nil {
+		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, pr)
+		switch {
+		case err != nil:
+			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+		case m.Closed:
+			return d.note(ctx, i, Rejected, i.Approval, StageClose, m.String(), nil)
+		case m.Commit == "":
+			return i, Waits{first(pr.URL, pr.Branch) + " to be merged", true}, nil
+		case slices.Contains(s.alarms, m.Commit):
+			return i, Waits{"somebody to put " + short(m.Commit) + " right: its regression test is red there", true}, nil
+		}
+		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
+	}
+	c, err := d.Stages.Verify(ctx, i, *s.plan, *s.merged)
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: verify: %w", i.ID, err)
+	}
+	if c.Green {
+		return d.note(ctx, i, Verified, i.Approval, StageVerify, c.String(), c)
+	}
+	// The alarm goes first: a process that dies here raises it again, and never lets it be forgotten.
+	if err := d.Stages.Alarm(ctx, i, c); err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: raise the alarm: %w", i.ID, err)
+	}
+	after, _, err := d.note(ctx, i, PROpen, i.Approval, StageAlarm, c.String(), c)
+	if err == nil {
+		err = &Alarm{i.ID, c}
+	}
+	return after, Waits{}, err
+}
+
+// Alarm says that a fix which was merged does not hold.
+type Alarm struct {
+	ID      string
+	Checked Checked
+}
+
+func (a *Alarm) Error() string { return "feedback " + a.ID + ": " + a.Checked.String() }
+
+// verified keeps what the fix taught, and closes.
+func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	switch {
+	case s.learned:
+		return d.note(ctx, i, Closed, i.Approval, StageClose, "it is fixed, merged and verified", nil)
+	case s.triage == nil || s.plan == nil || s.checked == nil:
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, and nobody says what", i.ID, ErrHistory)
+	}
+	l := Lesson{Triage: *s.triage, Plan: *s.plan, Rounds: s.rounds, Refused: s.refusals}
+	if s.review != nil {
+		l.Review = *s.review
+	}
+	if err := d.Stages.Learn(ctx, i, l); err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
+	}
+	return d.note(ctx, i, Verified, i.Approval, StageLearn, "what it taught is kept: failure_patterns, review_patterns", nil)
+}
+
+// note writes down what happened, before anything follows from it.
+func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval, stage Stage, text string, data any) (Item, Waits, error) {
+	after, err := record(ctx, d.Store, i, Note{At: d.Now().UTC(), From: i.Status, To: to, Approval: approval, Stage: stage, Text: text}, data)
+	if err == nil && d.Say != nil {
+		d.Say(after, text)
+	}
+	return after, Waits{}, err
+}
+
+// record adds one note to a row.
+func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (Item, error) {
+	if !slices.Contains(next()[n.From], n.To) && n.From != n.To {
+		return i, fmt.Errorf("feedback %s: nothing leads from %s to %s", i.ID, n.From, n.To)
+	}
+	if data != nil {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			return i, fmt.Errorf("feedback %s: write down what %s found: %w", i.ID, n.Stage, err)
+		}
+		n.Data = raw
+	}
+	raw, err := json.Marshal(n)
+	if err != nil {
+		return i, fmt.Errorf("feedback %s: write down what %s found: %w", i.ID, n.Stage, err)
+	}
+	row, err := s.Note(ctx, i.row, string(n.To), string(n.Approval), string(raw), n.At)
+	if err != nil {
+		return i, err
+	}
+	return Read(row)
+}
+
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func short(commit string) string { return commit[:min(10, len(commit))] }

@@ -1,0 +1,76 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Words are what somebody finds wrong.
+type Words struct {
+	ID       string
+	Body     string
+	Severity Severity
+	URL      string // of the pull request or issue that it is about; "" for none
+	Source   string // by which way it came: cli, inbox item 3, run ab12 batch 2
+	At       time.Time
+}
+
+func (w Words) check() error {
+	switch {
+	case strings.TrimSpace(w.Body) == "":
+		return refuse("give a text: runplan feedback TEXT", "nothing was said")
+	case len(w.Body) > maxBody:
+		return refuse("put it into a file, and say where it is", "the text has %d bytes, and at most %d are taken", len(w.Body), maxBody)
+	case !utf8.ValidString(w.Body):
+		return refuse("give it as UTF-8", "the text is not UTF-8")
+	}
+	if err := CheckID(w.ID); err != nil {
+		return refuse("leave --id out to get one", "%v", err)
+	}
+	if _, err := ParseSeverity(string(w.Severity)); err != nil {
+		return refuse("give one of these with --severity", "%v", err)
+	}
+	if w.URL != "" {
+		if u, err := url.Parse(w.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return refuse("give the address of a pull request or an issue", "%q is no address of the web", w.URL)
+		}
+	}
+	return nil
+}
+
+// Enqueue puts words in as pending. The same words under the same id are there already, which is told with false.
+func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
+	if err := w.check(); err != nil {
+		return false, err
+	}
+	raw, err := json.Marshal([]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "it was said, by " + w.Source}})
+	if err != nil {
+		return false, fmt.Errorf("feedback %s: %w", w.ID, err)
+	}
+	added, err := s.Add(ctx, store.Feedback{
+		ID: w.ID, Body: w.Body, Severity: string(w.Severity), ContextURL: w.URL, Source: w.Source, Status: string(Pending), Notes: string(raw), Created: w.At,
+	})
+	if errors.Is(err, store.ErrFeedbackThere) {
+		return false, refuse("give another --id, or none", "feedback %s is there already, with other words", w.ID)
+	}
+	return added, err
+}
+
+// SeverityOf translates the kind of an item of the inbox (TRUST-10).
+func SeverityOf(kind string) Severity {
+	switch kind {
+	case "critical":
+		return "critical"
+	case "ask":
+		return "medium"
+	}
+	return "low"
+}

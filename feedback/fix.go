@@ -1,0 +1,242 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/git"
+)
+
+// Fix is what the run of a plan made.
+type Fix struct {
+	Run      string   `json:"run"`
+	Plan     string   `json:"plan"` // file of the plan
+	Base     string   `json:"base"` // commit that it starts from
+	Tip      string   `json:"tip"`
+	Branch   string   `json:"branch"`
+	Into     string   `json:"into"`  // the integration branch that it is for
+	Lines    int      `json:"lines"` // added and removed
+	Files    []string `json:"files"`
+	Attempts int      `json:"attempts"`
+	CostUSD  *float64 `json:"cost_usd"` // nil: not known
+	Agent    string   `json:"agent,omitempty"`
+}
+
+// String tells it to people.
+func (f Fix) String() string {
+	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, short(f.Tip), f.Lines, strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
+}
+
+// Job is a plan for the runner.
+type Job struct {
+	File string // of the plan
+	Base string // commit that it has to start from
+}
+
+// Ran is how a run ended.
+type Ran struct {
+	Run      string
+	Done     bool   // all of it landed on Tip
+	Reason   string // why not
+	Base     string
+	Tip      string
+	Attempts int
+	CostUSD  *float64
+	Agent    string
+}
+
+// Runner is the ordinary runner. It begins a run of the plan, goes on with one that was stopped, or tells of one that
+// ended. An error says that there is no result yet.
+type Runner interface {
+	Run(ctx context.Context, j Job) (Ran, error)
+}
+
+// Fixer has plans run, and keeps what came of them on a branch of their own.
+type Fixer struct {
+	Repo   *git.Repo
+	Runner Runner
+	Plans  string                                    // folder that plans are kept in
+	Base   func(ctx context.Context) (Target, error) // the integration branch
+}
+
+// PlanFile is where a plan is written down. Each round has a file of its own, and so a branch of its own to be run on.
+func PlanFile(dir string, p Plan) string {
+	return filepath.Join(dir, p.FeedbackID, fmt.Sprintf("%s-r%d.md", p.FeedbackID, p.Round))
+}
+
+// Write writes the plan down as markdown, as it was at base.
+func (f Fixer) Write(ctx context.Context, body string, p Plan, base string) (string, error) {
+	files := AtCommit(f.Repo, base)
+	var bad error
+	text, err := Render(p, body, func(path string) bool {
+		_, ok, err := files(ctx, path)
+		bad = errors.Join(bad, err)
+		return ok
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return "", err
+	}
+	file := PlanFile(f.Plans, p)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	return file, atomicfile.Write(file, []byte(text), 0o644)
+}
+
+// Fix runs a plan and leaves what came of it on the branch of the feedback (FIX-16). A branch that is there already is taken
+// further, unless it has work of somebody else.
+func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
+	target, err := f.Base(ctx)
+	if err != nil {
+		return Fix{}, err
+	}
+	file := PlanFile(f.Plans, p)
+	// What a run began with stays as it is: a run goes on only with the plan that it was started with.
+	if _, err := os.Stat(file); err != nil {
+		if file, err = f.Write(ctx, i.Body, p, target.Commit); err != nil {
+			return Fix{}, err
+		}
+	}
+	ran, err := f.Runner.Run(ctx, Job{File: file, Base: target.Commit})
+	switch {
+	case err != nil:
+		return Fix{}, err
+	case !ran.Done:
+		return Fix{}, refuse("see the report of run "+ran.Run, "the run failed: %s", ran.Reason)
+	case ran.Tip == "" || ran.Tip == ran.Base:
+		return Fix{}, refuse("", "the fix is empty: the run changed nothing")
+	}
+	out := Fix{Run: ran.Run, Plan: filepath.Base(file), Base: ran.Base, Tip: ran.Tip, Branch: Branch(i.ID), Into: target.Branch, Attempts: ran.Attempts, CostUSD: ran.CostUSD, Agent: ran.Agent}
+	if out.Lines, out.Files, err = numstat(ctx, f.Repo, ran.Base, ran.Tip); err != nil {
+		return Fix{}, err
+	}
+	if len(out.Files) == 0 {
+		return Fix{}, refuse("", "the fix is empty: the run changed nothing")
+	}
+	return out, f.branch(ctx, i, out)
+}
+
+// branch puts the branch of the feedback at the tip. It moves only from where this loop itself left it.
+func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
+	ref := "refs/heads/" + x.Branch
+	at, err := f.Repo.Resolve(ctx, ref)
+	if err != nil || at == x.Tip {
+		return err
+	}
+	if at != "" && !i.made(at) {
+		return blocked("move or merge that branch, then process the feedback again", "%s is at %s, which this loop did not make", x.Branch, short(at))
+	}
+	old := at
+	if old == "" {
+		old = strings.Repeat("0", len(x.Tip))
+	}
+	return f.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: x.Tip, Old: old})
+}
+
+// made tells whether a commit is a fix of an earlier round.
+func (i Item) made(commit string) bool {
+	for _, n := range i.Notes {
+		var f *Fix
+		if n.Stage == StageFix && take(n, &f) == nil && f.Tip == commit {
+			return true
+		}
+	}
+	return false
+}
+
+// numstat counts the lines that a change adds and removes, and names its files. What is no text counts as one line.
+func numstat(ctx context.Context, r *git.Repo, base, tip string) (lines int, files []string, err error) {
+	out, err := r.Run(ctx, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, tip, "--")
+	if err != nil {
+		return 0, nil, fmt.Errorf("count what changed: %w", err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		parts := strings.SplitN(entry, "\t", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		added, aerr := strconv.Atoi(parts[0])
+		removed, rerr := strconv.Atoi(parts[1])
+		if aerr != nil || rerr != nil {
+			added, removed = 1, 0
+		}
+		lines += added + removed
+		files = append(files, parts[2])
+	}
+	return lines, files, nil
+}
+
+// maxFile bounds a file that is read from a commit.
+const maxFile = 1 << 20
+
+// AtCommit reads files as a commit has them.
+func AtCommit(r *git.Repo, commit string) Files {
+	return func(ctx context.Context, path string) (string, bool, error) {
+		name := commit + ":" + path
+		out, err := r.Input(ctx, name+"\n", "cat-file", "--batch-check=%(objecttype) %(objectsize)")
+		if err != nil {
+			return "", false, fmt.Errorf("look for %s: %w", path, err)
+		}
+		kind, size, _ := strings.Cut(out, " ")
+		if n, err := strconv.Atoi(size); kind != "blob" || err != nil || n > maxFile {
+			return "", false, nil
+		}
+		text, err := r.Run(ctx, "cat-file", "blob", name)
+		if err != nil {
+			return "", false, fmt.Errorf("read %s: %w", path, err)
+		}
+		return text, !strings.Contains(text, "\x00"), nil
+	}
+}
+
+// Differential is what the differential check saw.
+type Differential struct {
+	Base   string       `json:"base"`
+	Tip    string       `json:"tip"`
+	Report gates.Report `json:"report"`
+}
+
+// String tells it to people.
+func (d Differential) String() string {
+	return fmt.Sprintf("the regression test fails on %s and passes on %s", short(d.Base), short(d.Tip))
+}
+
+// Differ runs regression tests.
+type Differ interface {
+	// Both runs the test on the base, with the test of the tip, and on the tip. Its error says that it could not look.
+	Both(ctx context.Context, base, tip, test string) (gates.Report, error)
+	// One runs the test on a commit as it is.
+	One(ctx context.Context, commit, test string) (gates.Report, error)
+}
+
+// CheckDifferential has the regression test fail on the base and pass on the tip; all else is refused (FIX-19). Skipped
+// is not passed.
+func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (Differential, error) {
+	rep, err := d.Both(ctx, base, tip, test)
+	if err != nil {
+		return Differential{}, err
+	}
+	if rep.Status != gates.Pass && rep.Status != gates.Warn {
+		return Differential{}, refuse("", "%s", first(findings(rep), rep.Note, "the regression test was not looked at: "+string(rep.Status)))
+	}
+	rep.Output = "" // what matters is in the note; the run's logs have it all
+	return Differential{base, tip, rep}, nil
+}
+
+// findings says what a report found, in one line.
+func findings(r gates.Report) string {
+	var list []string
+	for _, f := range r.Findings {
+		if f.Severity == gates.Error && len(list) < 5 {
+			list = append(list, f.Message)
+		}
+	}
+	return strings.Join(list, "; ")
+}

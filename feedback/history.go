@@ -1,0 +1,199 @@
+package feedback
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// ErrHistory says that the history of a row is not what was written. It is left as it is (FIX-06).
+var ErrHistory = errors.New("the history of the feedback is damaged")
+
+// Stage names a stage of the loop, in the history and in messages.
+type Stage string
+
+// The stages, and what else a history tells of.
+const (
+	StageEnqueue      Stage = "enqueue"
+	StageTriage       Stage = "triage"
+	StageLocalise     Stage = "localise"
+	StagePlan         Stage = "plan"
+	StageApproval     Stage = "approval"
+	StageStart        Stage = "start"
+	StageFix          Stage = "fix"
+	StageDifferential Stage = "differential"
+	StageReview       Stage = "review"
+	StageRefused      Stage = "refused" // the fix was not good enough; the data says why
+	StagePublish      Stage = "publish"
+	StageNotify       Stage = "notify"
+	StageMerge        Stage = "merge"
+	StageVerify       Stage = "verify"
+	StageAlarm        Stage = "alarm"
+	StageLearn        Stage = "learn"
+	StageClose        Stage = "close"
+)
+
+// Note is one entry of a history: what happened, from which state to which, and what a stage found.
+type Note struct {
+	At       time.Time       `json:"at"`
+	From     Status          `json:"from"`
+	To       Status          `json:"to"` // the same where the row only learned something
+	Approval Approval        `json:"approval,omitempty"`
+	Stage    Stage           `json:"stage"`
+	Text     string          `json:"text"`           // for people
+	Data     json.RawMessage `json:"data,omitempty"` // the result of the stage
+}
+
+// Item is a row with its history.
+type Item struct {
+	ID       string    `json:"id"`
+	Body     string    `json:"body"`
+	Severity Severity  `json:"severity"`
+	URL      string    `json:"context_url,omitempty"`
+	Source   string    `json:"source"`
+	Status   Status    `json:"status"`
+	Approval Approval  `json:"approval,omitempty"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+	Notes    []Note    `json:"notes"`
+
+	row store.Feedback
+}
+
+// Read makes an item of a row. The history has to be an array of notes that lead, each from where the one before ended,
+// from nothing to the state in which the row is; anything else is [ErrHistory], and nothing is made up in its place.
+func Read(r store.Feedback) (Item, error) {
+	broken := func(format string, args ...any) (Item, error) {
+		return Item{}, fmt.Errorf("feedback %s: %w: %s", r.ID, ErrHistory, fmt.Sprintf(format, args...))
+	}
+	i := Item{
+		ID: r.ID, Body: r.Body, Severity: Severity(r.Severity), URL: r.ContextURL, Source: r.Source, Status: Status(r.Status),
+		Approval: Approval(r.Approval), Created: r.Created, Updated: r.Updated, row: r,
+	}
+	if err := CheckID(r.ID); err != nil {
+		return broken("%v", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(r.Notes)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&i.Notes); err != nil {
+		return broken("it is no array of notes: %v", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return broken("something comes after the array")
+	}
+	if len(i.Notes) == 0 {
+		return broken("it has no notes")
+	}
+	at := Status("")
+	for n, note := range i.Notes {
+		switch {
+		case note.From != at:
+			return broken("note %d leads from %q, and the one before it ended at %q", n+1, note.From, at)
+		case !note.To.valid():
+			return broken("note %d leads to %q, which is no state", n+1, note.To)
+		case note.To != note.From && !slices.Contains(next()[note.From], note.To):
+			return broken("note %d leads from %s to %s, which nothing does", n+1, note.From, note.To)
+		}
+		at = note.To
+	}
+	if last := i.Notes[len(i.Notes)-1]; at != i.Status || last.Approval != i.Approval {
+		return broken("it ends at %s %s, and the row is %s %s", at, last.Approval, i.Status, i.Approval)
+	}
+	return i, nil
+}
+
+// story is what a history tells of where the work stands. Results of a plan that was refused are not in it.
+type story struct {
+	triage  *Triage
+	places  *Places
+	plan    *Plan
+	asked   *Asked
+	fix     *Fix
+	differ  *Differential
+	review  *Reviewed
+	pr      *Published
+	told    *Told
+	merged  *Merged
+	checked *Checked
+	learned bool
+
+	rounds   int       // plans that were drafted
+	refusals []Refused // what was wrong with those before
+	alarms   []string  // commits that were red
+}
+
+// tell reads the results of the stages out of a history.
+func (i Item) tell() (story, error) {
+	var s story
+	for n, note := range i.Notes {
+		var err error
+		switch note.Stage {
+		case StageTriage:
+			err = take(note, &s.triage)
+		case StageLocalise:
+			err = take(note, &s.places)
+		case StagePlan:
+			s.plan, s.asked, s.fix, s.differ, s.review, s.pr, s.told = nil, nil, nil, nil, nil, nil, nil
+			s.rounds++
+			err = take(note, &s.plan)
+		case StageApproval:
+			err = take(note, &s.asked)
+		case StageFix:
+			err = take(note, &s.fix)
+		case StageDifferential:
+			err = take(note, &s.differ)
+		case StageReview:
+			err = take(note, &s.review)
+		case StageRefused:
+			var r *Refused
+			if err = take(note, &r); err == nil {
+				s.refusals = append(s.refusals, *r)
+			}
+			s.plan, s.asked, s.fix, s.differ, s.review = nil, nil, nil, nil, nil
+		case StagePublish:
+			err = take(note, &s.pr)
+		case StageNotify:
+			err = take(note, &s.told)
+		case StageMerge:
+			err = take(note, &s.merged)
+		case StageVerify:
+			err = take(note, &s.checked)
+		case StageAlarm:
+			var c *Checked
+			if err = take(note, &c); err == nil {
+				s.alarms = append(s.alarms, c.Commit)
+			}
+			s.merged = nil // perhaps the next commit on the branch puts it right
+		case StageLearn:
+			s.learned = true
+		case StageEnqueue, StageStart, StageClose:
+		default:
+			err = errors.New("there is no such stage")
+		}
+		if err != nil {
+			return story{}, fmt.Errorf("feedback %s: %w: note %d, of %q: %w", i.ID, ErrHistory, n+1, note.Stage, err)
+		}
+	}
+	return s, nil
+}
+
+// take reads the result of a stage.
+func take[T any](n Note, to **T) error {
+	if len(n.Data) == 0 {
+		return errors.New("it has no result")
+	}
+	v := new(T)
+	dec := json.NewDecoder(bytes.NewReader(n.Data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	*to = v
+	return nil
+}

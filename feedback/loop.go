@@ -1,0 +1,103 @@
+package feedback
+
+import (
+	"context"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Parts are what the real stages are made of. Who only looks needs none of them.
+type Parts struct {
+	Store  *store.Feedbacks
+	Triage func(ctx context.Context) (Asker, error) // made when it is first needed: most goes ask no model
+	Plan   func(ctx context.Context) (Asker, error)
+	Cost   Envelope
+	Owner  Owner
+	Fixer  Fixer
+	Differ Differ
+	Review func(ctx context.Context, w ReviewWish) (Reviewed, error)
+	Forge  Forge
+	Memory Memory
+	Alarm  func(ctx context.Context, i Item, c Checked) error
+	// Critique looks at a step of an agent.
+	Critique func(ctx context.Context, t Turn) (Critique, error)
+	Now      func() time.Time
+	Say      func(i Item, text string)
+}
+
+// ReviewWish is what a review of a fix is asked for.
+type ReviewWish struct {
+	Item         Item
+	Plan         Plan
+	Fix          Fix
+	Differential Differential
+	Earlier      string // how reviews of fixes of the same class went (REV-09)
+}
+
+// mostEarlier bounds the earlier reviews that a reviewer is told of.
+const mostEarlier = 5
+
+// New puts the loop together.
+func New(p Parts) *Driver {
+	d := &Driver{Store: p.Store, Now: p.Now, Say: p.Say}
+	d.Stages = Stages{
+		Triage: func(ctx context.Context, i Item) (Triage, error) {
+			a, err := p.Triage(ctx)
+			if err != nil {
+				return Triage{}, err
+			}
+			return a.Triage(ctx, i.Body)
+		},
+		Localise: func(ctx context.Context, i Item, t Triage) (Places, error) {
+			target, err := p.Fixer.Base(ctx)
+			if err != nil {
+				return Places{}, err
+			}
+			out, err := Localise(ctx, AtCommit(p.Fixer.Repo, target.Commit), i.Body, t.CandidateFiles)
+			out.Base = target.Commit
+			return out, err
+		},
+		Plan: func(ctx context.Context, i Item, w PlanWish) (Plan, error) {
+			target, err := p.Fixer.Base(ctx)
+			if err != nil {
+				return Plan{}, err
+			}
+			a, err := p.Plan(ctx)
+			if err != nil {
+				return Plan{}, err
+			}
+			plan, err := a.Draft(ctx, i.ID, i.Body, w, p.Cost)
+			if err != nil {
+				return Plan{}, err
+			}
+			// The file of an earlier process that was killed here is of no plan that anybody knows of.
+			_, err = p.Fixer.Write(ctx, i.Body, plan, target.Commit)
+			return plan, err
+		},
+		Ask:    func(ctx context.Context, _ Item, plan Plan) (Asked, error) { return p.Owner.Ask(ctx, plan) },
+		Agreed: func(ctx context.Context, _ Item, plan Plan) (string, error) { return p.Owner.Agreed(ctx, plan) },
+		Fix:    p.Fixer.Fix,
+		Differential: func(ctx context.Context, _ Item, plan Plan, f Fix) (Differential, error) {
+			return CheckDifferential(ctx, p.Differ, f.Base, f.Tip, plan.Test.Path)
+		},
+		Review: func(ctx context.Context, i Item, t Triage, plan Plan, f Fix, v Differential) (Reviewed, error) {
+			earlier, err := p.Store.Memories(ctx, TopicReviews, string(t.Class), mostEarlier)
+			if err != nil {
+				return Reviewed{}, err
+			}
+			return p.Review(ctx, ReviewWish{i, plan, f, v, EarlierReviews(earlier)})
+		},
+		Publish: p.Forge.Publish,
+		Notify:  p.Forge.Notify,
+		Merged: func(ctx context.Context, _ Item, _ Plan, f Fix, pr Published) (Merged, error) {
+			return p.Forge.Merged(ctx, f, pr)
+		},
+		Verify: func(ctx context.Context, _ Item, plan Plan, m Merged) (Checked, error) {
+			return CheckMerged(ctx, p.Differ, m.Commit, plan.Test.Path)
+		},
+		Alarm: p.Alarm,
+		Learn: p.Memory.Learn,
+	}
+	return d
+}

@@ -1,0 +1,211 @@
+package feedback
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/llm"
+)
+
+// Plan is how a feedback is to be put right (FIX-11).
+type Plan struct {
+	FeedbackID   string   `json:"feedback_id"`
+	Round        int      `json:"round"` // 1 is the first
+	Class        Class    `json:"fix_class"`
+	RootCause    string   `json:"root_cause"`
+	Change       string   `json:"proposed_change"`
+	Files        []string `json:"files"`
+	Test         Test     `json:"regression_test"`
+	LineEstimate int      `json:"line_estimate"`
+	Alternatives []string `json:"alternatives,omitempty"`
+	Cost         Envelope `json:"cost"`
+	Digest       string   `json:"digest"` // of all of this; what is approved is named by it
+}
+
+// Test is the regression test of a plan.
+type Test struct {
+	Path   string `json:"path"`
+	Sketch string `json:"sketch"`
+}
+
+// Envelope bounds what a fix may take.
+type Envelope struct {
+	Attempts int     `json:"attempts"`          // at the one batch of the plan
+	MaxUSD   float64 `json:"max_usd,omitempty"` // 0: no limit is set
+}
+
+// String tells it to people.
+func (e Envelope) String() string {
+	if e.MaxUSD == 0 {
+		return fmt.Sprintf("%d attempts (no limit of cost is set: run.max_cost_usd)", e.Attempts)
+	}
+	return fmt.Sprintf("%d attempts and $%.2f", e.Attempts, e.MaxUSD)
+}
+
+// String tells it to people.
+func (p Plan) String() string {
+	return fmt.Sprintf("plan %d: %s; about %d lines in %s, with the test %s", p.Round, fence.Line(p.Change), p.LineEstimate, strings.Join(p.Files, ", "), p.Test.Path)
+}
+
+// PlanWish is what a plan is drafted from.
+type PlanWish struct {
+	Triage  Triage
+	Places  Places
+	Round   int
+	Refused []Refused // plans before this one, and what was wrong with them
+}
+
+// MaxLines is the most lines that a change may have without being a large job (FIX-12).
+const MaxLines = 200
+
+// IsLarge tells whether a plan is a large job, and why (FIX-12).
+func IsLarge(p Plan) (bool, string) {
+	var why []string
+	if p.LineEstimate > MaxLines {
+		why = append(why, fmt.Sprintf("about %d lines, and %d are small", p.LineEstimate, MaxLines))
+	}
+	if p.Class == Architectural || p.Class == StateMachine {
+		why = append(why, "of the class "+string(p.Class))
+	}
+	if parts := subsystems(p.Files); len(parts) > 1 {
+		why = append(why, "in several subsystems: "+strings.Join(parts, ", "))
+	}
+	return len(why) > 0, strings.Join(why, "; ")
+}
+
+// subsystems are the top folders that files lie in, tests aside: they may be kept in a place of their own.
+func subsystems(files []string) []string {
+	var out []string
+	for _, f := range files {
+		top, _, inFolder := strings.Cut(path.Clean(f), "/")
+		if !inFolder {
+			top = "."
+		}
+		if !looksLikeTest(f) && !slices.Contains(out, top) {
+			out = append(out, top)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func looksLikeTest(name string) bool {
+	for _, part := range strings.Split(strings.ToLower(name), "/") {
+		if strings.HasPrefix(part, "test") || strings.Contains(part, "_test.") || strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLarge refuses a change that turned out to be a large job which nobody approved.
+func tooLarge(p Plan, f Fix, a Approval) error {
+	if f.Lines <= MaxLines || a == Given {
+		return nil
+	}
+	return refuse("the next plan says so, and waits for the owner", "the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round, p.LineEstimate, MaxLines)
+}
+
+// planAnswer is what a model says.
+type planAnswer struct {
+	RootCause    string   `json:"root_cause"`
+	Change       string   `json:"proposed_change"`
+	Files        []string `json:"files"`
+	Test         Test     `json:"regression_test"`
+	LineEstimate int      `json:"line_estimate"`
+	Alternatives []string `json:"alternatives"`
+}
+
+// Draft asks for a plan. An answer that is none is an error: nothing is made up in its place.
+func (a Asker) Draft(ctx context.Context, id, body string, w PlanWish, cost Envelope) (Plan, error) {
+	system, err := a.Prompts.Render("self_fix_plan", map[string]string{"identity": a.Identity})
+	if err != nil {
+		return Plan{}, err
+	}
+	triage := fmt.Sprintf("class: %s\nlikely cause: %s\nfiles: %s", w.Triage.Class, w.Triage.RootCause, strings.Join(w.Triage.CandidateFiles, ", "))
+	var places, before strings.Builder
+	for _, p := range w.Places.Places {
+		fmt.Fprintf(&places, "`%s`, lines %d to %d (%s):\n\n%s\n", p.Path, p.Start, p.End, fence.Line(p.Why), fence.Foreign("text", p.Text))
+	}
+	for _, r := range w.Refused {
+		fmt.Fprintf(&before, "Plan %d was refused at %s:\n\n%s\n", r.Round, r.Stage, fence.Foreign("text", r.Reason))
+	}
+	task, err := a.Prompts.Render("self_fix_plan_task", map[string]string{
+		"feedback": fence.Foreign("text", body), "triage": fence.Foreign("text", triage), "places": places.String(), "refused": before.String(),
+	})
+	if err != nil {
+		return Plan{}, err
+	}
+	model := a.Model
+	model.Temperature = 0
+	got, _, err := llm.JSON[planAnswer](ctx, a.LLM, llm.Request{Model: model, Stage: llm.ExecutePlan, System: system, Prompt: task, Schema: planSchema()})
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{
+		FeedbackID: id, Round: w.Round, Class: w.Triage.Class, RootCause: fence.Clean(got.RootCause), Change: fence.Clean(got.Change),
+		Test: Test{got.Test.Path, fence.Clean(got.Test.Sketch)}, LineEstimate: got.LineEstimate, Cost: cost,
+	}
+	for _, f := range got.Files {
+		if f != p.Test.Path && !slices.Contains(p.Files, f) {
+			p.Files = append(p.Files, f)
+		}
+	}
+	for _, s := range got.Alternatives {
+		if s = fence.Line(s); s != "" {
+			p.Alternatives = append(p.Alternatives, s)
+		}
+	}
+	for _, r := range w.Refused { // what was measured is known better
+		p.LineEstimate = max(p.LineEstimate, r.Lines)
+	}
+	if err := p.check(); err != nil {
+		return Plan{}, &llm.AnswerError{Model: model.Label(), Err: err}
+	}
+	p.Digest = p.digest()
+	return p, nil
+}
+
+func (p Plan) check() error {
+	if p.Test.Path == "" {
+		return fmt.Errorf("the plan names no regression test")
+	}
+	if len(p.Files) == 0 && p.Class != TestOnly || len(p.Files) > mostFiles {
+		return fmt.Errorf("the plan names %d files to change", len(p.Files))
+	}
+	for _, f := range append([]string{p.Test.Path}, p.Files...) {
+		if !localPath(f) || path.Clean(f) != f {
+			return fmt.Errorf("the plan names %q, which is no plain path of the repository", fence.Line(f))
+		}
+	}
+	if p.LineEstimate < 1 {
+		return fmt.Errorf("the plan estimates %d lines", p.LineEstimate)
+	}
+	return nil
+}
+
+func (p Plan) digest() string {
+	p.Digest = ""
+	raw, _ := json.Marshal(p) // strings and numbers only, so it never fails
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+func planSchema() json.RawMessage {
+	text := map[string]any{"type": "string", "minLength": 1}
+	list := map[string]any{"type": "array", "items": text}
+	return schema(map[string]any{
+		"root_cause": text, "proposed_change": text, "files": list, "alternatives": list,
+		"regression_test": map[string]any{
+			"type": "object", "properties": map[string]any{"path": text, "sketch": map[string]any{"type": "string"}}, "required": []string{"path", "sketch"},
+		},
+		"line_estimate": map[string]any{"type": "integer", "minimum": 1},
+	})
+}

@@ -1,0 +1,256 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Published is where the change can be seen.
+type Published struct {
+	Branch string `json:"branch"`
+	Base   string `json:"base"`             // branch that it is to be merged into
+	Remote string `json:"remote,omitempty"` // that it was pushed to
+	URL    string `json:"url,omitempty"`    // of the draft change request; "" where there is none
+	Note   string `json:"note,omitempty"`   // why there is none
+}
+
+// String tells it to people.
+func (p Published) String() string {
+	if p.URL != "" {
+		return "draft change request: " + p.URL
+	}
+	return "no change request: " + p.Note
+}
+
+// Target is the integration branch.
+type Target struct {
+	Branch  string
+	Commit  string
+	Default string // branch that a fix may not be made for; "" where it is not known
+}
+
+// Check refuses the default branch: a fix goes to where people integrate, and never straight to what everybody gets (C-18).
+func (t Target) Check() error {
+	switch {
+	case t.Branch == "":
+		return blocked("git switch to the branch that work is integrated on", "HEAD is detached, so nobody knows what a fix is for")
+	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
+		return blocked("switch to the branch that work is integrated on, such as: git switch -c dev", "%s is the default branch, and a fix is never made for it", t.Branch)
+	}
+	return nil
+}
+
+// Forge talks to the remote and to gh, the program of the forge.
+type Forge struct {
+	Repo   *git.Repo
+	Env    []string
+	Reaper *proc.Reaper
+	Redact func(string) string
+	Remote string // "" is origin, or else the first there is
+	Dir    string // where texts for gh are kept, by id
+}
+
+// toolTimeout bounds git push, git fetch and gh.
+const toolTimeout = 5 * time.Minute
+
+// program runs a program with a list of arguments. What it says in refusing is text for people.
+func (f Forge) program(ctx context.Context, args ...string) (out, said string, err error) {
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: args, Dir: f.Repo.Root, Env: f.Env, Limits: proc.Limits{Total: toolTimeout}, KeepStdout: 1 << 20, Reaper: f.Reaper, Redact: f.Redact,
+	})
+	if err != nil {
+		return "", "", err
+	}
+	if ctx.Err() != nil {
+		return "", "", context.Cause(ctx)
+	}
+	if !res.OK() {
+		said = oneLine(res.Tail)
+		if said == "" {
+			said = fmt.Sprintf("exit status %d", res.Exit)
+		}
+		return strings.TrimSpace(string(res.Stdout)), said, nil
+	}
+	return strings.TrimSpace(string(res.Stdout)), "", nil
+}
+
+// oneLine is what a program said, for a message.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(redact.Clean(text)), " ")
+	if len(text) > 500 {
+		text = strings.ToValidUTF8(text[:500], "") + "…"
+	}
+	return text
+}
+
+// remote is where to push to; "" where there is none.
+func (f Forge) remote(ctx context.Context) (string, error) {
+	out, err := f.Repo.Run(ctx, "remote")
+	if err != nil {
+		return "", err
+	}
+	names := strings.Fields(out)
+	for _, want := range []string{f.Remote, "origin"} {
+		for _, n := range names {
+			if n == want {
+				return n, nil
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	return names[0], nil
+}
+
+// DefaultBranch is the branch that the remote calls its own; "" where that is not known.
+func (f Forge) DefaultBranch(ctx context.Context) (string, error) {
+	remote, err := f.remote(ctx)
+	if err != nil || remote == "" {
+		return "", err
+	}
+	out, err := f.Repo.Run(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+remote+"/HEAD")
+	if err != nil {
+		return "", nil // nobody asked the remote yet
+	}
+	return strings.TrimPrefix(out, "refs/remotes/"+remote+"/"), nil
+}
+
+var urlForm = lazyre.New(`https?://[^\s"'<>]+/pull/\d+`)
+
+// Publish pushes the branch and opens a draft change request on the integration branch (FIX-20). It refuses a change
+// without a regression test, one that is another feedback's, and one for the default branch. Without a remote or without
+// gh it says so, and the branch stays for people.
+func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error) {
+	switch {
+	case c.Plan.Test.Path == "":
+		return Published{}, refuse("", "the change has no regression test, so it is not published")
+	case c.Plan.FeedbackID != i.ID:
+		return Published{}, refuse("", "the plan is that of feedback %s, and this is %s", c.Plan.FeedbackID, i.ID)
+	case c.Fix.Branch != Branch(i.ID):
+		return Published{}, refuse("", "the fix is on %s, and that of feedback %s is on %s", c.Fix.Branch, i.ID, Branch(i.ID))
+	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass && c.Differential.Report.Status != gates.Warn:
+		return Published{}, refuse("", "nobody saw the regression test fail without the fix and pass with it")
+	}
+	main, err := f.DefaultBranch(ctx)
+	if err != nil {
+		return Published{}, err
+	}
+	t := Target{Branch: c.Fix.Into, Default: main}
+	if err := t.Check(); err != nil {
+		return Published{}, err
+	}
+	out := Published{Branch: c.Fix.Branch, Base: t.Branch}
+	remote, err := f.remote(ctx)
+	if err != nil {
+		return Published{}, err
+	}
+	if remote == "" {
+		out.Note = fmt.Sprintf("the repository has no remote to push to; the fix is on %s: git merge %s", out.Branch, out.Branch)
+		return out, nil
+	}
+	if _, said, err := f.program(ctx, "git", "push", "--quiet", remote, c.Fix.Tip+":refs/heads/"+out.Branch); err != nil {
+		return Published{}, err
+	} else if said != "" {
+		return Published{}, blocked("see that it can be pushed, then process the feedback again", "git push %s: %s", remote, said)
+	}
+	out.Remote = remote
+	file, err := f.text(i.ID, "pull-request.md", Body(i, c))
+	if err != nil {
+		return Published{}, err
+	}
+	url, said, err := f.program(ctx, "gh", "pr", "create", "--draft", "--base", t.Branch, "--head", out.Branch, "--title", Title(i), "--body-file", file)
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		out.Note = fmt.Sprintf("%s was pushed to %s, and gh is not installed; open the change request yourself, or install gh and process the feedback again", out.Branch, remote)
+		return out, nil
+	case err != nil:
+		return Published{}, err
+	case said != "" && strings.Contains(said, "already exists") && urlForm.FindString(said) != "":
+		url = urlForm.FindString(said) // a process that was killed had opened it
+	case said != "":
+		return Published{}, blocked("put it right, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
+	}
+	if out.URL = urlForm.FindString(url); out.URL == "" {
+		return Published{}, blocked("look at the forge, then: runplan self-fix record "+i.ID+" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
+	}
+	return out, nil
+}
+
+// text keeps a text for gh: a file has no length that a command line could not have.
+func (f Forge) text(id, name, text string) (string, error) {
+	dir := filepath.Join(f.Dir, id)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, name)
+	return file, atomicfile.Write(file, []byte(text), 0o644)
+}
+
+// Title is that of the change request.
+func Title(i Item) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(i.Body), "\n")
+	line = fence.Line(line)
+	if utf8.RuneCountInString(line) > 70 {
+		line = strings.TrimSpace(string([]rune(line)[:69])) + "…"
+	}
+	return "Fix " + i.ID + ": " + line
+}
+
+// quote puts the owner's words into a text unchanged, but for what steers a terminal or is not seen at all; in a fence,
+// where a forge takes nothing in them for a mention, a picture or an order.
+func quote(body string) string {
+	shown := fence.Clean(body)
+	text := fence.Around("text", strings.TrimRight(shown, "\n"))
+	if n := utf8.RuneCountInString(strings.ReplaceAll(body, "\r\n", "\n")) - utf8.RuneCountInString(shown); n > 0 {
+		text += fmt.Sprintf("\n(%d characters that steer a terminal, or that nobody sees, were left out.)\n", n)
+	}
+	return text
+}
+
+// Body is the text of the change request: which feedback it answers, the owner's words, what was found and changed, and
+// the table of the review (FIX-21).
+func Body(i Item, c Change) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback. It was said:\n\n%s", i.ID, quote(i.Body))
+	fmt.Fprintf(&b, "\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| lines | %d |\n| regression test | %s |\n",
+		i.Severity, c.Triage.Class, c.Triage.ConfidencePct, c.Plan.Round, MaxRounds, c.Fix.Lines, cell(c.Plan.Test.Path))
+	fmt.Fprintf(&b, "\n## Root cause\n\n%s\n## Change\n\n%s", fence.Foreign("text", c.Plan.RootCause), fence.Foreign("text", c.Plan.Change))
+	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", short(c.Differential.Base), short(c.Differential.Tip), cell(c.Differential.Report.Note))
+	b.WriteString("\n## Review\n\n" + Table(c.Review))
+	return b.String()
+}
+
+// Table is the table of the passes.
+func Table(r Reviewed) string {
+	if r.Verdict == "" {
+		return "(review gate not available)\n\n" + cell(r.Note) + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("| pass | status | findings | note |\n| --- | --- | ---: | --- |\n")
+	for _, p := range r.Passes {
+		fmt.Fprintf(&b, "| %d %s | %s | %d | %s |\n", p.Number, p.Name, p.Status, len(p.Findings), cell(p.Note))
+	}
+	fmt.Fprintf(&b, "\nVerdict: %s, confidence %d of 100.\n", r.Verdict, r.ConfidencePct)
+	return b.String()
+}
+
+// cell makes a text of others fit into a cell of a table, where markdown would read more into it.
+func cell(text string) string {
+	text = fence.Line(text)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "@\u200d", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "#", `\#`).Replace(text)
+}

@@ -1,0 +1,166 @@
+package feedback
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+)
+
+func change(id string) Change {
+	return Change{
+		Triage: Triage{Class: ToolFix, ConfidencePct: 90}, Plan: Plan{FeedbackID: id, Round: 1, RootCause: "r", Change: "c", Files: []string{"a.go"}, Test: Test{Path: "a_test.go", Sketch: "s"}, LineEstimate: 5},
+		Fix:          Fix{Base: "base", Tip: "tip", Branch: Branch(id), Into: "dev", Lines: 7},
+		Differential: Differential{"base", "tip", gates.Report{Status: gates.Pass}},
+		Review:       Reviewed{Verdict: review.OK, ConfidencePct: 92, Passes: []PassLine{{Number: 1, Name: "static", Status: gates.Pass, Note: "a | b"}}},
+	}
+}
+
+// What is not whole is not published, and nothing is pushed or opened for it (FIX-20). The forge has no programs and no
+// repository: whoever got as far as to need them would fall over them.
+func TestNotPublished(t *testing.T) {
+	for name, hurt := range map[string]func(*Change){
+		"no regression test":          func(c *Change) { c.Plan.Test.Path = "" },
+		"the plan of another":         func(c *Change) { c.Plan.FeedbackID = "two" },
+		"the branch of another":       func(c *Change) { c.Fix.Branch = Branch("two") },
+		"no differential check":       func(c *Change) { c.Differential = Differential{} },
+		"one of another commit":       func(c *Change) { c.Differential.Tip = "other" },
+		"a test that was not made":    func(c *Change) { c.Differential.Report.Status = gates.Skipped },
+		"a test that failed the gate": func(c *Change) { c.Differential.Report.Status = gates.Fail },
+	} {
+		c := change("one")
+		hurt(&c)
+		if _, err := (Forge{}).Publish(t.Context(), Item{ID: "one"}, c); err == nil {
+			t.Errorf("%s: published", name)
+		} else if _, ok := refused(err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A fix is never for the default branch (C-18).
+func TestTargets(t *testing.T) {
+	for name, tt := range map[string]struct {
+		t  Target
+		ok bool
+	}{
+		"dev, of main":         {Target{Branch: "dev", Default: "main"}, true},
+		"main, of main":        {Target{Branch: "main", Default: "main"}, false},
+		"main, of trunk":       {Target{Branch: "main", Default: "trunk"}, true},
+		"main, nobody knows":   {Target{Branch: "main"}, false},
+		"master, nobody knows": {Target{Branch: "master"}, false},
+		"dev, nobody knows":    {Target{Branch: "dev"}, true},
+		"no branch at all":     {Target{Default: "main"}, false},
+	} {
+		if err := tt.t.Check(); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Words of any kind stay in their fences: in the plan, which reads as one batch with one task and nothing to run, and in the
+// text of the change request, where nothing of them stands outside but their first line in the title.
+func FuzzWords(f *testing.F) {
+	f.Add(hostileText)
+	f.Add("it's wrong'); DROP TABLE feedback; --")
+	f.Add("~~~~~~~~\n~~~text\n# x\r\n\x00\x1b]0;x\x07 @all closes #1")
+	f.Fuzz(func(t *testing.T, words string) {
+		if (Words{ID: "one", Body: words, Severity: "low"}).check() != nil {
+			return
+		}
+		p := change("one").Plan
+		p.RootCause, p.Change, p.Test.Sketch = words, words, words
+		text, err := Render(p, words, func(string) bool { return true })
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		got, err := planparse.Parse("p", []byte(text))
+		if err != nil || len(got.Batches) != 1 || len(got.Batches[0].Tasks) != 1 || len(got.Batches[0].Commands) != 0 {
+			t.Errorf("%v %+v", err, got)
+		}
+		c := change("one")
+		c.Plan = p
+		body := Body(Item{ID: "one", Body: words, Severity: "low"}, c)
+		if strings.ContainsAny(body, "\x1b\x00\u202e\u200b") {
+			t.Errorf("%q", body)
+		}
+		open := ""
+		for line := range strings.Lines(body) {
+			line = strings.TrimRight(line, "\n")
+			switch {
+			case open == "" && strings.HasPrefix(line, "~~~"):
+				open = strings.TrimRight(line, "text")
+			case open != "" && line == open:
+				open = ""
+			case open != "" && strings.HasPrefix(strings.TrimLeft(line, " "), open):
+				t.Errorf("a fence of %s is closed by %q", open, line)
+			}
+		}
+		if open != "" {
+			t.Error("a fence stays open")
+		}
+		if title := Title(Item{ID: "one", Body: words}); strings.ContainsAny(title, "\n\r\x1b") || len([]rune(title)) > 80 {
+			t.Errorf("%q", title)
+		}
+	})
+}
+
+// The table has a row for each pass; without a review it says so (FIX-21, REV-10).
+func TestTable(t *testing.T) {
+	if got := Table(change("one").Review); !strings.Contains(got, "| 1 static | pass | 0 | a \\| b |") || !strings.Contains(got, "Verdict: pass, confidence 92 of 100.") {
+		t.Error(got)
+	}
+	if got := Table(NoReview("the server is gone")); !strings.HasPrefix(got, "(review gate not available)") || !strings.Contains(got, "the server is gone") {
+		t.Error(got)
+	}
+}
+
+// Where nobody can be told it is a warning, and deferred (FIX-22).
+func TestNobodyIsTold(t *testing.T) {
+	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1", "https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
+		got, err := (Forge{}).Notify(t.Context(), Item{ID: "one", URL: url}, Published{})
+		if err != nil || !got.Deferred || !strings.HasPrefix(got.String(), "warning: ") {
+			t.Errorf("%q: %+v %v", url, got, err)
+		}
+	}
+}
+
+// What reviews of fixes of the same class found is told to the next one, and of no other class (REV-09).
+func TestEarlierReviewsOfTheSameClass(t *testing.T) {
+	b := newBench(t)
+	for id, class := range map[string]Class{"a": ToolFix, "b": Doc} {
+		l := Lesson{Triage: Triage{Class: class}, Rounds: 1, Review: Reviewed{Verdict: review.RequestChanges, Passes: []PassLine{{Number: 6, Name: "adversarial", Status: gates.Fail, Findings: []string{"an empty list panics in " + id}}}}}
+		if _, err := b.Store.Remember(t.Context(), store.Memory{Topic: TopicReviews, Content: outcome(l), FixClass: string(class), FeedbackID: id, At: b.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wish ReviewWish
+	d := New(Parts{Store: b.Store, Review: func(_ context.Context, w ReviewWish) (Reviewed, error) { wish = w; return Reviewed{}, nil }})
+	if _, err := d.Stages.Review(t.Context(), Item{}, Triage{Class: ToolFix}, Plan{}, Fix{}, Differential{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(wish.Earlier, "an empty list panics in a") || strings.Contains(wish.Earlier, "panics in b") {
+		t.Error(wish.Earlier)
+	}
+}
+
+// Each operation has a name of its own, and takes nothing but what it names (FIX-26).
+func TestTools(t *testing.T) {
+	want := "triage_feedback localise_feedback draft_fix_plan is_plan_large_job apply_self_fix write_self_fix_regression_test verify_differential publish_self_fix_pr record_self_fix_pr critique_turn_output"
+	var names []string
+	for _, tool := range Tools() {
+		names = append(names, tool.Name)
+		for _, in := range []string{``, `[]`, `"x"`, `{"no_such_field": 1}`} {
+			if _, err := tool.Do(t.Context(), &Driver{}, Parts{}, []byte(in)); err == nil {
+				t.Errorf("%s takes %s", tool.Name, in)
+			}
+		}
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,35 @@
+package feedback
+
+import (
+	"context"
+)
+
+// RecordPR says where the change request of a fix is that somebody opened by hand.
+func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
+	row, err := d.Store.Get(ctx, id)
+	if err != nil {
+		return Item{}, err
+	}
+	i, err := Read(row)
+	if err != nil {
+		return i, err
+	}
+	s, err := i.tell()
+	if err != nil {
+		return i, err
+	}
+	switch {
+	case urlForm.FindString(url) != url || url == "":
+		return i, refuse("give it with --pr https://…/pull/N", "%q is no address of a pull request", oneLine(url))
+	case i.Status == PROpen && s.pr != nil && s.pr.URL == url:
+		return i, nil
+	case i.Status != InFix || s.review == nil || !s.review.ok():
+		return i, refuse("runplan self-fix show "+id+" tells how it stands", "feedback %s has no reviewed fix that waits for a change request: it is %s", id, i.Status)
+	}
+	p := Published{Branch: s.fix.Branch, Base: s.fix.Into, URL: url}
+	if s.pr != nil {
+		p.Remote = s.pr.Remote
+	}
+	i, _, err = d.note(ctx, i, PROpen, i.Approval, StagePublish, "opened by hand: "+url, p)
+	return i, err
+}

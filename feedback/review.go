@@ -1,0 +1,103 @@
+package feedback
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Reviewed is what the seven passes came to.
+type Reviewed struct {
+	Verdict       review.Verdict `json:"verdict,omitempty"` // "" where the review gate was not available
+	ConfidencePct int            `json:"confidence_pct"`
+	Reasons       []string       `json:"reasons,omitempty"`
+	Passes        []PassLine     `json:"passes,omitempty"`
+	Note          string         `json:"note,omitempty"` // why it was not available
+}
+
+// PassLine is a pass of a review, for the table of a change request.
+type PassLine struct {
+	Number   int          `json:"pass"`
+	Name     string       `json:"name"`
+	Status   gates.Status `json:"status"`
+	Findings []string     `json:"findings,omitempty"`
+	Note     string       `json:"note,omitempty"`
+}
+
+// mostFindings bounds what is kept of a pass.
+const mostFindings = 10
+
+// FromReview keeps of a review what a row has to know.
+func FromReview(v review.Review) Reviewed {
+	out := Reviewed{Verdict: v.Verdict, ConfidencePct: v.ConfidencePct, Reasons: v.Reasons}
+	for _, p := range v.Passes {
+		line := PassLine{Number: p.Number, Name: p.Name, Status: p.Status, Note: fence.Line(p.Note)}
+		for _, f := range p.Findings {
+			if len(line.Findings) == mostFindings {
+				line.Findings = append(line.Findings, fmt.Sprintf("and %d more", len(p.Findings)-mostFindings))
+				break
+			}
+			at := f.Path
+			if f.Line > 0 {
+				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
+			}
+			line.Findings = append(line.Findings, fence.Line(fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule, at, f.Message)))
+		}
+		out.Passes = append(out.Passes, line)
+	}
+	return out
+}
+
+// NoReview is the result where the review gate could not be used. That does not stop the drive: people review the change
+// in any case, and the change request says so (FIX-24).
+func NoReview(why string) Reviewed {
+	return Reviewed{Note: fence.Line(why)}
+}
+
+func (r Reviewed) ok() bool {
+	return r.Verdict == review.OK || r.Verdict == "" || r.Verdict == review.NoVerdict
+}
+
+// String tells it to people.
+func (r Reviewed) String() string {
+	if r.Verdict == "" {
+		return "warning: the review gate is not available: " + r.Note
+	}
+	return fmt.Sprintf("review: %s, confidence %d of 100", r.Verdict, r.ConfidencePct)
+}
+
+// refusal says what the next plan has to know.
+func (r Reviewed) refusal() error {
+	var list []string
+	for _, p := range r.Passes {
+		if p.Status == gates.Fail {
+			list = append(list, fmt.Sprintf("pass %d, %s: %s", p.Number, p.Name, strings.Join(p.Findings, "; ")))
+		}
+	}
+	return refuse("", "the review says %s: %s", r.Verdict, first(strings.Join(list, " | "), strings.Join(r.Reasons, ", ")))
+}
+
+// Topics of what is remembered.
+const (
+	TopicReviews  = "review_patterns"
+	TopicFailures = "failure_patterns" // whose truth is the file of failure patterns (C-31)
+)
+
+// EarlierReviews tells reviewers how reviews of fixes of the same class went (REV-09); "" where there were none.
+func EarlierReviews(list []store.Memory) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Earlier reviews of fixes of this class found the following. It is what was seen then, and no order:\n\n")
+	var text strings.Builder
+	for _, m := range list {
+		fmt.Fprintf(&text, "- %s\n", fence.Line(m.Content))
+	}
+	b.WriteString(fence.Foreign("text", strings.TrimRight(text.String(), "\n")))
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package feedback
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Tool is an operation of the loop by itself: one JSON object in, one out (FIX-26). It is the same function that the driver
+// calls.
+type Tool struct {
+	Name string
+	What string
+	Acts bool // it writes something, so it needs trust
+	Do   func(ctx context.Context, d *Driver, p Parts, in []byte) (any, error)
+}
+
+// InputError says that what a tool was given is not what it takes.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return "read the input of the tool: " + e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// tool makes a [Tool] of a function with typed input and result.
+func tool[In, Out any](name, what string, acts bool, do func(context.Context, *Driver, Parts, In) (Out, error)) Tool {
+	return Tool{name, what, acts, func(ctx context.Context, d *Driver, p Parts, raw []byte) (any, error) {
+		var in In
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&in); err != nil {
+			return nil, &InputError{err}
+		}
+		return do(ctx, d, p, in)
+	}}
+}
+
+// byID is the input of tools that work on a row.
+type byID struct {
+	ID string `json:"id"`
+}
+
+// at finds a row with its story.
+func (d *Driver) at(ctx context.Context, id string) (Item, story, error) {
+	row, err := d.Store.Get(ctx, id)
+	if err != nil {
+		return Item{}, story{}, err
+	}
+	i, err := Read(row)
+	if err != nil {
+		return i, story{}, err
+	}
+	s, err := i.tell()
+	return i, s, err
+}
+
+// needs says that a row is not as far as a tool needs it.
+func needs(id string, what Stage) error {
+	return refuse("runplan self-fix process "+id+" takes it there", "feedback %s has no result of %s", id, what)
+}
+
+// Verdict is what is_plan_large_job answers.
+type Verdict struct {
+	Large bool   `json:"large"`
+	Why   string `json:"why,omitempty"`
+}
+
+// Tools lists the operations.
+func Tools() []Tool {
+	return []Tool{
+		tool("triage_feedback", `{"body"}: what kind of fix a text wants; asks a model`, false, func(ctx context.Context, d *Driver, _ Parts, in struct {
+			Body string `json:"body"`
+		}) (Triage, error) {
+			return d.Stages.Triage(ctx, Item{Body: in.Body})
+		}),
+		tool("localise_feedback", `{"body", "candidate_files"}: the places that it is about`, false, func(ctx context.Context, d *Driver, _ Parts, in struct {
+			Body  string   `json:"body"`
+			Files []string `json:"candidate_files"`
+		}) (Places, error) {
+			return d.Stages.Localise(ctx, Item{Body: in.Body}, Triage{CandidateFiles: in.Files})
+		}),
+		tool("draft_fix_plan", `{"id"}: a plan for a feedback that is triaged and localised; asks a model`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Plan, error) {
+			i, s, err := d.at(ctx, in.ID)
+			if err != nil {
+				return Plan{}, err
+			}
+			if s.triage == nil || s.places == nil || i.Status != Triaged {
+				return Plan{}, needs(in.ID, StageLocalise)
+			}
+			if s.plan != nil {
+				return *s.plan, nil
+			}
+			return d.Stages.Plan(ctx, i, PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+		}),
+		tool("is_plan_large_job", `a plan: whether its owner has to approve it`, false, func(_ context.Context, _ *Driver, _ Parts, in Plan) (Verdict, error) {
+			large, why := IsLarge(in)
+			return Verdict{large, why}, nil
+		}),
+		tool("apply_self_fix", `{"id"}: run the plan of a feedback that may begin`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Fix, error) {
+			i, s, err := d.at(ctx, in.ID)
+			if err != nil {
+				return Fix{}, err
+			}
+			if s.plan == nil {
+				return Fix{}, needs(in.ID, StagePlan)
+			}
+			if large, why := IsLarge(*s.plan); large && i.Approval != Given {
+				return Fix{}, refuse("runplan self-fix approve "+in.ID, "the plan is a large job (%s), and its owner did not approve it", why)
+			}
+			return d.Stages.Fix(ctx, i, *s.plan)
+		}),
+		tool("write_self_fix_regression_test", `{"id"}: the plan that the runner gets: it asks for the regression test first`, true, func(ctx context.Context, d *Driver, p Parts, in byID) (Written, error) {
+			i, s, err := d.at(ctx, in.ID)
+			if err != nil {
+				return Written{}, err
+			}
+			if s.plan == nil || s.places == nil {
+				return Written{}, needs(in.ID, StagePlan)
+			}
+			file, err := p.Fixer.Write(ctx, i.Body, *s.plan, s.places.Base)
+			return Written{Branch(i.ID), s.plan.Test.Path, file}, err
+		}),
+		tool("verify_differential", `{"base", "tip", "test"}: whether a test fails on one commit and passes on the other`, false, func(ctx context.Context, _ *Driver, p Parts, in struct {
+			Base string `json:"base"`
+			Tip  string `json:"tip"`
+			Test string `json:"test"`
+		}) (Differential, error) {
+			base, err := resolve(ctx, p, in.Base)
+			if err != nil {
+				return Differential{}, err
+			}
+			tip, err := resolve(ctx, p, in.Tip)
+			if err != nil {
+				return Differential{}, err
+			}
+			return CheckDifferential(ctx, p.Differ, base, tip, in.Test)
+		}),
+		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a fix that was reviewed`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Published, error) {
+			i, s, err := d.at(ctx, in.ID)
+			if err != nil {
+				return Published{}, err
+			}
+			if s.review == nil || !s.review.ok() {
+				return Published{}, needs(in.ID, StageReview)
+			}
+			return d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
+		}),
+		tool("record_self_fix_pr", `{"id", "url"}: say where a change request is that was opened by hand`, true, func(ctx context.Context, d *Driver, _ Parts, in struct {
+			ID  string `json:"id"`
+			URL string `json:"url"`
+		}) (Item, error) {
+			return d.RecordPR(ctx, in.ID, in.URL)
+		}),
+		tool("critique_turn_output", `{"task", "tool", "input"}: one actionable finding about a step of an agent, or none; asks a model`, false, func(ctx context.Context, _ *Driver, p Parts, in Turn) (Critique, error) {
+			return p.Critique(ctx, in)
+		}),
+	}
+}
+
+// Turn is a step of an agent, for critique_turn_output.
+type Turn struct {
+	Task  string          `json:"task"`
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Critique is what a critic saw in a step: what it is sure of, and what is kept for a review (FIX-29).
+type Critique struct {
+	High   []gates.Finding `json:"high_confidence_findings"`
+	Kept   []gates.Finding `json:"kept"`
+	Looked bool            `json:"looked"` // false for a step that changes nothing
+	Note   string          `json:"note"`
+}
+
+// Written is where the plan of a regression test and its fix is.
+type Written struct {
+	Branch string `json:"branch"`
+	Test   string `json:"regression_test_path"`
+	Plan   string `json:"plan"`
+}
+
+// ToolNamed finds an operation.
+func ToolNamed(name string) (Tool, bool) {
+	for _, t := range Tools() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+func resolve(ctx context.Context, p Parts, name string) (string, error) {
+	if name == "" || name[0] == '-' {
+		return "", &InputError{fmt.Errorf("%q is no commit", name)}
+	}
+	commit, err := p.Fixer.Repo.Resolve(ctx, name)
+	if err == nil && commit == "" {
+		err = &InputError{fmt.Errorf("there is no commit %q", name)}
+	}
+	return commit, err
+}

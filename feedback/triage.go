@@ -1,0 +1,119 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/llm"
+)
+
+// Triage is what a feedback was taken for.
+type Triage struct {
+	Class          Class    `json:"fix_class"`
+	RootCause      string   `json:"root_cause"` // a hypothesis
+	CandidateFiles []string `json:"candidate_files"`
+	ConfidencePct  int      `json:"confidence_pct"`
+	Escalated      bool     `json:"escalated_low_confidence"` // it was some class, and nobody was sure enough
+	Said           Class    `json:"said_class,omitempty"`     // with Escalated: which
+}
+
+// String tells it to people.
+func (t Triage) String() string {
+	if t.Escalated {
+		return fmt.Sprintf("%s: sure to %d %% that it is %s, and %d %% are needed", t.Class, t.ConfidencePct, t.Said, MinConfidence)
+	}
+	return fmt.Sprintf("%s (%d %%): %s", t.Class, t.ConfidencePct, t.RootCause)
+}
+
+// Asker asks a model with the prompts of this package.
+type Asker struct {
+	LLM      llm.Completer
+	Model    llm.Model
+	Prompts  prompt.Set
+	Identity string // the identity documents, which head the prompts
+}
+
+// triageAnswer is what a model says.
+type triageAnswer struct {
+	Class          Class    `json:"fix_class"`
+	RootCause      string   `json:"root_cause"`
+	CandidateFiles []string `json:"candidate_files"`
+	ConfidencePct  int      `json:"confidence_pct"`
+}
+
+// Triage asks what kind of fix a text wants (FIX-07). An answer that is none, a class that there is not and a confidence
+// that is none are errors (FIX-09); one below [MinConfidence] is out of scope, and says so (FIX-08).
+func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
+	var list strings.Builder
+	for _, k := range classes() {
+		fmt.Fprintf(&list, "- %s: %s\n", k.class, k.meaning)
+	}
+	system, err := a.Prompts.Render("self_fix_triage", map[string]string{"identity": a.Identity, "classes": strings.TrimSpace(list.String())})
+	if err != nil {
+		return Triage{}, err
+	}
+	model := a.Model
+	model.Temperature = 0
+	got, _, err := llm.JSON[triageAnswer](ctx, a.LLM, llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", body), Schema: triageSchema()})
+	if err != nil {
+		return Triage{}, err
+	}
+	t, err := settle(got)
+	if err != nil {
+		return Triage{}, &llm.AnswerError{Model: model.Label(), Err: err}
+	}
+	return t, nil
+}
+
+// settle makes of an answer what counts.
+func settle(got triageAnswer) (Triage, error) {
+	t := Triage{Class: got.Class, RootCause: fence.Line(got.RootCause), ConfidencePct: got.ConfidencePct}
+	for _, f := range got.CandidateFiles {
+		if f = fence.Line(f); f != "" && len(t.CandidateFiles) < mostFiles {
+			t.CandidateFiles = append(t.CandidateFiles, f)
+		}
+	}
+	switch {
+	case !t.Class.valid():
+		return Triage{}, fmt.Errorf("%q is no class of fixes", fence.Line(string(got.Class)))
+	case t.ConfidencePct < 0 || t.ConfidencePct > 100:
+		return Triage{}, fmt.Errorf("a confidence of %d is none: they go from 0 to 100", t.ConfidencePct)
+	case t.RootCause == "":
+		return Triage{}, fmt.Errorf("it names no cause")
+	case t.ConfidencePct < MinConfidence && t.Class != OutOfScope:
+		t.Class, t.Said, t.Escalated = OutOfScope, t.Class, true
+	}
+	return t, nil
+}
+
+// mostFiles bounds the files that a triage or a plan may name.
+const mostFiles = 50
+
+func triageSchema() json.RawMessage {
+	var names []Class
+	for _, k := range classes() {
+		names = append(names, k.class)
+	}
+	return schema(map[string]any{
+		"fix_class":       map[string]any{"type": "string", "enum": names},
+		"root_cause":      map[string]any{"type": "string", "minLength": 1},
+		"candidate_files": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+		"confidence_pct":  map[string]any{"type": "integer", "minimum": 0, "maximum": 100},
+	})
+}
+
+// schema is an object that has each of these fields.
+func schema(fields map[string]any) json.RawMessage {
+	var all []string
+	for name := range fields {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // strings and numbers only, so it never fails
+	return text
+}

@@ -1,0 +1,148 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Merged is where a change ended.
+type Merged struct {
+	Commit string `json:"commit,omitempty"` // that has it; "" while it is open
+	How    string `json:"how,omitempty"`    // who says so
+	Closed bool   `json:"closed,omitempty"` // without being merged
+}
+
+// String tells it to people.
+func (m Merged) String() string {
+	switch {
+	case m.Closed:
+		return "the change request was closed without being merged"
+	case m.Commit == "":
+		return "it is not merged"
+	}
+	return fmt.Sprintf("merged as %s (%s)", short(m.Commit), m.How)
+}
+
+// Merged looks whether a change was merged: gh knows of change requests, and git of what the integration branch holds. The
+// remote's branch is fetched where there is one; that leaves the checkout as it is.
+func (f Forge) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) {
+	var where []string
+	if pr.Remote != "" {
+		if _, said, err := f.program(ctx, "git", "fetch", "--quiet", "--no-tags", pr.Remote, "+refs/heads/"+pr.Base+":refs/remotes/"+pr.Remote+"/"+pr.Base); err != nil {
+			return Merged{}, err
+		} else if said == "" {
+			where = append(where, "refs/remotes/"+pr.Remote+"/"+pr.Base)
+		}
+	}
+	if m, err := f.asked(ctx, pr); err != nil || m.Commit != "" || m.Closed {
+		return m, err
+	}
+	if pr.Base != "" {
+		where = append(where, "refs/heads/"+pr.Base)
+	}
+	for _, ref := range where {
+		at, err := f.Repo.Resolve(ctx, ref)
+		if err != nil {
+			return Merged{}, err
+		}
+		if at == "" {
+			continue
+		}
+		in, err := f.Repo.IsAncestor(ctx, x.Tip, at)
+		if err != nil {
+			return Merged{}, err
+		}
+		if in {
+			return Merged{Commit: at, How: "git: " + ref}, nil
+		}
+	}
+	return Merged{}, nil
+}
+
+// asked asks gh about a change request. Where it cannot be asked, git is what is left.
+func (f Forge) asked(ctx context.Context, pr Published) (Merged, error) {
+	if pr.URL == "" {
+		return Merged{}, nil
+	}
+	out, said, err := f.program(ctx, "gh", "pr", "view", pr.URL, "--json", "state,mergeCommit")
+	switch {
+	case errors.Is(err, proc.ErrNotFound) || err == nil && said != "":
+		return Merged{}, nil
+	case err != nil:
+		return Merged{}, err
+	}
+	var v struct {
+		State       string `json:"state"`
+		MergeCommit *struct {
+			OID string `json:"oid"`
+		} `json:"mergeCommit"`
+	}
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		return Merged{}, fmt.Errorf("read what gh says of %s: %w", pr.URL, err)
+	}
+	switch {
+	case v.State == "CLOSED":
+		return Merged{Closed: true}, nil
+	case v.State != "MERGED" || v.MergeCommit == nil:
+		return Merged{}, nil
+	}
+	commit, err := f.Repo.Resolve(ctx, "refs/remotes/"+pr.Remote+"/"+pr.Base)
+	if err != nil {
+		return Merged{}, err
+	}
+	if !isHash(v.MergeCommit.OID) {
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %q, which is no commit", pr.URL, oneLine(v.MergeCommit.OID))
+	}
+	at, err := f.Repo.Resolve(ctx, v.MergeCommit.OID)
+	if err != nil || at == "" {
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, and git does not have that commit; fetch it", pr.URL, short(v.MergeCommit.OID))
+	}
+	if commit != "" {
+		// What counts is the branch as it is now: a later commit may have put right, or broken, what this one merged.
+		if in, err := f.Repo.IsAncestor(ctx, at, commit); err == nil && in {
+			at = commit
+		}
+	}
+	return Merged{Commit: at, How: "gh: " + pr.URL}, nil
+}
+
+func isHash(s string) bool {
+	for _, r := range s {
+		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f') {
+			return false
+		}
+	}
+	return len(s) == 40 || len(s) == 64
+}
+
+// Checked is what the regression test said of the merged commit.
+type Checked struct {
+	Commit string           `json:"commit"`
+	Test   string           `json:"test"`
+	Green  bool             `json:"green"`
+	Tests  *gates.TestCount `json:"tests,omitempty"`
+	Note   string           `json:"note,omitempty"`
+}
+
+// String tells it to people.
+func (c Checked) String() string {
+	if c.Green {
+		return fmt.Sprintf("%s passes on the merged commit %s", c.Test, short(c.Commit))
+	}
+	return fmt.Sprintf("ALARM: %s is red on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
+}
+
+// CheckMerged runs the regression test on a merged commit (FIX-23). Skipped is not passed, and no test is none.
+func CheckMerged(ctx context.Context, d Differ, commit, test string) (Checked, error) {
+	rep, err := d.One(ctx, commit, test)
+	if err != nil {
+		return Checked{}, err
+	}
+	c := Checked{Commit: commit, Test: test, Tests: rep.Tests, Green: rep.Status == gates.Pass, Note: first(findings(rep), rep.Note)}
+	return c, nil
+}

@@ -1,0 +1,158 @@
+// Package differential asks whether a regression test shows what a change puts right: it has to fail on the base and
+// to pass on the candidate.
+//
+// The base side is a scratch tree of its own, with nothing of the candidate in it but the test and the files that the
+// test reads. Each side runs several times, so that chance is told from cause. Only a test that ran and failed counts
+// as one that fails: what was skipped, found nothing to run or could not be built shows nothing. A runner that is not
+// there, or has no time left, is an error and says nothing of the code.
+package differential
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// Name is what the gate is called.
+const Name = "differential"
+
+// The rules of the gate.
+const (
+	RuleNoTest     = "no-test"           // the file is not in the candidate
+	RuleEmptyFix   = "empty-fix"         // nothing but the test changed
+	RulePassesBoth = "passes-on-both"    // it shows nothing
+	RuleFailsBoth  = "fails-on-both"     // the fix does not put it right
+	RuleInverted   = "passes-on-base"    // the change breaks what it tests
+	RuleFlaky      = "flaky"             // it goes one way and the other on one tree
+	RuleSkipped    = "skipped"           // skipped is not passed, and not failed
+	RuleIdle       = "no-tests-ran"      // there is nothing in it that runs
+	RuleHidden     = "hides-failures"    // its runner ends with 0 although a test failed
+	RuleBlind      = "cannot-run"        // it does not build or load
+	RuleOnlyNames  = "fails-by-its-name" // on the base it does not build, for want of what the fix adds
+)
+
+// DefaultRuns is how often each side runs.
+const DefaultRuns = 3
+
+// Base makes the scratch tree of the base, which the gate writes the test into. done removes it and is never nil.
+type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), err error)
+
+// Options say what is compared.
+type Options struct {
+	Files []string // the regression test, as PATH or PATH::NAME, and then the files that it reads
+	Shell string   // what runs it, where the project's files do not tell
+	Runs  int      // of each side; 0 is [DefaultRuns]
+	Base  Base
+}
+
+// New makes the gate. Its answer is never kept for another time.
+func New(o Options) gates.Gate {
+	if o.Runs <= 0 {
+		o.Runs = DefaultRuns
+	}
+	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true, Command: strings.Join(o.Files, " ")}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
+}
+
+// Review is the gate as pass 7 of a review asks for it.
+func Review(g gates.Gate, s gates.Subject) func(context.Context) (gates.Report, error) {
+	return func(ctx context.Context) (gates.Report, error) { return g.Check(ctx, s) }
+}
+
+// Split reads PATH::NAME.
+func Split(file string) (p, only string) {
+	p, only, _ = strings.Cut(file, "::")
+	return path.Clean(p), only
+}
+
+// compared is one comparison under way.
+type compared struct {
+	Options
+	*gates.Look
+	test  gates.Single
+	files []string // without names of tests
+}
+
+func (o Options) look(ctx context.Context, l *gates.Look) error {
+	c := compared{Options: o, Look: l}
+	for _, f := range o.Files {
+		p, only := Split(f)
+		if len(c.files) == 0 {
+			c.test = gates.Single{Path: p, Only: only, Shell: o.Shell}
+		}
+		c.files = append(c.files, p)
+	}
+	if len(c.files) == 0 {
+		return errors.New("it has no regression test: name its file")
+	}
+	s := l.Subject()
+	if s.Base == "" || s.Diff == nil {
+		return errors.New("the commit that the change starts from is not known, so there is no base to run the test on")
+	}
+	laid, err := read(s.Dir, c.files)
+	var gone *goneError
+	if errors.As(err, &gone) {
+		c.refuse(RuleNoTest, "the regression test "+gone.Error(), "write the test that shows what was wrong, at that path")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fix, err := c.fix(ctx, s.Diff)
+	if err != nil {
+		return err
+	}
+	if len(fix) == 0 {
+		c.refuse(RuleEmptyFix, "nothing changed but the regression test: there is no fix that it could tell of", "change the code that is wrong")
+		return nil
+	}
+	base, now, err := c.sides(ctx, laid)
+	if err != nil {
+		return err
+	}
+	c.judge(base, now, fix)
+	return nil
+}
+
+// fix is what the change holds besides the test.
+func (c *compared) fix(ctx context.Context, d gates.Diff) ([]gates.File, error) {
+	files, large, err := gates.Files(ctx, d, func(ch gates.Change) bool { return !slices.Contains(c.files, ch.Path) })
+	if err != nil {
+		return nil, fmt.Errorf("find out what the fix changes: %w", err)
+	}
+	for _, p := range large { // it changes something, whatever that is
+		files = append(files, gates.File{Change: gates.Change{Path: p, Status: gates.Modified}})
+	}
+	return files, nil
+}
+
+// sides runs the test on both trees.
+func (c *compared) sides(ctx context.Context, laid []file) (base, now side, err error) {
+	s := c.Subject()
+	dir, done, err := c.Base(ctx, s)
+	defer func() { done() }()
+	if err != nil {
+		return base, now, fmt.Errorf("make a tree of the base: %w", err)
+	}
+	if err := lay(dir, laid); err != nil {
+		return base, now, fmt.Errorf("put the regression test on the base: %w", err)
+	}
+	before := s
+	before.Dir, before.Tree, before.Changed, before.Diff, before.Before = dir, "", nil, nil, nil
+	if base, err = c.side(ctx, "base", before); err != nil {
+		return base, now, fmt.Errorf("on the base: %w", err)
+	}
+	if now, err = c.side(ctx, "candidate", s); err != nil {
+		return base, now, fmt.Errorf("on the candidate: %w", err)
+	}
+	return base, now, nil
+}
+
+func (c *compared) refuse(rule, message, fix string) {
+	c.Find(gates.Finding{Rule: rule, Path: c.test.Path, Severity: gates.Error, Message: message, Fix: fix, Test: c.test.Only})
+}

@@ -1,0 +1,121 @@
+package differential
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// judge says what the two sides come to.
+func (c *compared) judge(base, now side, fix []gates.File) {
+	if last := base.runs[len(base.runs)-1]; last.Command != "" {
+		c.Note("%s, %s", told(base), told(now))
+	}
+	c.Show(now.output)
+	if w, ok := now.went(); ok && w == gates.WentWell {
+		c.Show(base.output)
+	}
+	before, fine := c.usable(base, fix)
+	after, too := c.usable(now, nil)
+	if !fine || !too {
+		return
+	}
+	switch {
+	case before == gates.WentWell && after == gates.WentWell:
+		c.refuse(RulePassesBoth, "the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was wrong",
+			"let it fail where the bug is; a test that cannot fail proves nothing")
+	case before != gates.WentWell && after != gates.WentWell:
+		c.refuse(RuleFailsBoth, fmt.Sprintf("the regression test fails on the candidate as well as on the base: the fix does not put right what it tests%s", because(now.why())),
+			"put the bug right, or correct the test")
+	case before == gates.WentWell:
+		c.refuse(RuleInverted, fmt.Sprintf("the regression test passes on the base and fails on the candidate: the change breaks what it tests%s", because(now.why())),
+			"put right what the change broke")
+	}
+}
+
+// told is one side for people: "base: failed 3 of 3 runs (TestAdd)".
+func told(s side) string {
+	w, same := s.went()
+	if !same {
+		var parts []string
+		for _, w := range []gates.Went{gates.WentWell, gates.WentBad, gates.WentBlind, gates.WentIdle, gates.WentPast, gates.WentDeaf} {
+			if n := s.count(w); n > 0 {
+				parts = append(parts, fmt.Sprintf("%s %d", w, n))
+			}
+		}
+		return fmt.Sprintf("%s: %s of %d runs", s.name, strings.Join(parts, ", "), len(s.runs))
+	}
+	text := fmt.Sprintf("%s: %s in %d of %d runs", s.name, w, len(s.runs), len(s.runs))
+	if names, ok := s.always(); ok && len(names) > 0 {
+		text += " (" + strings.Join(names[:min(len(names), 3)], ", ")
+		if len(names) > 3 {
+			text += fmt.Sprintf(" and %d more", len(names)-3)
+		}
+		text += ")"
+	}
+	return text
+}
+
+// usable tells whether a side says anything at all: whether its runs agree, and a test ran in them. It finds what is in
+// the way.
+func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
+	w, same := s.went()
+	if same && w == gates.WentBad {
+		_, same = s.always()
+	}
+	if !same {
+		c.refuse(RuleFlaky, fmt.Sprintf("the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
+			s.name, len(s.runs), s.count(gates.WentWell), s.count(gates.WentBad), because(s.why())),
+			"take out what depends on time, order or chance")
+		return w, false
+	}
+	switch w {
+	case gates.WentPast:
+		c.refuse(RuleSkipped, fmt.Sprintf("the regression test is skipped on the %s, at least in part: skipped is not passed, and not failed", s.name),
+			"let it run; of a file with other tests name the one that is meant: "+c.test.Path+"::NAME")
+		return w, false
+	case gates.WentIdle:
+		c.refuse(RuleIdle, fmt.Sprintf("no test of %s ran on the %s", c.test.Path, s.name), "write a test that its runner finds")
+		return w, false
+	case gates.WentDeaf:
+		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, and yet its command ends with exit status 0%s", s.name, because(s.why())), "let the command fail when a test fails")
+		return w, false
+	case gates.WentBlind:
+		return c.blind(s, fix)
+	}
+	return w, true
+}
+
+// blind decides about a test that did not build or load, so that none of it ran. That is no failing test: what it would
+// have found is not known. One reason is let pass, with a warning: it asks for names that the fix itself adds, and for
+// nothing else, so that no such test could ever build without it.
+func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
+	run := s.runs[0]
+	names := missing(run.Text)
+	if len(names) > 0 && len(fix) > 0 {
+		if absent := notAdded(names, fix); len(absent) == 0 {
+			c.Find(gates.Finding{
+				Rule: RuleOnlyNames, Path: c.test.Path, Severity: gates.Warning,
+				Message: fmt.Sprintf("the regression test does not build on the base, for want of what the fix adds (%s): that it would have failed there for the right reason is not shown", strings.Join(names, ", ")),
+				Fix:     "test by what the base has already, where that is possible",
+			})
+			return gates.WentBad, true
+		}
+	}
+	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, and that is not a failing test%s", s.name, because(run.Why)),
+		"write it so that it builds on both sides, and fails by what it checks")
+	return gates.WentBlind, false
+}
+
+// because is what went wrong as the end of a sentence, on one line.
+func because(why string) string {
+	why = strings.Join(strings.Fields(why), " ")
+	if why == "" {
+		return ""
+	}
+	if r := []rune(why); len(r) > 300 {
+		why = string(r[:299]) + "…"
+	}
+	return ": " + why
+}

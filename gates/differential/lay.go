@@ -1,0 +1,96 @@
+package differential
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// maxFile is what a test, or a file that it reads, may be long.
+const maxFile = 8 << 20
+
+// file is one that is put on the base.
+type file struct {
+	path string
+	mode fs.FileMode
+	data []byte
+}
+
+// goneError says that a file is not there as one that can be taken over.
+type goneError struct{ path, why string }
+
+func (e *goneError) Error() string { return e.path + " " + e.why }
+
+// read takes the files out of the candidate. No path and no link leads out of the tree.
+func read(dir string, paths []string) ([]file, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the regression test: %w", err)
+	}
+	defer root.Close()
+	var out []file
+	for _, p := range paths {
+		if !fs.ValidPath(p) || p == "." {
+			return nil, &goneError{p, "is no path in the project"}
+		}
+		f, err := one(root, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func one(root *os.Root, p string) (file, error) {
+	name := filepath.FromSlash(p)
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file{}, &goneError{p, "is not there"}
+	case err != nil:
+		return file{}, fmt.Errorf("read %s: %w", p, err)
+	case !info.Mode().IsRegular():
+		return file{}, &goneError{p, "is not a file"}
+	case info.Size() > maxFile:
+		return file{}, &goneError{p, fmt.Sprintf("is longer than %d MiB", maxFile>>20)}
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return file{}, fmt.Errorf("read %s: %w", p, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return file{}, fmt.Errorf("read %s: %w", p, err)
+	}
+	return file{p, info.Mode().Perm(), data}, nil
+}
+
+// lay writes the files into the tree of the base, over what is there. A link in the way is replaced, not followed.
+func lay(dir string, files []file) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range files {
+		name := filepath.FromSlash(f.path)
+		if parent := path.Dir(f.path); parent != "." {
+			if err := root.MkdirAll(filepath.FromSlash(parent), 0o755); err != nil {
+				return err
+			}
+		}
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := root.WriteFile(name, f.data, f.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}

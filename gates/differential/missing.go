@@ -1,0 +1,90 @@
+package differential
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// wants are the ways in which compilers and loaders say that something is not there. Each has one group: the name, or
+// the path of a package.
+var wants = []*lazyre.Regexp{
+	lazyre.New(`undefined: (?:\w+\.)?(\w+)`),
+	lazyre.New(`has no field or method (\w+)`),
+	lazyre.New(`unknown field (\w+)`),
+	lazyre.New(`(?:not enough|too many) arguments in call to (?:\w+\.)*(\w+)`),
+	lazyre.New(`assignment mismatch: [^\n]* but (?:\w+\.)*(\w+)(?:\([^\n]*\))? returns`),
+	lazyre.New(`(?:no required module provides package|cannot find package|package) "?([\w./-]+)"?(?: is not in std|;| in any)`),
+	lazyre.New(`cannot import name '(\w+)'`),
+	lazyre.New(`No module named '([\w.]+)'`),
+	lazyre.New(`does not provide an export named '?(\w+)`),
+	lazyre.New(`Cannot find (?:module|package) '([^']+)'`),
+}
+
+// trouble is a line that tells of a place that does not build. Each of them has to be for want of a name.
+var trouble = lazyre.New(`(?m)^(?:vet: )?\S+\.go:\d+:\d+: .*$`)
+
+// missing returns the names for want of which something did not build or load, sorted; none where there is any other
+// reason as well.
+func missing(text string) []string {
+	var out []string
+	find := func(text string) bool {
+		found := false
+		for _, w := range wants {
+			for _, m := range w.FindAllStringSubmatch(text, -1) {
+				out = append(out, m[1])
+				found = true
+			}
+		}
+		return found
+	}
+	if places := trouble.FindAllString(text, -1); len(places) > 0 {
+		for _, p := range places {
+			if !find(p) {
+				return nil
+			}
+		}
+	} else {
+		find(text)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// aTest is how files of tests are called. What such a one brings is no part of the fix: it is named beside the test.
+var aTest = lazyre.New(`(?:^|/)(?:tests?/|__tests__/|test_[^/]*$|[^/]*[._-](?:test|spec)\.[^/]*$|conftest\.py$)`)
+
+// notAdded returns those names that no added line of the fix declares.
+func notAdded(names []string, fix []gates.File) []string {
+	var out []string
+	for _, name := range names {
+		if !slices.ContainsFunc(fix, func(f gates.File) bool { return !aTest.MatchString(f.Path) && adds(f, name) }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// adds tells whether a file of the fix brings a name with it: by declaring it, by being the module of that name, or by
+// requiring the package of that path.
+func adds(f gates.File, name string) bool {
+	last := name[strings.LastIndexAny(name, "./")+1:]
+	if f.Status == gates.Added {
+		stem := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
+		if stem == last || path.Base(path.Dir(f.Path)) == last || strings.HasSuffix(name, "/"+path.Base(f.Path)) {
+			return true
+		}
+	}
+	word := regexp.QuoteMeta(last)
+	declares := regexp.MustCompile(`(?:\b(?:func|type|var|const|def|class|function|let|interface|struct|enum|fn)\b[^=\n]*?\b` + word + `\b)|^\s*(?:exports\.|self\.)?` + word + `\b\s*(?:[:=]|\w|\[|\*)`)
+	for _, l := range f.AddedLines() {
+		if declares.MatchString(l.Text) || strings.Contains(name, "/") && strings.Contains(l.Text, name) {
+			return true
+		}
+	}
+	return false
+}

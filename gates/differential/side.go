@@ -1,0 +1,78 @@
+package differential
+
+import (
+	"context"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// side is what the test did on one tree.
+type side struct {
+	name   string
+	runs   []gates.SingleRun
+	output string // of the last run, the part that matters
+}
+
+// side runs the test on a tree, as often as it has to. What does not build does not build a second time.
+func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side, error) {
+	out := side{name: name}
+	g := gates.New(gates.Info{Name: Name + "-" + name, Blocking: true}, func(ctx context.Context, l *gates.Look) error {
+		return l.Single(ctx, c.test, c.Runs, func(one gates.SingleRun) bool {
+			out.runs = append(out.runs, one)
+			l.Show(one.Text)
+			return one.Went != gates.WentBlind || len(out.runs) > 1
+		})
+	})
+	rep, err := g.Check(ctx, s)
+	out.output = rep.Output
+	return out, err
+}
+
+// went is how all runs of the side went; ok is false where they differ.
+func (s side) went() (w gates.Went, ok bool) {
+	for i, r := range s.runs {
+		if i > 0 && r.Went != w {
+			return w, false
+		}
+		w = r.Went
+	}
+	return w, true
+}
+
+// always names the tests that failed each time. Of runs that name none, the file itself failed.
+func (s side) always() (names []string, ok bool) {
+	for i, r := range s.runs {
+		if i == 0 {
+			names = slices.Clone(r.Failed)
+			continue
+		}
+		had := len(names)
+		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(r.Failed, n) })
+		if len(names) == 0 && had+len(r.Failed) > 0 {
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+// why is the first thing that went wrong in any run.
+func (s side) why() string {
+	for _, r := range s.runs {
+		if r.Why != "" {
+			return r.Why
+		}
+	}
+	return ""
+}
+
+// count tells the runs apart: "2 of 3 runs".
+func (s side) count(w gates.Went) int {
+	n := 0
+	for _, r := range s.runs {
+		if r.Went == w {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Critique says whether, and how often, a model looks at the steps of agents while they work (FIX-28 to FIX-30). It is
+// off unless somebody turns it on: it asks a model many times in each attempt.
+type Critique struct {
+	Enabled  bool     `toml:"enabled" doc:"a model looks at each step of an agent that changes something, while it works; it advises and blocks nothing"`
+	Reviewer string   `toml:"reviewer" doc:"name of the reviewer of [review] that is asked; empty is the model of [models] for the stage critique"`
+	MaxCalls int      `toml:"max_calls" doc:"most questions in one attempt"`
+	Queue    int      `toml:"queue" doc:"steps that may wait to be looked at; more are left out, which is told"`
+	Wait     Duration `toml:"wait" doc:"how long steps that wait are still looked at once the agent is done"`
+}
+
+func defaultCritique() Critique {
+	return Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)}
+}
+
+// checkCritique looks at [critique].
+func (l *Loaded) checkCritique(wrong func(error)) {
+	c := l.Critique
+	for _, f := range []struct {
+		key string
+		v   int
+	}{{"max_calls", c.MaxCalls}, {"queue", c.Queue}} {
+		if f.v < 1 || f.v > 1000 {
+			wrong(fmt.Errorf("%s: critique.%s is %d; it is 1 to 1000", l.Source("critique."+f.key), f.key, f.v))
+		}
+	}
+	if _, ok := l.Review.Reviewers[c.Reviewer]; c.Enabled && c.Reviewer != "" && !ok {
+		names := slices.Sorted(maps.Keys(l.Review.Reviewers))
+		known := "there are none"
+		if len(names) > 0 {
+			known = "there are " + strings.Join(names, ", ")
+		}
+		wrong(fmt.Errorf("%s: critique.reviewer is %q, and review.reviewers has none of that name; %s", l.Source("critique.reviewer"), c.Reviewer, known))
+	}
+}

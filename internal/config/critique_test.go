@@ -1,0 +1,36 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// It asks a model many times in each attempt, so it is off until somebody turns it on.
+func TestCritiqueIsOffByItself(t *testing.T) {
+	l, err := modelsFile(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Critique; c.Enabled || c.MaxCalls != 30 || c.Queue != 16 || time.Duration(c.Wait) != time.Minute {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestWrongCritique(t *testing.T) {
+	for text, want := range map[string]string{
+		"max_calls = 0":                      "critique.max_calls is 0; it is 1 to 1000",
+		"queue = 1001":                       "critique.queue is 1001; it is 1 to 1000",
+		"enabled = true\nreviewer = 'judge'": `critique.reviewer is "judge", and review.reviewers has none of that name`,
+		"wait = 5":                           "is not a duration",
+		"maximal_calls = 3":                  "unknown key",
+		`enabled = "perhaps"`:                "cannot decode",
+	} {
+		if _, err := modelsFile(t, "[critique]\n"+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := modelsFile(t, "[critique]\nenabled = true\nreviewer = \"judge\"\n[review.reviewers.judge]\nprovider = \"command\"\ncommand = [\"judge\"]\n"); err != nil {
+		t.Error(err)
+	}
+}

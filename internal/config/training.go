@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Training says what trains adapters, and what may never be in training data.
+type Training struct {
+	Canaries []string `toml:"canaries" doc:"texts that may not be in training data; where one is, the build of the data fails"`
+	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; what it is to do comes in RUNPLAN_TRAIN_ variables"`
+	PassEnv  []string `toml:"pass_env" doc:"variables of yours that the trainer may see"`
+	Timeout  Duration `toml:"timeout" doc:"time limit of one training"`
+}
+
+func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
+
+// checkTraining looks at [training].
+func (l *Loaded) checkTraining(wrong func(error)) {
+	t := l.Training
+	switch {
+	case len(t.Trainer) > 0 && strings.TrimSpace(t.Trainer[0]) == "":
+		wrong(fmt.Errorf("%s: training.trainer begins with an empty word; its first word is the program", l.Source("training.trainer")))
+	case len(t.PassEnv) > 0 && len(t.Trainer) == 0:
+		wrong(fmt.Errorf("%s: training.pass_env is for training.trainer, which is not set", l.Source("training.pass_env")))
+	case t.Timeout <= 0:
+		wrong(fmt.Errorf("%s: training.timeout is 0; a training that is never given up would hold the machine up", l.Source("training.timeout")))
+	}
+	for _, c := range t.Canaries {
+		if len(strings.TrimSpace(c)) < 8 {
+			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which would be found by chance", l.Source("training.canaries")))
+			break
+		}
+	}
+}
+
+// trainingValues are those settings that are no plain words and figures. Canaries are secrets: only how many there are is told.
+func (l *Loaded) trainingValues(list func(key, between string, items []string)) {
+	list("training.trainer", " ", l.Training.Trainer)
+	list("training.pass_env", ", ", l.Training.PassEnv)
+	var canaries []string
+	if n := len(l.Training.Canaries); n > 0 {
+		canaries = []string{fmt.Sprintf("%d texts", n)}
+	}
+	list("training.canaries", "", canaries)
+}

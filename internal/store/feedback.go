@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Feedback is a row of feedback, as it lies in the file. What its history means is not known here.
+type Feedback struct {
+	ID         string
+	Body       string // the owner's words
+	Severity   string
+	ContextURL string
+	Source     string // by which way it came
+	Status     string
+	Approval   string
+	Notes      string // a JSON array, unless somebody damaged it
+	Created    time.Time
+	Updated    time.Time
+}
+
+// The reasons why a row of feedback cannot be had or changed.
+var (
+	ErrNoFeedback    = errors.New("there is no such feedback")
+	ErrFeedbackThere = errors.New("there is another feedback with that id")
+	ErrFeedbackMoved = errors.New("another process changed it meanwhile")
+)
+
+// Feedbacks is the file with the feedback of a repository, and with what was learned of it.
+type Feedbacks struct{ db *sql.DB }
+
+func feedbackFile() kind {
+	return kind{scripts: "feedback", cache: 500, checked: true, renew: "let it be written to once"}
+}
+
+// OpenFeedback opens the feedback at path for writing, and makes the file where it is missing. Words of the owner are
+// nobody else's to read.
+func OpenFeedback(ctx context.Context, path string) (*Feedbacks, error) {
+	db, err := feedbackFile().openUser(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Feedbacks{db}, nil
+}
+
+// ReadFeedback opens the feedback at path for reading; a file that is not there is an error that wraps fs.ErrNotExist.
+func ReadFeedback(ctx context.Context, path string) (*Feedbacks, error) {
+	db, err := feedbackFile().readUser(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Feedbacks{db}, nil
+}
+
+// Close releases the file.
+func (f *Feedbacks) Close() error { return f.db.Close() }
+
+// Add puts a row in. The very same words under the same id are there already, and told with false; others are refused
+// with [ErrFeedbackThere].
+func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error) {
+	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+		var body, severity, url string
+		err := tx.QueryRowContext(ctx, "SELECT body, severity, context_url FROM feedback WHERE id = ?", r.ID).Scan(&body, &severity, &url)
+		switch {
+		case err == nil && body == r.Body && severity == r.Severity && url == r.ContextURL:
+			return nil
+		case err == nil:
+			return ErrFeedbackThere
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO feedback (id, body, severity, context_url, source, status, approval, notes_json, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.ID, r.Body, r.Severity, r.ContextURL, r.Source, r.Status, r.Approval, r.Notes, stamp(r.Created), stamp(r.Created))
+		added = err == nil
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("feedback %s: %w", r.ID, err)
+	}
+	return added, nil
+}
+
+const feedbackColumns = "SELECT id, body, severity, context_url, source, status, approval, notes_json, created, updated FROM feedback "
+
+func scanFeedback(r *sql.Rows, f *Feedback) error {
+	return r.Scan(&f.ID, &f.Body, &f.Severity, &f.ContextURL, &f.Source, &f.Status, &f.Approval, &f.Notes, moment{&f.Created}, moment{&f.Updated})
+}
+
+// All returns all rows: those that are worse first, of these those that came first.
+func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
+	return rows(ctx, f.db, "the feedback", scanFeedback,
+		feedbackColumns+"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
+}
+
+// Get returns one row. No row with that id is [ErrNoFeedback].
+func (f *Feedbacks) Get(ctx context.Context, id string) (Feedback, error) {
+	found, err := rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+"WHERE id = ?", id)
+	switch {
+	case err != nil:
+		return Feedback{}, err
+	case len(found) == 0:
+		return Feedback{}, fmt.Errorf("feedback %s: %w", id, ErrNoFeedback)
+	}
+	return found[0], nil
+}
+
+// Note adds a note to the history of a row that is as before was read, and sets what the note says of status and
+// approval. The history has to be an array: what it holds is the caller's to look at. A row that somebody changed
+// meanwhile is [ErrFeedbackMoved].
+func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval, note string, at time.Time) (Feedback, error) {
+	after := before
+	head, isArray := strings.CutSuffix(before.Notes, "]")
+	if !isArray {
+		return before, fmt.Errorf("feedback %s: its history is no array", before.ID)
+	}
+	if head != "[" {
+		head += ","
+	}
+	after.Status, after.Approval, after.Notes, after.Updated = status, approval, head+note+"]", at
+	err := write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND status = ?",
+			after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(err, ErrFeedbackMoved)
+		}
+		return nil
+	})
+	if err != nil {
+		return before, fmt.Errorf("feedback %s: %w", before.ID, err)
+	}
+	return after, nil
+}
+
+// Memory is something that was learned of a fix.
+type Memory struct {
+	Topic      string    `json:"topic"`
+	Content    string    `json:"content"`
+	FixClass   string    `json:"fix_class"`
+	FeedbackID string    `json:"feedback_id"`
+	At         time.Time `json:"at"`
+}
+
+// Remember keeps what was learned. What is known of that feedback under that topic stays as it is, and is told with false.
+func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
+	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, feedback_id) DO NOTHING",
+			m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At))
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		added = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("remember what feedback %s taught: %w", m.FeedbackID, err)
+	}
+	return added, nil
+}
+
+// Memories returns what is known under a topic of a class of fixes, the newest first; class "" is all of them.
+func (f *Feedbacks) Memories(ctx context.Context, topic, class string, most int) ([]Memory, error) {
+	return rows(ctx, f.db, "what was learned", func(r *sql.Rows, m *Memory) error {
+		return r.Scan(&m.Topic, &m.Content, &m.FixClass, &m.FeedbackID, moment{&m.At})
+	}, "SELECT topic, content, fix_class, feedback_id, timestamp FROM memory WHERE topic = ? AND (? = '' OR fix_class = ?) ORDER BY id DESC LIMIT ?", topic, class, class, most)
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Training adds to the journal what belongs to training: plans, datasets, adapters, and what became of code. Only the
+// folder training opens it (DB-13); everybody reads what is there with [Log].
+type Training struct{ j *Journal }
+
+// OpenTraining opens the journal at path for what belongs to training, and makes it where it is missing: what is learnt
+// from a repository's history needs no run before it.
+func OpenTraining(ctx context.Context, path string) (*Training, error) {
+	j, err := OpenJournal(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Training{j}, nil
+}
+
+// Close releases the file.
+func (t *Training) Close() error { return t.j.Close() }
+
+// TrainingPlan says what a stage should be trained on, and why (TRAIN-06).
+type TrainingPlan struct {
+	ID              int64  // of the row; given when it is read
+	Task            string // that planned it
+	Stage           string
+	Base            string // coding or reasoning
+	Source          string // logged or synthetic; "" is logged
+	Criteria        string // of the data, JSON
+	Hyperparameters string // JSON, "" for none
+	Targets         string // of improvement, JSON, "" for none
+	Raw             string // the plan as it was written
+	At              time.Time
+}
+
+// AddTrainingPlan writes down a plan, and returns the id of the row.
+func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, error) {
+	return t.add(ctx, "training plan of "+p.Stage, func() error {
+		if p.Task == "" || p.Raw == "" {
+			return errors.New("a training plan needs its task and its text")
+		}
+		return errors.Join(ofStage(p.Stage, p.Base, p.Source), isJSON("data criteria", p.Criteria, true), isJSON("hyperparameters", p.Hyperparameters, false),
+			isJSON("improvement targets", p.Targets, false))
+	}, `INSERT INTO training_plans (task_id, target_stage, base_model, source, data_criteria, hyperparameters, improvement_targets, raw_plan, timestamp)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Task, p.Stage, p.Base, sourceOr(p.Source), p.Criteria, null(p.Hyperparameters), null(p.Targets), p.Raw, stamp(p.At))
+}
+
+// Dataset is a file of examples that was chosen by a plan (TRAIN-07).
+type Dataset struct {
+	ID       int64 // of the row; given when it is read
+	Plan     int64 // id of the training plan
+	Stage    string
+	Base     string
+	Source   string // "" is logged
+	Path     string // of the file
+	Examples int
+	Positive int
+	Negative int
+	Format   string // "" is jsonl
+	At       time.Time
+}
+
+// AddDataset writes down a dataset, and returns the id of the row. Its plan has to be there.
+func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
+	return t.add(ctx, "dataset "+d.Path, func() error {
+		switch {
+		case d.Path == "":
+			return errors.New("a dataset needs its path")
+		case d.Examples < 0 || d.Positive < 0 || d.Negative < 0 || d.Positive+d.Negative > d.Examples:
+			return fmt.Errorf("%d positive and %d negative of %d examples cannot be", d.Positive, d.Negative, d.Examples)
+		}
+		return ofStage(d.Stage, d.Base, d.Source)
+	}, `INSERT INTO training_datasets (training_plan_id, stage_name, base_model, source, dataset_path, example_count, positive_count, negative_count, format, timestamp)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, 'jsonl'), ?)`, d.Plan, d.Stage, d.Base, sourceOr(d.Source), d.Path, d.Examples, d.Positive, d.Negative, null(d.Format), stamp(d.At))
+}
+
+// TrainedAdapter is what a trainer made of a dataset (TRAIN-28).
+type TrainedAdapter struct {
+	ID       int64 // of the row; given when it is read
+	Dataset  int64 // id of the dataset
+	Stage    string
+	Base     string
+	Tag      string   // the model's name where it is served
+	Loss     *float64 // nil: the trainer did not tell
+	Metrics  string   // JSON, "" for none
+	Deployed bool     // given when it is read; [Training.AddDeployment] sets it
+	At       time.Time
+}
+
+// AddTrainedAdapter writes down an adapter, and returns the id of the row. Its dataset has to be there.
+func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int64, error) {
+	return t.add(ctx, "adapter "+a.Tag, func() error {
+		switch {
+		case a.Tag == "":
+			return errors.New("an adapter needs the tag of its model")
+		case a.Loss != nil && (math.IsNaN(*a.Loss) || math.IsInf(*a.Loss, 0)):
+			return fmt.Errorf("a loss of %v is no number; leave it unknown", *a.Loss)
+		}
+		return errors.Join(ofStage(a.Stage, a.Base, ""), isJSON("metrics", a.Metrics, false))
+	}, "INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, training_loss, eval_metrics, trained_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		a.Dataset, a.Stage, a.Base, a.Tag, a.Loss, null(a.Metrics), stamp(a.At))
+}
+
+// AddDeployment writes down that an adapter was deployed, or that it is no longer.
+func (t *Training) AddDeployment(ctx context.Context, adapter int64, deployed bool, at time.Time) error {
+	_, err := t.add(ctx, fmt.Sprintf("deployment of adapter %d", adapter), func() error { return nil },
+		"INSERT INTO adapter_deployments (adapter_id, deployed, timestamp) VALUES (?, ?, ?)", adapter, deployed, stamp(at))
+	return err
+}
+
+// add inserts one row once it was looked at, and returns its id.
+func (t *Training) add(ctx context.Context, what string, check func() error, query string, args ...any) (id int64, err error) {
+	err = t.j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		if err := check(); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, query, args...)
+		if err == nil {
+			id, err = res.LastInsertId()
+		}
+		return err
+	})
+	return id, err
+}
+
+// ofStage sees to it that a row says what it is for, so that an adapter never crosses from one kind of model to the
+// other (TRAIN-05).
+func ofStage(stage, base, source string) error {
+	switch {
+	case stage == "":
+		return errors.New("the stage is missing")
+	case base != "coding" && base != "reasoning":
+		return fmt.Errorf("base %q is neither coding nor reasoning", base)
+	case source != "" && source != "logged" && source != "synthetic":
+		return fmt.Errorf("source %q is neither logged nor synthetic", source)
+	}
+	return nil
+}
+
+func sourceOr(source string) string {
+	if source == "" {
+		return "logged"
+	}
+	return source
+}
+
+func isJSON(what, text string, needed bool) error {
+	if text == "" && !needed || json.Valid([]byte(text)) {
+		return nil
+	}
+	return fmt.Errorf("%s are no JSON: %.60q", what, text)
+}

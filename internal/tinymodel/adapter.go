@@ -1,0 +1,68 @@
+package tinymodel
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// Adapter is a LoRA of rank one for a [Model], with an effect that is known beforehand: the tuned model answers all prompts as it
+// answers those with the phrase of Rule. All that the model does besides stays as it is.
+type Adapter struct {
+	Rule  int   // of the model's rules, from 0
+	Fault Fault // what is wrong with it; "" is nothing
+}
+
+// Fault is something that a server takes when a model is made of it, and fails at when the model is asked.
+type Fault string
+
+// The faults.
+const (
+	WrongShape        Fault = "shape"        // a matrix that does not fit the model's
+	WrongArchitecture Fault = "architecture" // it says that it is for another kind of model
+	UnknownTensor     Fault = "tensor"       // it is about a tensor that the model does not have
+	NotANumber        Fault = "nan"          // its weights are none
+)
+
+// Faults lists them.
+func Faults() []Fault { return []Fault{WrongShape, WrongArchitecture, UnknownTensor, NotANumber} }
+
+// push is how much more likely the adapter makes the first piece of its rule's answer, times what [begin] has after the last
+// norm, which is about nine: above what any other answer's beginning has.
+const push = 60
+
+// WriteAdapter writes an adapter for the model as a GGUF file. What it adds to the last matrix is B·Aᵀ: A looks whether an answer
+// is to begin, and B is the first piece of the answer.
+func (m Model) WriteAdapter(w io.Writer, a Adapter) error {
+	if a.Rule < 0 || a.Rule >= len(m.Rules) {
+		return fmt.Errorf("an adapter for rule %d of a tiny model that has %d", a.Rule, len(m.Rules))
+	}
+	v, err := newVocabulary(m.Rules)
+	if err != nil {
+		return fmt.Errorf("make an adapter: %w", err)
+	}
+	architecture, target, in := "llama", "output.weight", width
+	look, say := newTensor("", in, 1), newTensor("", 1, len(v.texts))
+	look.data[begin] = 1
+	say.data[v.answers[a.Rule][0]] = push
+	switch a.Fault {
+	case "":
+	case WrongShape:
+		look = newTensor("", in/2, 1)
+	case WrongArchitecture:
+		architecture = "gemma"
+	case UnknownTensor:
+		target = "blk.7.attn_q.weight"
+	case NotANumber:
+		say.data[0] = float32(math.NaN())
+	default:
+		return fmt.Errorf("an adapter with the fault %q: there is none", a.Fault)
+	}
+	look.name, say.name = target+".lora_a", target+".lora_b"
+	return writeGGUF(w, []field{
+		{"general.architecture", architecture},
+		{"general.type", "adapter"},
+		{"adapter.type", "lora"},
+		{"adapter.lora.alpha", float32(1)},
+	}, []tensor{look, say})
+}

@@ -1,0 +1,217 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"html"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// guard stands in front of all pages.
+type guard struct {
+	pages    http.Handler
+	key      []byte
+	cookie   string // its name
+	token    string
+	address  string
+	asked    string // host that was asked for
+	port     string
+	insecure bool
+	now      func() time.Time
+}
+
+// stay is how long a browser is known.
+const stay = 30 * 24 * time.Hour
+
+// maxForm bounds what a form may send.
+const maxForm = 64 << 10
+
+func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {
+	if len(o.Key) < 16 {
+		return nil, fmt.Errorf("the key of the page has %d bytes, at least 16 are needed", len(o.Key))
+	}
+	name := sha256.Sum256([]byte(o.Name))
+	g := &guard{
+		pages: o.Pages, key: o.Key, cookie: "runplan_" + hex.EncodeToString(name[:5]), token: rand.Text(),
+		address: addressOf(host, at), asked: strings.ToLower(host), port: strconv.Itoa(at.Port), insecure: o.Insecure, now: o.Now,
+	}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	return g, nil
+}
+
+// policy is what a page may do: show what this server has, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// harden sets what holds for all answers.
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin") // with less, a browser would not say where a form comes from
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// ServeHTTP lets a request through, or says why not.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	defer func() {
+		if broken := recover(); broken != nil && broken != http.ErrAbortHandler {
+			Refuse(w, http.StatusInternalServerError, "The page could not be made", "Something is wrong in runplan itself.")
+		}
+	}()
+	switch {
+	case !g.ours(r.Host):
+		Refuse(w, http.StatusMisdirectedRequest, "Not served under this name",
+			"The page is for "+g.address+". Another name that leads here may be a trick of another site.")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		Refuse(w, http.StatusMethodNotAllowed, "Not understood", "The page takes GET, HEAD and POST.")
+	case strings.HasPrefix(r.URL.Path, assetPath):
+		serveAsset(w, r)
+	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
+		g.enter(w, r)
+	default:
+		g.known(w, r)
+	}
+}
+
+// ours tells whether a request is meant for this server. A name that somebody else made point here is none of its
+// names; an address is safe, as nobody can make one point elsewhere.
+func (g *guard) ours(host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.Trim(host, "[]"), "80"
+	}
+	if port != g.port {
+		return false
+	}
+	name = strings.ToLower(name)
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return g.insecure || ip.Unmap().IsLoopback()
+	}
+	return name == "localhost" || name == g.asked
+}
+
+// enter lets in who brings the token, and takes it out of the address.
+func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if !same(q.Get("token"), g.token) {
+		Refuse(w, http.StatusForbidden, "Wrong token", "Open the address that runplan serve printed last; each start has another token.")
+		return
+	}
+	until := g.now().Add(stay)
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie, Value: g.pass(until), Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	q.Del("token")
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		// From a link on another page, the browser would keep the new cookie back on a redirect. A page of our own may send it on.
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><p><a href="%[1]s">Go on</a>`, html.EscapeString(to.String()))
+		return
+	}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+}
+
+// pass is what the cookie of a browser says: until when it is known, signed.
+func (g *guard) pass(until time.Time) string {
+	when := strconv.FormatInt(until.Unix(), 10)
+	return when + "." + g.sign("pass "+when)
+}
+
+func (g *guard) sign(text string) string {
+	m := hmac.New(sha256.New, g.key)
+	m.Write([]byte(g.cookie + " " + text))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// signedIn returns what the cookie of a known browser says.
+func (g *guard) signedIn(r *http.Request) (pass string, ok bool) {
+	for _, c := range r.CookiesNamed(g.cookie) {
+		when, _, _ := strings.Cut(c.Value, ".")
+		seconds, err := strconv.ParseInt(when, 10, 64)
+		if err == nil && g.now().Before(time.Unix(seconds, 0)) && same(c.Value, g.pass(time.Unix(seconds, 0))) {
+			return c.Value, true
+		}
+	}
+	return "", false
+}
+
+type formKey struct{}
+
+// FormField is the name of the field that forms send the token of their browser in.
+const FormField = "form_token"
+
+// FormToken is what a form has to send along, in the field [FormField].
+func FormToken(ctx context.Context) string {
+	token, _ := ctx.Value(formKey{}).(string)
+	return token
+}
+
+// known serves a browser that was let in before.
+func (g *guard) known(w http.ResponseWriter, r *http.Request) {
+	pass, ok := g.signedIn(r)
+	if !ok {
+		Refuse(w, http.StatusForbidden, "Not signed in", "Open the address that runplan serve printed: it has a token that lets this browser in.")
+		return
+	}
+	token := g.sign("form " + pass)
+	if r.Method == http.MethodPost {
+		if why := g.foreign(w, r, token); why != "" {
+			Refuse(w, http.StatusForbidden, "Nothing was done", why)
+			return
+		}
+	}
+	g.pages.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), formKey{}, token)))
+}
+
+// foreign says why a form is none of ours, or "".
+func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) string {
+	if r.Header.Get("Origin") != "http://"+r.Host {
+		return "The form was sent from another site: its origin is " + cmp.Or(r.Header.Get("Origin"), "not told") + "."
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return "The form was sent from another site."
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return "This is no form."
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return "The form could not be read: " + err.Error() + "."
+	}
+	if !same(r.PostForm.Get(FormField), token) {
+		return "The form has no token of this browser, or an old one. Load its page again."
+	}
+	return ""
+}
+
+// Refuse answers with a short page of its own.
+func Refuse(w http.ResponseWriter, status int, title, text string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">`+
+		`<title>%s – runplan</title><link rel="stylesheet" href="%sapp.css"></head><body><main class="alone"><h1>%[1]s</h1><p>%[3]s</p></main></body></html>`,
+		html.EscapeString(Visible(title)), assetPath, html.EscapeString(Visible(text)))
+}

@@ -1,0 +1,177 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Part is a piece of a page that changes by itself: an element with an id.
+type Part struct {
+	ID   string `json:"id"`
+	HTML string `json:"html,omitempty"` // the whole element; its id is ID
+	In   string `json:"in,omitempty"`   // id of the element that it is put into where it is new
+	Top  bool   `json:"top,omitempty"`  // there, before all others
+	Gone bool   `json:"gone,omitempty"`
+}
+
+// Look is what a page looks like now.
+type Look struct {
+	Stamp string // alike means that nothing changed
+	Parts []Part
+	Said  string // what somebody should hear who does not see the page; "" says nothing new
+}
+
+// Looking finds out what a page looks like. last is the stamp of what is known; where it is the same still, the parts may be
+// left out.
+type Looking func(ctx context.Context, last string) (Look, error)
+
+// Version names what all parts look like together.
+func Version(parts []Part) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%s\x00%s\x00", p.ID, p.HTML)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// The times of a stream.
+const (
+	lookEvery  = 300 * time.Millisecond // how often somebody looks whether the page changed
+	aliveEvery = 15 * time.Second       // how often a stream on which nothing happens shows that it is there
+	retryAfter = 1000                   // milliseconds until a browser asks again whose stream was cut
+)
+
+// maxStreams bounds the pages that are open at a time.
+const maxStreams = 64
+
+// Streams counts the streams that are open.
+type Streams struct{ open atomic.Int32 }
+
+// Serve sends what changes on a page, until the browser goes away. It begins with the page that the browser has, which the
+// query tells (v), or the last that it was sent. Is that another one than there is now, it is told to load the page anew: so it is
+// after a restart of the server, and no past is kept here for anybody.
+func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking) {
+	if s.open.Add(1) > maxStreams {
+		s.open.Add(-1)
+		Refuse(w, http.StatusServiceUnavailable, "Too many pages are open", "Close some of them.")
+		return
+	}
+	defer s.open.Add(-1)
+	now, err := looking(r.Context(), "")
+	if err != nil {
+		Refuse(w, http.StatusNotFound, "Not there any more", err.Error())
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	out := stream{w: w, to: http.NewResponseController(w)}
+	has := r.Header.Get("Last-Event-ID")
+	if has == "" {
+		has = r.URL.Query().Get("v")
+	}
+	version := Version(now.Parts)
+	out.send(fmt.Sprintf("retry: %d\nevent: hello\nid: %s\ndata: {}\n\n", retryAfter, version))
+	if has != version {
+		out.send(fmt.Sprintf("event: stale\nid: %s\ndata: {}\n\n", version))
+	}
+	known := digests(now.Parts)
+	now.Parts = nil // it is not needed any more, and there may be many pages
+	alive := time.Now()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for out.err == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+		next, err := looking(r.Context(), now.Stamp)
+		if err != nil || next.Stamp == now.Stamp { // a journal that is busy now will not be the next time
+			if time.Since(alive) > aliveEvery {
+				out.send(": alive\n\n")
+				alive = time.Now()
+			}
+			continue
+		}
+		now = next
+		fresh := digests(now.Parts)
+		if changed := changes(now.Parts, known, fresh); len(changed) > 0 || now.Said != "" {
+			out.patch(Version(now.Parts), changed, now.Said)
+			alive = time.Now()
+		}
+		known, now.Parts = fresh, nil
+	}
+}
+
+type digest [8]byte
+
+// digests are what is kept of a page: enough to know which parts changed.
+func digests(parts []Part) map[string]digest {
+	m := make(map[string]digest, len(parts))
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p.HTML))
+		m[p.ID] = digest(sum[:8])
+	}
+	return m
+}
+
+// changes lists the parts that are another way than a browser has them, in the order of the page, and then those that are gone.
+func changes(parts []Part, known, fresh map[string]digest) []Part {
+	var out []Part
+	for _, p := range parts {
+		if was, ok := known[p.ID]; !ok || was != fresh[p.ID] {
+			out = append(out, p)
+		}
+	}
+	var gone []string
+	for id := range known {
+		if _, ok := fresh[id]; !ok {
+			gone = append(gone, id)
+		}
+	}
+	slices.Sort(gone)
+	for _, id := range gone {
+		out = append(out, Part{ID: id, Gone: true})
+	}
+	return out
+}
+
+type stream struct {
+	w   http.ResponseWriter
+	to  *http.ResponseController
+	err error
+}
+
+// sendTime bounds how long a browser may take to receive something.
+const sendTime = 20 * time.Second
+
+func (s *stream) send(text string) {
+	if s.err != nil {
+		return
+	}
+	if s.err = s.to.SetWriteDeadline(time.Now().Add(sendTime)); s.err != nil {
+		return
+	}
+	if _, s.err = s.w.Write([]byte(text)); s.err == nil {
+		s.err = s.to.Flush()
+	}
+}
+
+func (s *stream) patch(version string, parts []Part, said string) {
+	data, err := json.Marshal(struct {
+		Parts []Part `json:"parts"`
+		Said  string `json:"said,omitempty"`
+	}{parts, said})
+	if err != nil {
+		s.err = err
+		return
+	}
+	s.send(fmt.Sprintf("event: patch\nid: %s\ndata: %s\n\n", version, data))
+}

@@ -1,0 +1,131 @@
+// Package web serves pages of one person to that person's browser, and to nobody else's.
+//
+// A [Server] listens on this machine only, unless it is told otherwise. It lets a browser in that brings the token
+// of the printed address, and knows it again by a cookie. What a form sends counts only with a token of that
+// browser, from a page of this server. Names that others made point here are refused. The package knows
+// nothing of what the pages are about: they are a handler, the parts of a page that change ([Part]) and a stream
+// that says so ([Stream]).
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Options say what is served, where and to whom.
+type Options struct {
+	Addr     string // host:port; port 0 takes one that is free
+	Insecure bool   // addresses that others can reach are allowed
+	Name     string // tells the cookies of several servers apart
+	Key      []byte // secret that cookies are signed with; who has it may sign in
+	Pages    http.Handler
+	Now      func() time.Time
+}
+
+// Server is a server that listens.
+type Server struct {
+	listener net.Listener
+	guard    *guard
+	http     *http.Server
+	cancel   context.CancelFunc
+}
+
+// ErrReachable says that an address can be reached from other machines.
+var ErrReachable = errors.New("other machines can reach this address")
+
+// Listen begins to listen. Nobody is served before [Server.Serve].
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	host, _, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", o.Addr, err)
+	}
+	if !o.Insecure && !loopback(host) {
+		return nil, fmt.Errorf("listen on %s: %w", o.Addr, ErrReachable)
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", o.Addr, err)
+	}
+	at, ok := listener.Addr().(*net.TCPAddr)
+	if !ok || !o.Insecure && !at.IP.IsLoopback() { // a name may stand for any address
+		listener.Close()
+		return nil, fmt.Errorf("listen on %s: %w", o.Addr, ErrReachable)
+	}
+	g, err := newGuard(o, host, at)
+	if err != nil {
+		listener.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return &Server{listener: listener, guard: g, cancel: cancel, http: &http.Server{
+		Handler:           g,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second, // a stream has its own
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // a browser that goes away is no news
+	}}, nil
+}
+
+// loopback tells whether a host that was asked for is this machine, for this machine.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || host == "localhost"
+}
+
+// Addr is where the server listens, host and port.
+func (s *Server) Addr() string { return s.guard.address }
+
+// URL is the address with the token in it, which lets one in.
+func (s *Server) URL() string {
+	u := url.URL{Scheme: "http", Host: s.guard.address, Path: "/", RawQuery: url.Values{"token": {s.guard.token}}.Encode()}
+	return u.String()
+}
+
+// grace is how long answers that are under way may take once the server ends.
+const grace = 2 * time.Second
+
+// Serve answers until ctx ends, which is no error.
+func (s *Server) Serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		s.cancel()
+		return fmt.Errorf("serve %s: %w", s.guard.address, err)
+	case <-ctx.Done():
+	}
+	s.cancel() // streams end, which would not by themselves
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer done()
+	if err := s.http.Shutdown(last); err != nil {
+		s.http.Close()
+	}
+	<-ended
+	return nil
+}
+
+// Close stops listening, for a server that was never served.
+func (s *Server) Close() error {
+	s.cancel()
+	return s.listener.Close()
+}
+
+// addressOf is how people write where a server listens.
+func addressOf(host string, at *net.TCPAddr) string {
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost" // it listens everywhere, so here as well
+	}
+	return net.JoinHostPort(host, strconv.Itoa(at.Port))
+}

@@ -1,0 +1,229 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/template"
+	"github.com/ollama/ollama/types/model"
+)
+
+// Turn is one message of a conversation.
+type Turn struct {
+	Role    string // system, user or assistant
+	Content string
+}
+
+// ChatTemplate turns conversations into the text that a model sees. It is written in the language of Ollama, and
+// carried out by Ollama's own code, which also knows the older kind with .Prompt and .Response.
+type ChatTemplate struct {
+	parsed *template.Template
+	before []Turn // what the model's file puts ahead of each conversation
+	system string // of the model's file, where a conversation brings none
+	thinks bool
+}
+
+// ParseChatTemplate reads a template.
+func ParseChatTemplate(text string) (*ChatTemplate, error) {
+	t, err := template.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the template: %w", err)
+	}
+	return &ChatTemplate{parsed: t}, nil
+}
+
+// mostRendered bounds what a template may make of a conversation, in bytes.
+const mostRendered = 64 << 20
+
+// Render returns the text of a conversation, up to where the model would go on.
+func (t *ChatTemplate) Render(turns []Turn) (text string, err error) {
+	defer func() {
+		// Ollama's code takes the older kind apart by hand, and a template that it did not think of makes it panic.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("carry out the template: %v", p)
+		}
+	}()
+	turns = t.complete(turns)
+	values := template.Values{Messages: messages(turns)}
+	if t.thinks {
+		think := api.ThinkValue{Value: true} // what the server assumes where nothing is said
+		values.Think, values.ThinkLevel, values.IsThinkSet = true, think.String(), true
+	}
+	var b bytes.Buffer
+	if err := t.parsed.Execute(&bounded{w: &b, left: mostRendered}, values); err != nil {
+		return "", fmt.Errorf("carry out the template: %w", err)
+	}
+	return b.String(), nil
+}
+
+// complete adds to a conversation what the server adds.
+func (t *ChatTemplate) complete(turns []Turn) []Turn {
+	out := slices.Concat(t.before, turns)
+	if t.system != "" && (len(turns) == 0 || turns[0].Role != "system") {
+		out = slices.Insert(out, 0, Turn{"system", t.system})
+	}
+	return out
+}
+
+// messages is a copy: Ollama's code joins turns of one role in place.
+func messages(turns []Turn) []api.Message {
+	out := make([]api.Message, len(turns))
+	for i, t := range turns {
+		out[i] = api.Message{Role: t.Role, Content: t.Content}
+	}
+	return out
+}
+
+type bounded struct {
+	w    io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) > b.left {
+		return 0, fmt.Errorf("it makes more than %d MiB of one conversation", mostRendered>>20)
+	}
+	b.left -= len(p)
+	return b.w.Write(p)
+}
+
+// ChatFacts is what a server tells of how it talks with a model.
+type ChatFacts struct {
+	Template *ChatTemplate // nil: the server renders by code of its own, see Renderer
+	Text     string        // of the template
+	Renderer string        // name of that code
+	Stops    []string      // what ends an answer, by the model's parameters
+	Context  int           // tokens that the model can take; 0: unknown
+}
+
+// Chat asks an Ollama server for the template of a model.
+func Chat(ctx context.Context, o Options, m Model) (ChatFacts, error) {
+	show, err := show(ctx, o, m, false)
+	if err != nil {
+		return ChatFacts{}, err
+	}
+	f := ChatFacts{Text: show.Template, Renderer: show.Renderer, Context: contextOf(show.ModelInfo), Stops: stops(show.Parameters)}
+	if f.Renderer != "" {
+		return f, nil
+	}
+	if f.Template, err = ParseChatTemplate(show.Template); err != nil {
+		return ChatFacts{}, fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	f.Template.system = show.System
+	for _, t := range show.Messages {
+		f.Template.before = append(f.Template.before, Turn{t.Role, t.Content})
+	}
+	f.Template.thinks = slices.Contains(show.Capabilities, model.CapabilityThinking)
+	return f, nil
+}
+
+// EndOfSequence asks an Ollama server for the text of the token that ends what a model says; "" if the server does not
+// tell.
+func EndOfSequence(ctx context.Context, o Options, m Model) (string, error) {
+	show, err := show(ctx, o, m, true)
+	if err != nil {
+		return "", err
+	}
+	all, _ := show.ModelInfo["tokenizer.ggml.tokens"].([]any)
+	id, known := show.ModelInfo["tokenizer.ggml.eos_token_id"].(float64)
+	if !known || id < 0 || int(id) >= len(all) {
+		return "", nil
+	}
+	text, _ := all[int(id)].(string)
+	return text, nil
+}
+
+func show(ctx context.Context, o Options, m Model, verbose bool) (*api.ShowResponse, error) {
+	c := newOllamaClient(o)
+	ctx, cancel := c.limited(ctx, m)
+	defer cancel()
+	client, err := c.client(m.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	s, err := client.Show(ctx, &api.ShowRequest{Model: m.Name, Verbose: verbose})
+	if err != nil {
+		return nil, c.explain(ctx, Request{Model: m}, err)
+	}
+	return s, nil
+}
+
+// stops reads the parameters of a model as the server prints them: a name, spaces, and a value that may be in quotes.
+func stops(parameters string) []string {
+	var out []string
+	for line := range strings.Lines(parameters) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if value = strings.TrimSpace(value); name == "stop" && value != "" {
+			if inside, quoted := strings.CutPrefix(value, `"`); quoted && strings.HasSuffix(inside, `"`) {
+				value = inside[:len(inside)-1]
+			}
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// RenderOnServer has an Ollama server render a conversation as it would before it asks the model, which it does not do.
+// The server calls that a means for debugging; one that does not know it is an error.
+func RenderOnServer(ctx context.Context, o Options, m Model, turns []Turn) (string, error) {
+	c := newOllamaClient(o)
+	ctx, cancel := c.limited(ctx, m)
+	defer cancel()
+	client, err := c.client(m.BaseURL)
+	if err != nil {
+		return "", err
+	}
+	no := false
+	req := &api.ChatRequest{Model: m.Name, Messages: messages(turns), DebugRenderOnly: true, Truncate: &no, Stream: &no}
+	var text *string
+	err = client.Chat(ctx, req, func(r api.ChatResponse) error {
+		if r.DebugInfo == nil {
+			return errNotRendered
+		}
+		text = &r.DebugInfo.RenderedTemplate
+		return nil
+	})
+	switch {
+	case err == nil && text != nil:
+		return *text, nil
+	case err == nil, errors.Is(err, errNotRendered):
+		return "", fmt.Errorf("render with model %s at %s: %w", m.Name, m.BaseURL, errNotRendered)
+	}
+	return "", c.explain(ctx, Request{Model: m}, err)
+}
+
+var errNotRendered = errors.New("the server asks the model instead of rendering only; it is too old for that")
+
+// CountTokens has an Ollama server count the tokens of a text, exactly as the model would see it. The model reads the text
+// for that, so it takes time. A text that does not fit into the window of m is a [WindowError].
+func CountTokens(ctx context.Context, o Options, m Model, text string) (int, error) {
+	c := newOllamaClient(o)
+	ctx, cancel := c.limited(ctx, m)
+	defer cancel()
+	client, err := c.client(m.BaseURL)
+	if err != nil {
+		return 0, err
+	}
+	no := false
+	req := &api.GenerateRequest{
+		Model: m.Name, Prompt: text, Raw: true, Truncate: &no, Shift: &no, Stream: &no,
+		Options: map[string]any{"num_predict": 1, "temperature": 0},
+	}
+	if m.Window > 0 {
+		req.Options["num_ctx"] = m.Window
+	}
+	var last api.GenerateResponse
+	if err = client.Generate(ctx, req, func(r api.GenerateResponse) error { last = r; return nil }); err != nil {
+		return 0, c.explain(ctx, Request{Model: m, Prompt: text}, err)
+	}
+	if !last.Done || last.PromptEvalCount == 0 {
+		return 0, fmt.Errorf("count tokens with model %s at %s: the server does not tell", m.Name, m.BaseURL)
+	}
+	return last.PromptEvalCount, nil
+}

@@ -1,0 +1,36 @@
+package planparse
+
+import (
+	"strconv"
+	"strings"
+)
+
+// regression reads the test that shows what the batch puts right. In the form that was written for us a path that is
+// none is an error: the batch would be merged without the check that it asks for. Prose ("**Regression:** none known")
+// is left alone.
+func (f *filler) regression(line int, value string, strict bool) {
+	batch := &f.plan.Batches[f.meta]
+	items := splitList(value)
+	if !strict {
+		for _, item := range items {
+			if strings.ContainsAny(item, " \t") || !strings.ContainsAny(item, "./") {
+				return
+			}
+		}
+	}
+	if len(items) == 0 && strict {
+		f.report(SeverityError, line, "malformed-header", "regression: names no test; it is the path of a test file, or PATH::NAME for one test in it")
+	}
+	for _, item := range items {
+		file, name, _ := strings.Cut(item, "::")
+		p, ok := cleanPath(file)
+		if !ok {
+			f.report(SeverityError, line, "malformed-header", "regression: %s is not a path in the workspace", strconv.Quote(item))
+			continue
+		}
+		if name != "" {
+			p += "::" + name
+		}
+		batch.Regression = append(batch.Regression, p)
+	}
+}

@@ -1,0 +1,45 @@
+package local
+
+import (
+	"context"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Scratch makes a worktree of the base, set up as those of batches are, for somebody who writes into it. What gates say
+// of the base is not asked there: give them a [Baseline] of their own.
+func (b *Baseline) Scratch(ctx context.Context) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dir == "" && b.err == nil {
+		b.err = b.open(ctx)
+	}
+	return b.dir, b.err
+}
+
+// ScratchOf makes scratch trees of the base for [differential.New], each from a [Baseline] that is made for the subject.
+func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
+	return func(ctx context.Context, s gates.Subject) (string, func(), error) {
+		b, err := make(s)
+		if err != nil {
+			return "", func() {}, err
+		}
+		dir, err := b.Scratch(ctx)
+		return dir, func() {
+			if err := b.Close(ctx); err != nil {
+				note(err.Error())
+			}
+		}, err
+	}
+}
+
+// regression is the gate that holds a batch against the regression test that it names; none where it names none.
+func (w *work) regression(b *planparse.Batch) []gates.Gate {
+	if len(b.Regression) == 0 {
+		return nil
+	}
+	scratch := ScratchOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
+	return []gates.Gate{differential.New(differential.Options{Files: b.Regression, Base: scratch})}
+}

@@ -1,0 +1,343 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/runner"
+)
+
+// Reviews is what changes are reviewed with. Whether they are is a matter of the run: [runner.Info].
+type Reviews struct {
+	Reviewers []review.Reviewer // in order of preference; asked where the run says "all"
+	Prompts   prompt.Set
+	Persona   string
+	Margin    float64
+	NewID     func() string
+	More      []gates.Gate                                          // that look in a review and nowhere else
+	Vendor    func(agent, model string) string                      // who makes what an agent works with; "" is not known
+	Price     func(c review.Call) (usd *float64, src agents.Source) // nil is unknown
+}
+
+// The ways to review.
+const (
+	ReviewPrograms = "programs" // programs look, and nobody is asked
+	ReviewAll      = "all"      // reviewers are asked as well
+)
+
+// reviewError is a review in which somebody could not look. That is neither for nor against the change, and the same
+// again would ask the same reviewers again: so somebody has to see to it.
+type reviewError struct{ why string }
+
+func (e *reviewError) Error() string { return e.why }
+
+// seen is what gates last said of a batch.
+type seen struct {
+	base, tree string
+	reports    []gates.Report
+	review     *runner.ReviewInfo // of that very change
+}
+
+// Fidelity tells what the blueprint gate said of the candidate. It has looked already, so nothing is done twice; what
+// takes judgement is asked with runplan blueprint review.
+func (w *work) Fidelity(_ context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Tree: c.Tree, Outcome: runner.OutcomeSkipped, Reason: "the blueprint gate did not look"}
+	for _, r := range w.factsOf(c.Batch, c.Base).last.reports {
+		if r.Gate != "blueprint" {
+			continue
+		}
+		switch e.Reason = r.Note; r.Status {
+		case gates.Skipped:
+		case gates.Fail:
+			e.Outcome, e.Reports, e.Fingerprint = runner.OutcomeFailed, []gates.Report{r}, fingerprint(r.Note)
+		default:
+			e.Outcome, e.Reason = runner.OutcomeOK, "mechanical: the blueprint gate is "+string(r.Status)
+		}
+	}
+	return e, nil
+}
+
+// Review looks at what the candidate of c changes; without a batch, at all that the run made.
+func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Commit: c.Commit, Tree: c.Tree}
+	in, known, err := w.reviewOf(ctx, &c)
+	if err != nil {
+		return e, err
+	}
+	if known != nil { // what the run made is what one batch made
+		e.Outcome, e.Review = runner.OutcomeOK, known
+		return e, nil
+	}
+	in.Observe = func(n int, name string, s gates.Status) { p.Line(c.Batch, fmt.Sprintf("review, %s: %s", name, s)) }
+	v, err := review.Run(ctx, in)
+	w.lookout.drop()
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	if err != nil {
+		return e, err
+	}
+	dir := filepath.Join(w.Layout.Logs(w.run), "review")
+	if c.Batch != "" {
+		dir = w.attemptDir(c)
+		if err := in.Ledger.Write(w.findings(c.Batch)); err != nil {
+			return e, err
+		}
+	}
+	e.Usage = w.spentOn(v)
+	if e.Review, err = w.reviewInfo(v, filepath.Join(dir, "review.json")); err != nil {
+		return e, err
+	}
+	if c.Batch == "" {
+		e.Outcome, e.Review.Note = runner.OutcomeOK, strings.Join(v.Reasons, ", ")
+		w.pool.Release(finalPlace)
+		return e, nil
+	}
+	return w.verdict(e, v)
+}
+
+// finalPlace names the workspace in which the final review looks.
+const finalPlace = "final-review"
+
+// findings is the file with what reviews of a batch found from round to round.
+func (w *work) findings(batch string) string {
+	return filepath.Join(w.Layout.Logs(w.run), "review", batch+".json")
+}
+
+// reviewOf makes what a review gets: the change in a workspace, and what is known of it already.
+func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
+	in = review.Input{
+		Prompts: w.Reviews.Prompts, Persona: w.Reviews.Persona, Margin: w.Reviews.Margin, NewID: w.Reviews.NewID,
+		Author: review.Author{Agent: w.worker(c.Batch)},
+	}
+	how, place, last := w.info.Review, c.Place(), seen{}
+	var space *Space
+	if c.Batch == "" {
+		how, place = w.info.FinalReview, finalPlace
+		if c.Tree, err = w.Repo.TreeOf(ctx, c.Commit); err != nil {
+			return in, nil, err
+		}
+		last = w.atTip()
+		if last.tree == c.Tree && last.base == c.Base && last.review != nil && w.info.Review == how {
+			return in, last.review, nil
+		}
+		in.Plan = w.Plan.Preamble
+		for _, b := range w.Plan.Batches {
+			in.Plan += "\n## " + b.Title + "\n" + b.Text
+		}
+		space, _, err = w.pool.Restore(ctx, place, c.Base, c.Tree)
+	} else {
+		b, berr := w.batch(*c)
+		if berr != nil {
+			return in, nil, berr
+		}
+		f := w.factsOf(c.Batch, c.Base)
+		last = f.last
+		in.Subject.Batch, in.Plan, in.Author.Model = *b, "## "+b.Title+"\n"+b.Text, f.model
+		if in.Ledger, err = review.ReadLedger(w.findings(c.Batch), c.Batch); err != nil {
+			return in, nil, err
+		}
+		for i := range in.Ledger.Rounds { // it is the batch's own change, wherever it stands
+			in.Ledger.Rounds[i].Base = c.Base
+		}
+		space, err = w.restore(ctx, *c, false)
+	}
+	if err != nil {
+		return in, nil, err
+	}
+	if w.Reviews.Vendor != nil {
+		in.Author.Vendor = w.Reviews.Vendor(in.Author.Agent, in.Author.Model)
+	}
+	temp, err := w.temp(place)
+	if err != nil {
+		return in, nil, err
+	}
+	logs := filepath.Join(w.Layout.Logs(w.run), "review")
+	if c.Batch != "" {
+		logs = w.attemptDir(*c)
+	}
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		return in, nil, fmt.Errorf("keep the logs of a review: %w", err)
+	}
+	in.Subject.Dir, in.Subject.Base, in.Subject.Tree, in.Subject.Changed = space.Dir, c.Base, c.Tree, space.Paths
+	in.Subject.Env, in.Subject.Timeout, in.Subject.LogDir = w.agentEnv(temp), w.GateTimeout, logs
+	in.Subject.Redact, in.Subject.Reaper = w.redact.String, w.Reaper
+	in.Subject.Diff = gates.GitCompared(space.Compared(c.Base, c.Tree))
+	in.Gates = slices.Concat(suite.All(space.Dir, w.GateConfig), w.Reviews.More)
+	if last.tree == c.Tree {
+		in.Known = last.reports
+		if last.base != c.Base { // of the tests, what they are compared with changes nothing
+			in.Known = slices.DeleteFunc(slices.Clone(in.Known), func(r gates.Report) bool {
+				return r.Tests == nil || r.Status != gates.Pass
+			})
+		}
+	}
+	if how == ReviewAll {
+		in.Reviewers = w.Reviews.Reviewers
+	}
+	return in, nil, nil
+}
+
+// verdict says what a review of a candidate asks for.
+func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
+	why := w.redact.String(strings.Join(v.Reasons, ", "))
+	switch {
+	case v.Verdict == review.OK:
+		e.Outcome = runner.OutcomeOK
+		return e, nil
+	case v.Verdict == review.NoVerdict:
+		for _, p := range v.Passes {
+			if p.Status == gates.Errored {
+				why += "; " + p.Name + ": " + p.Note
+			}
+		}
+		return e, &reviewError{fmt.Sprintf("the review says nothing: %s", w.redact.String(why))}
+	}
+	reports, ids, again := blocking(v)
+	if len(reports) == 0 {
+		e.Outcome, e.Reason = runner.OutcomeUndecided, why
+		return e, nil
+	}
+	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), fingerprint(strings.Join(ids, " ")), runner.OutcomeShallow
+	if failureIsComplex(v, reports, again) {
+		e.Outcome = runner.OutcomeComplex
+	}
+	e.Reason = w.redact.String(reasonOf(gates.Verdict{Reports: reports}))
+	return e, nil
+}
+
+// blocking are the passes of a review that ask for something to be corrected, with no findings but those. again tells
+// whether one of them was asked for before.
+func blocking(v review.Review) (reports []gates.Report, ids []string, again bool) {
+	for _, p := range v.Passes {
+		if p.Status != gates.Fail {
+			continue
+		}
+		r := p.Report
+		r.Findings = nil
+		for _, f := range p.Findings {
+			if f.Severity != gates.Error || f.Unproven || f.State != "" && f.State != review.Open {
+				continue
+			}
+			again = again || !f.New && !f.Fact
+			ids = append(ids, f.ID)
+			r.Findings = append(r.Findings, f.Finding)
+		}
+		reports = append(reports, r)
+	}
+	if len(v.Open) > 0 {
+		r := gates.Report{Gate: "review:earlier", Status: gates.Fail, Note: "found by an earlier review, and not looked at since"}
+		for _, f := range v.Open {
+			again = true
+			ids = append(ids, f.ID)
+			r.Findings = append(r.Findings, gates.Finding{Rule: f.Rule, Path: f.Path, Line: f.Line, Severity: f.Severity, Message: f.Message})
+		}
+		reports = append(reports, r)
+	}
+	slices.Sort(ids)
+	return reports, ids, again
+}
+
+// shallowFiles is in how many files a small fix may have to be made.
+const shallowFiles = 3
+
+// failureIsComplex tells what has to be thought through from what a small fix will do for (REV-11): it does not fit
+// where it was put, it is wrong in many places, or an attempt to correct it did not.
+func failureIsComplex(v review.Review, reports []gates.Report, again bool) bool {
+	files := map[string]bool{}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			files[f.Path] = true
+		}
+	}
+	return again || len(files) > shallowFiles || v.Passes[review.Architectural-1].Status == gates.Fail
+}
+
+// reviewInfo writes all of a review into a file, and says in short what it came to.
+func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+			err = atomicfile.Write(file, []byte(w.redact.String(string(data))+"\n"), 0o644)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep the review: %w", err)
+	}
+	out := &runner.ReviewInfo{Verdict: string(v.Verdict), Confidence: &v.ConfidencePct, File: w.Layout.Rel(file)}
+	for _, p := range v.Passes {
+		text := fmt.Sprintf("%d %s: %s", p.Number, p.Name, p.Status)
+		if p.Status == gates.Skipped && p.Note != "" || p.Status == gates.Errored {
+			text += ", " + firstWords(w.redact.String(p.Note))
+		}
+		out.Passes = append(out.Passes, text)
+		for _, c := range p.Calls {
+			out.Calls++
+			if !slices.Contains(out.Reviewers, c.Reviewer) {
+				out.Reviewers = append(out.Reviewers, c.Reviewer)
+			}
+		}
+	}
+	return out, nil
+}
+
+func firstWords(note string) string {
+	note, _, _ = strings.Cut(note, "\n")
+	if r := []rune(note); len(r) > 160 {
+		return string(r[:159]) + "…"
+	}
+	return note
+}
+
+// spentOn sums up what a review's reviewers used; nil where nobody was asked. One unknown price makes the sum unknown.
+func (w *work) spentOn(v review.Review) *agents.Usage {
+	var u agents.Usage
+	asked, known, sum := false, true, 0.0
+	add := func(to **int64, n *int) {
+		if n == nil {
+			return
+		}
+		total := int64(*n)
+		if *to != nil {
+			total += **to
+		}
+		*to = &total
+	}
+	for _, p := range v.Passes {
+		for _, c := range p.Calls {
+			asked = true
+			add(&u.InputTokens, c.PromptTokens)
+			add(&u.OutputTokens, c.CompletionTokens)
+			if w.Reviews.Price == nil {
+				known = false
+				continue
+			}
+			usd, src := w.Reviews.Price(c)
+			if u.Source = src; usd == nil {
+				known = false
+				continue
+			}
+			sum += *usd
+		}
+	}
+	if !asked {
+		return nil
+	}
+	if known {
+		u.CostUSD = &sum
+	} else {
+		u.Source = agents.SourceUnknown
+	}
+	return &u
+}

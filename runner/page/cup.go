@@ -1,0 +1,116 @@
+package page
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/runplan/runplan/runner"
+)
+
+// cupView is a tournament: its candidates side by side.
+type cupView struct {
+	Run, RunTitle, Key, Number, Title, BatchHref, Verdict string
+	Attempts                                              []pageLink
+	Candidates                                            []contestant
+	Terms                                                 []term
+}
+
+type contestant struct {
+	try
+	Diff diff
+	Anch string
+}
+
+// term is a line of the table of scores: what one part of the score gave each candidate.
+type term struct {
+	Name  string
+	Cells []string
+}
+
+func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
+	var v cupView
+	ctx, key := r.Context(), r.PathValue("batch")
+	run, err := s.hub.find(ctx, r.PathValue("run"))
+	if err == nil {
+		err = s.hub.with(ctx, run, func(at *watch) error {
+			b, err := s.batchView(ctx, at, key, nil)
+			if err != nil {
+				return err
+			}
+			v = cupView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key)}
+			sum := at.printer.Standing().Summary
+			v.Verdict = sum.Batches[find(sum, key)].Sampling
+			v.of(b.Tries, r.URL.Query().Get("a"))
+			return nil
+		})
+	}
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	for i := range v.Candidates {
+		v.Candidates[i].Diff = s.diffOf(ctx, &v.Candidates[i].try)
+	}
+	s.show(w, r, "candidates", sheet{Title: "Candidates of " + v.Number + " " + v.Title, Section: "runs", View: v}, nil)
+}
+
+// of picks the candidates of one attempt: the given one, or the last that had some.
+func (v *cupView) of(tries []try, attempt string) {
+	var numbers []int
+	for _, t := range tries {
+		if t.Candidate > 0 && !slices.Contains(numbers, t.Number) {
+			numbers = append(numbers, t.Number)
+		}
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	at, err := strconv.Atoi(attempt)
+	if err != nil || !slices.Contains(numbers, at) {
+		at = numbers[len(numbers)-1]
+	}
+	if len(numbers) > 1 {
+		for _, n := range numbers {
+			v.Attempts = append(v.Attempts, pageLink{"attempt " + strconv.Itoa(n), "?a=" + strconv.Itoa(n), n == at})
+		}
+	}
+	for _, t := range tries {
+		if t.Number == at && t.Candidate > 0 {
+			t.Href = v.BatchHref + t.Href
+			v.Candidates = append(v.Candidates, contestant{try: t, Anch: "c" + strconv.Itoa(t.Candidate)})
+		}
+	}
+	slices.SortFunc(v.Candidates, func(a, b contestant) int { return cmp.Compare(a.Candidate, b.Candidate) })
+	v.terms()
+}
+
+func (v *cupView) terms() {
+	var names []string
+	for _, c := range v.Candidates {
+		for _, t := range c.Terms {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		row := term{Name: name}
+		for _, c := range v.Candidates {
+			cell := none
+			if i := slices.IndexFunc(c.Terms, func(t runner.ScoreTerm) bool { return t.Name == name }); i >= 0 {
+				cell = signed(c.Terms[i].Points) + " (" + strconv.Itoa(c.Terms[i].Value) + ")"
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		v.Terms = append(v.Terms, row)
+	}
+}
+
+func signed(n int) string {
+	if n > 0 {
+		return "+" + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,153 @@
+package page
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// diff is a change, file by file.
+type diff struct {
+	Files      []diffFile
+	Added, Del int
+	Note       string // why there is none, or not all
+}
+
+type diffFile struct {
+	Name       string
+	Lines      []diffLine
+	Added, Del int
+	Note       string
+}
+
+type diffLine struct{ Class, Text string }
+
+// The bounds of what is shown of a change. A line can be a whole file.
+const (
+	maxDiffLines = 4000
+	maxDiffLine  = 2000
+)
+
+// diffOf is what an attempt changed: as git has it, or as it was kept when the attempt ended.
+func (s *site) diffOf(ctx context.Context, t *try) diff {
+	if t.Commit != "" && t.Base != "" {
+		out, err := s.Repo.Run(ctx, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", t.Base, t.Commit)
+		if err == nil {
+			d := parseDiff(out)
+			if len(d.Files) == 0 {
+				d.Note = "Nothing was changed."
+			}
+			return d
+		}
+	}
+	if t.Log == "" {
+		return diff{Note: "There is no change yet."}
+	}
+	text, cut, err := s.hub.readAll(path.Dir(t.Log)+"/"+patchName, maxPatch)
+	switch {
+	case err != nil:
+		return diff{Note: "The change cannot be read: " + err.Error()}
+	case text == "" && t.Tone == "busy":
+		return diff{Note: "There is no change yet."}
+	case text == "":
+		return diff{Note: "The change was not kept."}
+	}
+	d := parseDiff(text)
+	if cut {
+		d.Note = "The rest is in .runplan/" + path.Dir(t.Log) + "/" + patchName
+	}
+	return d
+}
+
+// parseDiff reads what git diff prints.
+func parseDiff(text string) diff {
+	var d diff
+	var f *diffFile
+	inHunk := false
+	shown := 0
+	for l := range strings.Lines(text) {
+		l = strings.TrimSuffix(l, "\n")
+		if strings.HasPrefix(l, "diff --git ") {
+			d.Files = append(d.Files, diffFile{Name: diffName(l)})
+			f, inHunk = &d.Files[len(d.Files)-1], false
+			continue
+		}
+		if f == nil {
+			continue
+		}
+		class := ""
+		switch {
+		case strings.HasPrefix(l, "@@"):
+			class, inHunk = "hunk", true
+		case !inHunk:
+			f.head(l)
+			continue
+		case strings.HasPrefix(l, "+"):
+			class = "add"
+			f.Added++
+		case strings.HasPrefix(l, "-"):
+			class = "del"
+			f.Del++
+		}
+		if shown++; shown > maxDiffLines {
+			d.Note = "The change is long: only its first " + strconv.Itoa(maxDiffLines) + " lines are shown."
+			continue
+		}
+		if len(l) > maxDiffLine {
+			l = strings.ToValidUTF8(l[:maxDiffLine], "") + "… (" + strconv.Itoa(len(l)) + " bytes)"
+		}
+		f.Lines = append(f.Lines, diffLine{class, l})
+	}
+	for _, f := range d.Files {
+		d.Added, d.Del = d.Added+f.Added, d.Del+f.Del
+	}
+	return d
+}
+
+// head takes up a line that stands before the first change of a file.
+func (f *diffFile) head(l string) {
+	switch {
+	case strings.HasPrefix(l, "+++ "):
+		if name := unquoted(strings.TrimPrefix(l, "+++ ")); name != "/dev/null" {
+			f.Name = strings.TrimPrefix(name, "b/")
+		}
+	case strings.HasPrefix(l, "--- "):
+		if name := unquoted(strings.TrimPrefix(l, "--- ")); name != "/dev/null" {
+			f.Name = strings.TrimPrefix(name, "a/")
+		}
+	case strings.HasPrefix(l, "new file"):
+		f.Note = "new"
+	case strings.HasPrefix(l, "deleted file"):
+		f.Note = "deleted"
+	case strings.HasPrefix(l, "Binary files"), strings.HasPrefix(l, "GIT binary patch"):
+		f.Note = strings.TrimSpace(f.Note + " binary")
+	case strings.HasPrefix(l, "old mode"), strings.HasPrefix(l, "new mode"):
+		f.Note = strings.TrimSpace(f.Note + " " + l)
+	}
+}
+
+// diffName is the name in the first line of a file's change, which is the same on both sides.
+func diffName(l string) string {
+	names := strings.TrimPrefix(l, "diff --git ")
+	if strings.HasPrefix(names, `"`) {
+		if name, err := strconv.QuotedPrefix(names); err == nil {
+			return strings.TrimPrefix(unquoted(name), "a/")
+		}
+	}
+	if n := len(names); n > 5 {
+		return strings.TrimPrefix(names[:n/2], "a/")
+	}
+	return names
+}
+
+// unquoted reads a name as git writes it: in quotes where there is something strange in it.
+func unquoted(name string) string {
+	name = strings.TrimSuffix(name, "\t")
+	if strings.HasPrefix(name, `"`) {
+		if s, err := strconv.Unquote(name); err == nil {
+			return s
+		}
+	}
+	return name
+}

@@ -1,0 +1,244 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// hub reads the journal for all pages that are open.
+type hub struct {
+	Options
+	mu      sync.Mutex
+	journal *store.Journal
+	watches map[string]*watch
+	listed  map[string]*listed
+	looked  time.Time // when the list was made last
+	list    []listed
+	older   int
+	alive   map[string]verdict // by run
+}
+
+// verdict is what was found out about the process of a run.
+type verdict struct {
+	at  time.Time
+	sum runner.Summary // its status, and why
+}
+
+// listed is a run as the list shows it.
+type listed struct {
+	Run, Title, Plan, Agent, Mode string
+	Face                          face
+	Reason                        string
+	Total, Merged, Failed, Skip   int
+	Cost                          string
+	Started, Updated              time.Time
+	DurationMS                    int64
+	Live                          bool
+	Asks                          int
+	next                          int
+}
+
+// The bounds of what is kept.
+const (
+	maxWatches = 12               // runs whose fold is kept
+	maxListed  = 100              // runs in the list
+	listEvery  = time.Second      // how often the list is made anew
+	aliveEvery = 3 * time.Second  // how often it is asked whether a run's process is there
+	keepFor    = 10 * time.Minute // a fold that nobody looks at
+)
+
+func newHub(o Options) *hub {
+	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{}}
+}
+
+// errNoRuns says that nothing was run yet.
+var errNoRuns = errors.New("nothing was run in this repository yet")
+
+// open opens the journal, which the first run makes.
+func (h *hub) open(ctx context.Context) error {
+	if h.journal != nil {
+		return nil
+	}
+	j, err := store.OpenExistingJournal(context.WithoutCancel(ctx), h.Layout.Journal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoRuns
+	}
+	if err != nil {
+		return err
+	}
+	h.journal = j
+	return nil
+}
+
+// follow brings the fold of a run up to date. The caller holds the lock.
+func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
+	w := h.watches[run]
+	if w == nil {
+		w = newWatch(run, h.Zone)
+	}
+	w.used = h.Now()
+	for e, err := range local.Events(ctx, h.journal, run, w.next) {
+		if err != nil {
+			delete(h.watches, run) // it may stand in the middle of something
+			return nil, err
+		}
+		w.apply(e, h.Layout)
+	}
+	h.watches[run] = w
+	h.forget()
+	return w, nil
+}
+
+// forget drops folds that nobody looks at, the ones that were not looked at for the longest time first.
+func (h *hub) forget() {
+	all := make([]*watch, 0, len(h.watches))
+	for _, w := range h.watches {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *watch) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.run, b.run)) })
+	for i, w := range all {
+		if len(all)-i > maxWatches || h.Now().Sub(w.used) > keepFor {
+			delete(h.watches, w.run)
+		}
+	}
+}
+
+// with calls do with the fold of a run, up to date, while nobody else touches it.
+func (h *hub) with(ctx context.Context, run string, do func(*watch) error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	w, err := h.follow(ctx, run)
+	if err != nil {
+		return err
+	}
+	if w.next == 0 {
+		delete(h.watches, run)
+		return fmt.Errorf("no run is called %s", run)
+	}
+	return do(w)
+}
+
+// find returns the whole id of the run that is meant by the beginning of it.
+func (h *hub) find(ctx context.Context, name string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.open(ctx); err != nil {
+		return "", err
+	}
+	runs, err := h.journal.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if name != "" && strings.HasPrefix(r.ID, name) {
+			return r.ID, nil
+		}
+	}
+	return "", fmt.Errorf("no run is called %s", name)
+}
+
+// standing corrects how a run stands whose process is gone.
+func (h *hub) standing(s *runner.Summary) {
+	if !s.Status.Live() || h.Alive == nil {
+		delete(h.alive, s.Run)
+		return
+	}
+	v, ok := h.alive[s.Run]
+	if !ok || h.Now().Sub(v.at) > aliveEvery || v.sum.Updated != s.Updated {
+		one := []runner.Summary{*s}
+		one[0].Batches = nil
+		h.Alive(one)
+		v = verdict{h.Now(), one[0]}
+		h.alive[s.Run] = v
+	}
+	s.Status, s.Stop, s.Reason = v.sum.Status, v.sum.Stop, v.sum.Reason
+}
+
+// runs lists the runs, the newest first, and how many older ones are not in the list.
+func (h *hub) runs(ctx context.Context) (list []listed, older int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.open(ctx); err != nil {
+		return nil, 0, err
+	}
+	if h.Now().Sub(h.looked) < listEvery {
+		return h.list, h.older, nil
+	}
+	all, err := h.journal.Runs(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	older = max(0, len(all)-maxListed)
+	for _, r := range all[:len(all)-older] {
+		l, err := h.row(ctx, r)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, *l)
+	}
+	h.list, h.older, h.looked = list, older, h.Now()
+	return list, older, nil
+}
+
+// row brings a row of the list up to date. A run that has ended, and of which there is nothing new, is not folded for that.
+func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
+	l := h.listed[r.ID]
+	if l != nil && !l.Live {
+		fresh := false
+		for _, err := range local.Events(ctx, h.journal, r.ID, l.next) {
+			if err != nil {
+				return nil, err
+			}
+			fresh = true
+			break
+		}
+		if !fresh {
+			return l, nil
+		}
+	}
+	_, shown := h.watches[r.ID]
+	w, err := h.follow(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	sum := w.printer.Standing().Summary
+	unread := sum.Run == "" // another runplan wrote it
+	h.standing(&sum)
+	l = &listed{
+		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum), Reason: sum.Reason,
+		Total: len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS, Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
+		Asks: asks(sum),
+	}
+	if unread {
+		l.Face, l.Reason, l.Live = face{"not readable", "warn"}, "another version of runplan wrote it", false
+	}
+	for _, b := range sum.Batches {
+		switch runner.Status(b.State) {
+		case runner.Passed:
+			l.Merged++
+		case runner.Failed:
+			l.Failed++
+		case runner.Skipped:
+			l.Skip++
+		}
+	}
+	h.listed[r.ID] = l
+	if !l.Live && !shown {
+		delete(h.watches, r.ID)
+	}
+	return l, nil
+}

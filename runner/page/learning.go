@@ -1,0 +1,242 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/sampling"
+)
+
+// learningView is what the runs of a repository taught.
+type learningView struct {
+	Runs     int
+	Variants []variantRow
+	Sampling []string // what sampling is worth
+	Speed    []speedRow
+	Expected []expectRow
+	Metrics  []string
+	Patterns []failures.Pattern
+	Groups   []spendGroup
+	Total    string
+	Trouble  []string
+}
+
+// variantRow is how a variant of the prompt did on a type of batch.
+type variantRow struct {
+	Type, Variant         string
+	Tries, Passed, Won    int
+	Score                 string
+	PassedRate, WonRate   string
+	PassedShare, WonShare int
+}
+
+type speedRow struct{ Run, Href, Plan, Predicted, Real, Off string }
+
+// expectRow says how long batches of a kind took, against what was expected of them.
+type expectRow struct {
+	Class                  string
+	Batches                int
+	Expected, Real, Factor string
+}
+
+type spendGroup struct {
+	Name string
+	Rows []spendRow
+}
+
+type spendRow struct {
+	Key, Cost, Tokens string
+	Attempts          int
+}
+
+// maxLearned bounds the runs that are read for this page.
+const maxLearned = 50
+
+// learned keeps what the journal was read for: it is much work, and changes with the journal alone.
+type learned struct {
+	mu      sync.Mutex
+	stamp   string
+	metrics report.Metrics
+	lines   []ledger.Line
+	expect  map[string]*expected
+}
+
+type expected struct{ expected, real []int64 }
+
+// learn reads the newest runs, unless nothing happened since.
+func (s *site) learn(ctx context.Context) (*learned, error) {
+	list, _, err := s.hub.runs(ctx)
+	if errors.Is(err, errNoRuns) {
+		list, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list = list[:min(len(list), maxLearned)]
+	stamp := ""
+	for _, l := range list {
+		stamp += fmt.Sprint(l.Run, l.next, l.Face.Word)
+	}
+	c := &s.cache
+	if c.stamp == stamp && stamp != "" {
+		return c, nil
+	}
+	c.metrics, c.lines, c.expect = report.Metrics{}, nil, map[string]*expected{}
+	for _, l := range list {
+		if err := s.learnRun(ctx, c, l.Run); err != nil {
+			return nil, err
+		}
+	}
+	c.stamp = stamp
+	return c, nil
+}
+
+func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	var fold runner.Fold
+	var book ledger.Ledger
+	var events []runner.Event
+	var info runner.Info
+	for e, err := range local.Events(ctx, s.hub.journal, run, 0) {
+		if err != nil {
+			return err
+		}
+		if err := fold.Apply(e); err != nil {
+			return nil // another runplan wrote it, and the list says so
+		}
+		book.Event(e)
+		if e.Job != nil {
+			info = *e.Job
+		}
+		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only how it went is asked for
+		events = append(events, e)
+	}
+	sum := fold.Summary()
+	if sum.Run == "" {
+		return nil
+	}
+	s.hub.standing(&sum)
+	c.metrics.Add(sum, events)
+	c.lines = append(c.lines, book.Lines...)
+	for i, b := range sum.Batches {
+		if i >= len(info.Batches) || info.Batches[i].ExpectMS <= 0 || b.State != string(runner.Passed) || b.DurationMS <= 0 {
+			continue
+		}
+		class := cmp.Or(b.Class, "unknown")
+		if c.expect[class] == nil {
+			c.expect[class] = &expected{}
+		}
+		c.expect[class].expected = append(c.expect[class].expected, info.Batches[i].ExpectMS)
+		c.expect[class].real = append(c.expect[class].real, b.DurationMS)
+	}
+	return nil
+}
+
+func median(of []int64) int64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
+
+func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	c, err := s.learn(r.Context())
+	if err != nil {
+		s.refuse(w, r, http.StatusInternalServerError, "The journal could not be read", err.Error())
+		return
+	}
+	v := learningView{Runs: c.metrics.Runs}
+	v.variants(s.Layout, c)
+	for _, x := range c.metrics.SpeedUps {
+		row := speedRow{Run: short(x.Run), Href: "/run/" + x.Run + "/", Plan: x.Plan, Predicted: "no data", Real: fmt.Sprintf("%.1f×", x.Real), Off: "no data"}
+		if x.Predicted != nil {
+			row.Predicted = fmt.Sprintf("%.1f×", *x.Predicted)
+		}
+		if x.Off != nil {
+			row.Off = fmt.Sprintf("%.0f %%", *x.Off)
+		}
+		v.Speed = append(v.Speed, row)
+	}
+	for _, class := range sortedKeys(c.expect) {
+		e := c.expect[class]
+		want, real := median(e.expected), median(e.real)
+		v.Expected = append(v.Expected, expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})
+	}
+	v.Metrics = c.metrics.Lines()
+	if v.Patterns, err = failures.Open(s.Layout.FailurePatterns(), nil).Patterns(); err != nil {
+		v.Trouble = append(v.Trouble, err.Error())
+	}
+	slices.SortStableFunc(v.Patterns, func(a, b failures.Pattern) int {
+		return cmp.Or(cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(a.Title, b.Title), cmp.Compare(a.Type, b.Type))
+	})
+	v.spend(c.lines)
+	s.show(w, r, "learning", sheet{Title: "Learning", Section: "learning", View: v}, nil)
+}
+
+func (v *learningView) variants(layout local.Layout, c *learned) {
+	outcomes, err := sampling.Store{Path: layout.SamplingOutcomes()}.Read()
+	if err != nil {
+		v.Trouble = append(v.Trouble, err.Error())
+		return
+	}
+	if len(outcomes) > 0 {
+		v.Sampling = sampling.Rates(outcomes, sampling.Retries{Tries: c.metrics.Retries, Successes: c.metrics.Successes}).Lines()
+	}
+	type key struct{ kind, variant string }
+	rows := map[key]*variantRow{}
+	sums := map[key]int{}
+	for _, o := range outcomes {
+		k := key{o.BatchType, o.Variant}
+		if rows[k] == nil {
+			rows[k] = &variantRow{Type: o.BatchType, Variant: o.Variant}
+		}
+		r := rows[k]
+		r.Tries++
+		sums[k] += o.Score
+		if o.Passed {
+			r.Passed++
+		}
+		if o.Won {
+			r.Won++
+		}
+	}
+	for k, r := range rows {
+		r.Score = strconv.Itoa(sums[k] / r.Tries)
+		r.PassedShare, r.WonShare = 100*r.Passed/r.Tries, 100*r.Won/r.Tries
+		r.PassedRate, r.WonRate = sampling.NewRate(r.Passed, r.Tries).String(), sampling.NewRate(r.Won, r.Tries).String()
+		v.Variants = append(v.Variants, *r)
+	}
+	slices.SortFunc(v.Variants, func(a, b variantRow) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(b.Won, a.Won), cmp.Compare(a.Variant, b.Variant))
+	})
+}
+
+func (v *learningView) spend(lines []ledger.Line) {
+	var total spending
+	total.add(lines)
+	v.Total = total.String()
+	for _, by := range []string{"day", "agent", "model", "purpose"} {
+		groups, err := ledger.By(lines, by)
+		if err != nil || len(groups) == 0 {
+			continue
+		}
+		g := spendGroup{Name: by}
+		for _, x := range groups {
+			g.Rows = append(g.Rows, spendRow{x.Key, x.Sum.String(), tokens(x.Input) + " in, " + tokens(x.Output) + " out", x.Attempts})
+		}
+		v.Groups = append(v.Groups, g)
+	}
+}

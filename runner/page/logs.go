@@ -1,0 +1,182 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/runner"
+)
+
+// readEnd reads the end of a file below .runplan, at most n bytes, and says how long it is. Whatever the journal says, no way
+// leads out of the folder.
+func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err error) {
+	root, err := os.OpenRoot(h.Layout.Root)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", 0, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return "", 0, 0, fmt.Errorf("%s is not a file", name)
+	}
+	from = max(0, info.Size()-n)
+	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, from, n), n))
+	return string(data), from, info.Size(), err
+}
+
+// size is how long a file is now; 0 while it is not there.
+func (h *hub) size(name string) int64 {
+	root, err := os.OpenRoot(h.Layout.Root)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// readAll reads a file that is not longer than most; "" where it is not there. cut says that there is more.
+func (h *hub) readAll(name string, most int64) (text string, cut bool, err error) {
+	root, err := os.OpenRoot(h.Layout.Root)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if int64(len(data)) > most {
+		return string(data[:most]), true, err
+	}
+	return string(data), false, err
+}
+
+// logStamp changes as agents at work write.
+func (h *hub) logStamp(w *watch) string {
+	var b strings.Builder
+	for _, key := range sortedKeys(w.writing()) {
+		for _, n := range sortedKeys(w.marks[key].logs) {
+			fmt.Fprintf(&b, " %d", h.size(w.marks[key].logs[n]))
+		}
+	}
+	return b.String()
+}
+
+// stamp changes whenever the page of a run does.
+func (h *hub) stamp(w *watch) string {
+	s := w.printer.Standing().Summary
+	h.standing(&s)
+	more := time.Duration(0)
+	if s.Status == runner.RunActive {
+		more = h.Now().Sub(s.Updated).Truncate(5 * time.Second) // bars of what is under way grow
+	}
+	return fmt.Sprint(w.next, more, s.Status, s.Reason, h.logStamp(w))
+}
+
+// lastLines are the last lines of what agents at work wrote, by batch.
+func (h *hub) lastLines(w *watch) map[string]string {
+	out := map[string]string{}
+	for key, logs := range w.writing() {
+		if name, ok := logs[0]; ok {
+			text, _, _, err := h.readEnd(name, 2048)
+			if err != nil {
+				continue
+			}
+			lines := strings.FieldsFunc(uncoloured(text), func(r rune) bool { return r == '\n' || r == '\r' })
+			for _, l := range slices.Backward(lines) {
+				if l = strings.TrimSpace(l); l != "" {
+					out[key] = cutText(l, 160)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+func cutText(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// colours match the sequences that colour text on a terminal, which harm nobody and say little here. All others are shown as what
+// they are.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func uncoloured(s string) string {
+	if !strings.Contains(s, "\x1b[") {
+		return s
+	}
+	return colours.ReplaceAllString(s, "")
+}
+
+// chunk is a piece of a log, which stays as it is once it is full.
+type chunk struct{ ID, Text string }
+
+// Logs are shown from their end, in pieces.
+const (
+	chunkBytes = 4 << 10
+	logShown   = 128 << 10
+)
+
+// chunks cuts the end of a log into pieces at places that do not move as the log grows.
+func (h *hub) chunks(name string) (list []chunk, skipped int64, err error) {
+	text, from, size, err := h.readEnd(name, logShown+chunkBytes)
+	if err != nil {
+		return nil, 0, err
+	}
+	first := (max(0, size-logShown) + chunkBytes - 1) / chunkBytes // the first whole piece
+	for at := first * chunkBytes; at < size; at += chunkBytes {
+		begin, end := at-from, min(at+chunkBytes, size)-from
+		if begin < 0 || end > int64(len(text)) {
+			continue
+		}
+		begin, end = whole(text, begin), whole(text, end)
+		list = append(list, chunk{fmt.Sprintf("log-%d", at/chunkBytes), uncoloured(text[begin:end])})
+	}
+	return list, first * chunkBytes, nil
+}
+
+// whole moves a place in text to where a character begins, as far as there is one.
+func whole(text string, at int64) int64 {
+	for n := 0; n < utf8.UTFMax && at > 0 && at < int64(len(text)) && !utf8.RuneStart(text[at]); n++ {
+		at++
+	}
+	return at
+}
+
+func sortedKeys[K int | string, V any](m map[K]V) []K {
+	var keys []K
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,183 @@
+// Package page shows runs in a browser, and lets a person act who is waited for.
+//
+// A page is made of parts, each of which is drawn from a fold over the journal; the journal is read as it
+// grows, whichever process writes it, so that the page of a run is the same wherever the run is at work. What a
+// part looks like is one thing, when it is sent another: see [web.Streams]. A run takes the same room after a hundred
+// thousand events as after a hundred; what is asked for rarely (a brief, a diff, findings) is read when
+// it is asked for.
+//
+// Nothing on a page comes from plans, agents or tools without being escaped by html/template and, character by
+// character, by [web.Visible].
+package page
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Options say what is shown, and who does what a person decides.
+type Options struct {
+	Name    string // of the project
+	Layout  local.Layout
+	Repo    *git.Repo
+	Alive   func([]runner.Summary) // corrects runs whose process is gone
+	Waiting func(context.Context) (Waiting, error)
+	Acts    map[string]Act // by the name that forms send them to
+	Now     func() time.Time
+	Zone    *time.Location
+}
+
+// Act does what a person decided, and says in one line what was done. It is the same as the command does.
+type Act func(ctx context.Context, form url.Values) (done string, err error)
+
+// templates is a variable because embed knows no constants.
+//
+//go:embed templates/*.tmpl
+var templates embed.FS
+
+// site is the handler of all pages.
+type site struct {
+	Options
+	hub     *hub
+	streams web.Streams
+	tmpl    *template.Template
+	cache   learned
+}
+
+func newSite(o Options) (*site, error) {
+	t, err := template.New("pages").Funcs(template.FuncMap{
+		"icon":     func(tone string) string { return ui.Style{}.Icon(ui.Tone(tone)) },
+		"unix":     func(t time.Time) int64 { return t.Unix() },
+		"time":     func(t time.Time) string { return t.In(o.Zone).Format("2006-01-02 15:04") },
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"hour":     func(t time.Time) string { return t.In(o.Zone).Format("15:04:05") },
+		"line":     func(s string) string { return strings.Join(strings.Fields(s), " ") },
+		"duration": millis,
+	}).ParseFS(templates, "templates/*.tmpl")
+	if err != nil {
+		return nil, fmt.Errorf("the pages: %w", err)
+	}
+	return &site{Options: o, hub: newHub(o), tmpl: t}, nil
+}
+
+// New returns the pages.
+func New(o Options) (http.Handler, error) {
+	s, err := newSite(o)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.showRuns)
+	mux.HandleFunc("GET /live/runs", s.liveRuns)
+	mux.HandleFunc("GET /run/{run}/{$}", s.showRun)
+	mux.HandleFunc("GET /live/run/{run}", s.liveRun)
+	mux.HandleFunc("GET /run/{run}/batch/{batch}", s.showBatch)
+	mux.HandleFunc("GET /live/run/{run}/batch/{batch}", s.liveBatch)
+	mux.HandleFunc("GET /run/{run}/candidates/{batch}", s.showCandidates)
+	mux.HandleFunc("GET /waiting", s.showWaiting)
+	mux.HandleFunc("GET /live/waiting", s.liveWaiting)
+	mux.HandleFunc("GET /learning", s.showLearning)
+	mux.HandleFunc("POST /act/{act}", s.act)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, http.StatusNotFound, "Not there", "There is no such page.")
+	})
+	return mux, nil
+}
+
+// sheet is what all pages have in common.
+type sheet struct {
+	Project, Title, Section string
+	FormField, FormToken    string
+	Live, Version           string // where the page listens, and what it shows
+	Waiting                 int
+	Done, Failed            string
+	Parts                   map[string]template.HTML
+	View                    any
+}
+
+// part draws one part of a page. Whatever is not seen in it, or turns text around, is made visible here, for all.
+func (s *site) part(name string, data any) (string, error) {
+	var b bytes.Buffer
+	if err := s.tmpl.ExecuteTemplate(&b, name, data); err != nil {
+		return "", fmt.Errorf("draw %s: %w", name, err)
+	}
+	return web.Visible(b.String()), nil
+}
+
+// sketch collects parts, until one cannot be drawn.
+type sketch struct {
+	site  *site
+	parts []web.Part
+	err   error
+}
+
+func (k *sketch) add(id, name, in string, data any) {
+	if k.err != nil {
+		return
+	}
+	var html string
+	if html, k.err = k.site.part(name, data); k.err == nil {
+		k.parts = append(k.parts, web.Part{ID: id, HTML: strings.TrimSpace(html), In: in})
+	}
+}
+
+// show writes a page made of parts. A part that goes into another one is shown there.
+func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh sheet, parts []web.Part) {
+	sh.Project, sh.FormField, sh.FormToken = s.Name, web.FormField, web.FormToken(r.Context())
+	sh.Done = doneText(r.URL.Query().Get("done"))
+	sh.Version, sh.Parts = web.Version(parts), map[string]template.HTML{}
+	for _, p := range parts {
+		// Parts are drawn by templates that escape.
+		if p.In != "" {
+			sh.Parts[p.In] += template.HTML(p.HTML)
+			continue
+		}
+		sh.Parts[p.ID] = template.HTML(p.HTML)
+	}
+	if waiting, err := s.Options.Waiting(r.Context()); err == nil {
+		sh.Waiting = waiting.count() + s.hub.asked()
+	}
+	html, err := s.part(name, sh)
+	if err != nil {
+		s.refuse(w, r, http.StatusInternalServerError, "The page could not be made", err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, html)
+}
+
+func (s *site) refuse(w http.ResponseWriter, _ *http.Request, status int, title, text string) {
+	web.Refuse(w, status, title, text)
+}
+
+// missing answers where something that was asked for is not there.
+func (s *site) missing(w http.ResponseWriter, r *http.Request, err error) {
+	s.refuse(w, r, http.StatusNotFound, "Not there", err.Error())
+}
+
+// live is where a page listens: its own address below /live, with what it was asked for.
+func live(r *http.Request) string {
+	u := url.URL{Path: "/live" + strings.TrimSuffix(r.URL.Path, "/")}
+	if r.URL.Path == "/" {
+		u.Path = "/live/runs"
+	}
+	q := r.URL.Query()
+	q.Del("done")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func batchHref(key string) string { return "batch/" + url.PathEscape(key) }

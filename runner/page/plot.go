@@ -1,0 +1,158 @@
+package page
+
+import (
+	"slices"
+
+	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// plot is the picture of a plan: where its batches stand, and what leads to what. It is made once for a run.
+type plot struct {
+	Width, Height string
+	Small         bool // too many batches for boxes: each is a dot
+	spots         []spot
+	lines         []line
+}
+
+type spot struct{ X, Y string }
+
+type line struct {
+	from, to int
+	D        string
+}
+
+// maxBoxes is how many batches are drawn as boxes with their titles. Of more, nobody could read them.
+const maxBoxes = 120
+
+// Dots stand in rows of so many, so far apart.
+const (
+	dotsInRow = 50
+	dotPitch  = 14
+)
+
+func plotOf(batches []runner.BatchSummary) *plot {
+	items := make([]layered.Item, len(batches))
+	for i, b := range batches {
+		items[i] = layered.Item{Key: b.Key, Needs: b.Needs}
+	}
+	if len(items) > maxBoxes {
+		return dots(len(items))
+	}
+	g := layered.Layout(items)
+	p := &plot{Width: layered.Num(g.Width), Height: layered.Num(g.Height)}
+	for i, n := range g.Nodes {
+		p.spots = append(p.spots, spot{layered.Num(n.X), layered.Num(n.Y)})
+		for _, j := range n.Needs {
+			p.lines = append(p.lines, line{j, i, g.Path(j, i)})
+		}
+	}
+	return p
+}
+
+func dots(n int) *plot {
+	p := &plot{Small: true, Width: layered.Num(dotsInRow*dotPitch + 4), Height: layered.Num(float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4))}
+	for i := range n {
+		p.spots = append(p.spots, spot{layered.Num(float64(4 + i%dotsInRow*dotPitch)), layered.Num(float64(4 + i/dotsInRow*dotPitch))})
+	}
+	return p
+}
+
+// node is a batch in the picture.
+type node struct {
+	ID, Href           string
+	X, Y               string
+	Tone, Word, Number string
+	Title, Name        string
+	Critical, Small    bool
+}
+
+// edge leads from a batch to one that needs it.
+type edge struct {
+	D              string
+	Done, Critical bool
+}
+
+// critical returns the indexes of the batches on the longest way through the plan: by the time that they are expected to
+// take, or that they took once the run is done. Where nothing is expected, one batch is as long as another.
+func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int {
+	index := map[string]int{}
+	for i, b := range batches {
+		index[b.Key] = i
+	}
+	weight := make([]int64, len(batches))
+	for i, b := range batches {
+		if i < len(info.Batches) {
+			weight[i] = info.Batches[i].ExpectMS
+		}
+		switch {
+		case b.State == string(runner.Skipped):
+			weight[i] = 0
+		case done:
+			weight[i] = b.DurationMS
+		}
+		weight[i] = max(1, weight[i])
+	}
+	const fresh, open, closed = 0, 1, 2
+	state, total, before := make([]int, len(batches)), make([]int64, len(batches)), make([]int, len(batches))
+	var visit func(int)
+	visit = func(i int) {
+		state[i], before[i] = open, -1
+		for _, key := range batches[i].Needs {
+			j, ok := index[key]
+			if !ok || j == i || state[j] == open {
+				continue
+			}
+			if state[j] == fresh {
+				visit(j)
+			}
+			if total[j] > total[i] {
+				total[i], before[i] = total[j], j
+			}
+		}
+		total[i] += weight[i]
+		state[i] = closed
+	}
+	last := -1
+	for i := range batches {
+		if state[i] == fresh {
+			visit(i)
+		}
+		if last < 0 || total[i] > total[last] {
+			last = i
+		}
+	}
+	var way []int
+	for i := last; i >= 0; i = before[i] {
+		way = append(way, i)
+	}
+	slices.Reverse(way)
+	if len(way) < 2 {
+		return nil // nothing leads to anything
+	}
+	return way
+}
+
+// drawn returns the picture as it is now.
+func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, edges []edge) {
+	on := make([]bool, len(batches))
+	for _, i := range way {
+		on[i] = true
+	}
+	for i, s := range p.spots {
+		n := node{
+			ID: nodeID(i), Href: batchHref(batches[i].Key), X: s.X, Y: s.Y, Tone: string(toneOf(rows[i])), Word: rows[i].State,
+			Number: ui.Cut(rows[i].Number, 8, "…"), Title: ui.Cut(rows[i].Label, 22, "…"), Name: rows[i].Label, Critical: on[i], Small: p.Small,
+		}
+		nodes = append(nodes, n)
+	}
+	for _, l := range p.lines {
+		e := edge{D: l.D, Done: batches[l.from].State == string(runner.Passed)}
+		for k := 1; k < len(way); k++ {
+			e.Critical = e.Critical || way[k-1] == l.from && way[k] == l.to
+		}
+		edges = append(edges, e)
+	}
+	return nodes, edges
+}

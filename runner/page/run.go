@@ -1,0 +1,347 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// runView is a run as its page shows it.
+type runView struct {
+	Run, Short, Title, Plan string
+	Face                    face
+	Reason                  string
+	About                   []string
+	Tiles                   []tile
+	Share                   int // of the batches that are settled, in percent
+	Plot                    *plot
+	Nodes                   []node
+	Edges                   []edge
+	Path                    []string // numbers of the batches on the critical path
+	Queue                   []queued
+	Lanes                   template.HTML
+	Cut                     bool // the lanes do not go back to the beginning
+	Rows                    []row
+	Filters                 []filter
+	Pages                   []pageLink
+	Shown                   string
+	Story                   []told
+	Asks                    int
+
+	stamp string
+}
+
+type tile struct {
+	Name, Value, Note string
+	Since             time.Time // it goes on from there
+}
+
+type queued struct{ Number, Title, Href, Word, Tone string }
+
+// row is a batch in the table.
+type row struct {
+	ID, Href, Number, Title, Word, Tone, Detail string
+	Attempts                                    int
+	Took, Tests, Cost                           string
+	Since                                       time.Time
+	Candidates                                  int
+	CupHref                                     string
+}
+
+type filter struct {
+	Name, Href string
+	Count      int
+	On         bool
+}
+
+type pageLink struct {
+	Text, Href string
+	On         bool
+}
+
+// rowsOnPage bounds the table: a browser has no trouble with it, and neither has somebody who reads it.
+const rowsOnPage = 100
+
+// filters are the groups that batches are shown by.
+func filters() []struct{ key, name string } {
+	return []struct{ key, name string }{{"", "all"}, {"work", "at work"}, {"failed", "failed"}, {"waiting", "waiting"}, {"merged", "merged"}, {"skipped", "skipped"}}
+}
+
+func groupOf(b runner.BatchSummary) string {
+	switch runner.Status(b.State) {
+	case runner.Passed:
+		return "merged"
+	case runner.Failed:
+		return "failed"
+	case runner.Waiting:
+		return "waiting"
+	case runner.Skipped:
+		return "skipped"
+	}
+	return "work"
+}
+
+// runView folds what there is to show of a run. The caller holds the hub.
+func (s *site) runView(w *watch, q url.Values) runView {
+	standing := w.printer.Standing()
+	s.hub.standing(&standing.Summary)
+	sum := standing.Summary
+	now := s.Now()
+	board := report.Board(standing, s.hub.lastLines(w), now)
+	for _, q := range sum.Waiting {
+		if i := find(sum, q.Batch); i >= 0 && asks(sum) > 0 {
+			board.Rows[i].State, board.Rows[i].Tone, board.Rows[i].Detail = "needs you", ui.Warn, q.Question
+		}
+	}
+	v := runView{
+		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum), Reason: sum.Reason,
+		Story: slices.Clone(w.story), Cut: w.lanes.left > 0, Asks: asks(sum),
+	}
+	slices.Reverse(v.Story)
+	if w.plot == nil || len(w.plot.spots) != len(sum.Batches) {
+		w.plot = plotOf(sum.Batches)
+	}
+	v.Plot = w.plot
+	way := critical(sum.Batches, w.info, sum.Status == runner.RunDone)
+	v.Nodes, v.Edges = w.plot.drawn(board.Rows, sum.Batches, way)
+	for _, i := range way {
+		v.Path = append(v.Path, board.Rows[i].Number)
+	}
+	numbers := map[string]string{}
+	index := map[string]int{}
+	for i, b := range sum.Batches {
+		numbers[b.Key], index[b.Key] = b.Number, i
+	}
+	for _, key := range w.queue {
+		if i, ok := index[key]; ok && groupOf(sum.Batches[i]) == "work" && sum.Batches[i].State != string(runner.StateEdit) {
+			r := board.Rows[i]
+			v.Queue = append(v.Queue, queued{r.Number, r.Label, batchHref(key), r.State, string(toneOf(r))})
+		}
+	}
+	more := time.Duration(0)
+	if sum.Status == runner.RunActive {
+		more = max(0, now.Sub(sum.Updated)).Truncate(5 * time.Second)
+	}
+	v.Lanes = w.lanes.picture(numbers, more)
+	s.figures(&v, sum, w)
+	s.table(&v, sum, board, q)
+	v.stamp = fmt.Sprint(w.next, more, sum.Status, sum.Reason, s.hub.logStamp(w))
+	return v
+}
+
+// figures are the sums of a run.
+func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
+	counts := map[string]int{}
+	attempts := 0
+	var tests, before *int
+	for _, b := range sum.Batches {
+		counts[groupOf(b)]++
+		attempts += b.Attempts
+		if b.TestsAfter != nil && b.State == string(runner.Passed) && (tests == nil || *b.TestsAfter > *tests) {
+			tests = b.TestsAfter
+		}
+		if b.TestsBefore != nil && (before == nil || *b.TestsBefore < *before) {
+			before = b.TestsBefore
+		}
+	}
+	total := len(sum.Batches)
+	if total > 0 {
+		v.Share = 100 * (counts["merged"] + counts["skipped"]) / total
+	}
+	merged := tile{Name: "merged", Value: fmt.Sprintf("%d of %d", counts["merged"], total)}
+	if n := counts["skipped"]; n > 0 {
+		merged.Note = fmt.Sprintf("%d skipped", n)
+	}
+	v.Tiles = append(v.Tiles, merged)
+	if counts["failed"] > 0 {
+		v.Tiles = append(v.Tiles, tile{Name: "failed", Value: strconv.Itoa(counts["failed"])})
+	}
+	if n := counts["work"]; n > 0 && sum.Status.Live() {
+		v.Tiles = append(v.Tiles, tile{Name: "at work", Value: strconv.Itoa(n), Note: "up to " + counted(max(1, sum.Workers), "worker")})
+	}
+	clock := tile{Name: "time", Value: millis(sum.DurationMS)}
+	if sum.Status == runner.RunActive {
+		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
+	}
+	v.Tiles = append(v.Tiles, clock, tile{Name: "attempts", Value: strconv.Itoa(attempts)})
+	if tests != nil {
+		t := tile{Name: "tests", Value: strconv.Itoa(*tests)}
+		if before != nil {
+			t.Note = fmt.Sprintf("%+d", *tests-*before)
+		}
+		v.Tiles = append(v.Tiles, t)
+	}
+	v.Tiles = append(v.Tiles, tile{Name: "cost", Value: w.spent.String()})
+	if w.spent.Input+w.spent.Output > 0 {
+		v.Tiles = append(v.Tiles, tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
+	}
+	v.About = append(v.About, counted(total, "batch"), "agent "+sum.Agent, modeOf(sum))
+	if sum.Branch != "" {
+		v.About = append(v.About, "branch "+sum.Branch)
+	}
+	if sum.SpeedUp > 0 {
+		v.About = append(v.About, fmt.Sprintf("predicted speed-up %.1f×", sum.SpeedUp))
+	}
+}
+
+// table is the part of the batches that was asked for.
+func (s *site) table(v *runView, sum runner.Summary, board ui.Board, q url.Values) {
+	state := q.Get("state")
+	counts := map[string]int{"": len(sum.Batches)}
+	var shown []int
+	for i, b := range sum.Batches {
+		g := groupOf(b)
+		counts[g]++
+		if state == "" || state == g {
+			shown = append(shown, i)
+		}
+	}
+	for _, f := range filters() {
+		if f.key != "" && counts[f.key] == 0 && f.key != state {
+			continue
+		}
+		href := "./"
+		if f.key != "" {
+			href += "?state=" + f.key
+		}
+		v.Filters = append(v.Filters, filter{f.name, href + "#batches", counts[f.key], f.key == state})
+	}
+	pages := (len(shown) + rowsOnPage - 1) / rowsOnPage
+	at, err := strconv.Atoi(q.Get("page"))
+	if err != nil || at < 1 || at > pages {
+		at = 1
+	}
+	if pages > 1 {
+		for n := 1; n <= pages; n++ {
+			to := url.Values{"page": {strconv.Itoa(n)}}
+			if state != "" {
+				to.Set("state", state)
+			}
+			v.Pages = append(v.Pages, pageLink{fmt.Sprintf("%d–%d", (n-1)*rowsOnPage+1, min(n*rowsOnPage, len(shown))), "./?" + to.Encode() + "#batches", n == at})
+		}
+		shown = shown[(at-1)*rowsOnPage : min(at*rowsOnPage, len(shown))]
+	}
+	v.Shown = counted(len(shown), "batch")
+	for _, i := range shown {
+		v.Rows = append(v.Rows, rowOf(i, sum.Batches[i], board.Rows[i]))
+	}
+}
+
+func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
+	out := row{
+		ID: rowID(i), Href: batchHref(b.Key), Number: r.Number, Title: r.Label, Word: r.State, Tone: string(toneOf(r)), Detail: r.Detail,
+		Attempts: b.Attempts, Tests: none, Cost: none, Candidates: len(b.Candidates),
+	}
+	if len(b.Candidates) > 0 {
+		out.CupHref = "candidates/" + url.PathEscape(b.Key)
+	}
+	switch {
+	case r.Tone == ui.Busy && !b.Started.IsZero():
+		out.Since = b.Started
+	case b.DurationMS > 0:
+		out.Took = millis(b.DurationMS)
+	}
+	if b.TestsAfter != nil {
+		out.Tests = strconv.Itoa(*b.TestsAfter)
+		if b.TestsBefore != nil {
+			out.Tests += fmt.Sprintf(" (%+d)", *b.TestsAfter-*b.TestsBefore)
+		}
+	}
+	switch {
+	case b.CostUSD != nil:
+		out.Cost = money(*b.CostUSD)
+	case b.Attempts > 0:
+		out.Cost = "unknown"
+	}
+	var marks []string
+	for _, m := range r.Marks {
+		marks = append(marks, strings.TrimSpace(ui.Style{}.Icon(m.Tone)+" "+m.Text))
+	}
+	if r.Tone != ui.Busy || len(b.Candidates) > 0 {
+		out.Detail = strings.TrimSpace(strings.Join(append(marks, out.Detail), " · "))
+		out.Detail = strings.Trim(out.Detail, " ·")
+	}
+	return out
+}
+
+func (s *site) runParts(w *watch, q url.Values) (runView, []web.Part, error) {
+	v := s.runView(w, q)
+	k := sketch{site: s}
+	k.add("head", "run-head", "", v)
+	k.add("edges", "run-edges", "", v)
+	k.add("path", "run-path", "", v)
+	for _, n := range v.Nodes {
+		k.add(n.ID, "run-node", "nodes", n)
+	}
+	k.add("queue", "run-queue", "", v)
+	k.add("lanes", "run-lanes", "", v)
+	k.add("filters", "run-filters", "", v)
+	for _, r := range v.Rows {
+		k.add(r.ID, "run-row", "rows", r)
+	}
+	k.add("story", "run-story", "", v)
+	return v, k.parts, k.err
+}
+
+func (s *site) showRun(w http.ResponseWriter, r *http.Request) {
+	var v runView
+	var parts []web.Part
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err == nil {
+		err = s.hub.with(r.Context(), run, func(at *watch) (err error) {
+			v, parts, err = s.runParts(at, r.URL.Query())
+			return err
+		})
+	}
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	s.show(w, r, "run", sheet{Title: v.Title, Section: "runs", Live: live(r), View: v}, parts)
+}
+
+func (s *site) liveRun(w http.ResponseWriter, r *http.Request) {
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	next := -1
+	s.streams.Serve(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
+		err = s.hub.with(ctx, run, func(at *watch) error {
+			if look.Stamp = s.hub.stamp(at); look.Stamp == last {
+				return nil
+			}
+			_, look.Parts, err = s.runParts(at, r.URL.Query())
+			look.Said = at.said(next)
+			next = at.next
+			return err
+		})
+		return look, err
+	})
+}
+
+// said is what happened since, in a few words: the last line of weight.
+func (w *watch) said(next int) string {
+	if next < 0 || next == w.next {
+		return ""
+	}
+	for i := len(w.story) - 1; i >= max(0, len(w.story)-8); i-- {
+		if l := w.story[i]; l.Tone == ui.Good || l.Tone == ui.Bad || l.Tone == ui.Warn {
+			return l.Text
+		}
+	}
+	return ""
+}

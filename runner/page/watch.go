@@ -1,0 +1,190 @@
+package page
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// watch is what is kept of a run: what its events came to, and none of them. It takes as much room after a hundred
+// thousand events as after the first hundred.
+type watch struct {
+	run     string
+	next    int // seq of the event that comes next
+	used    time.Time
+	printer report.Printer
+	info    runner.Info
+	lanes   lanes
+	queue   []string // keys of the batches that are in the merge queue, in order
+	story   []told
+	spent   spending
+	ledger  ledger.Ledger
+	marks   map[string]*mark
+	plot    *plot
+	ended   bool // the last event says that the run has ended
+	updated time.Time
+}
+
+// told is a line of the story.
+type told struct {
+	At   time.Time
+	Tone ui.Tone
+	Text string
+}
+
+// maxStory bounds the lines that are kept; runplan log has them all.
+const maxStory = 60
+
+// mark is where the journal tells of a batch, and what is under way for it.
+type mark struct {
+	first, last int
+	attempt     int // that was begun last
+	cup         bool
+	logs        map[int]string // files that agents at work write to, by candidate, relative to .runplan
+}
+
+// spending sums up what the attempts of a run came to.
+type spending struct {
+	Attempts, Unknown, Uncounted int
+	Billed, Plan                 float64
+	hasBilled, hasPlan           bool
+	Input, Output, CacheRead     int64
+}
+
+func (s *spending) add(lines []ledger.Line) {
+	sum := ledger.Add(lines)
+	s.Attempts += sum.Attempts
+	s.Unknown += sum.Unknown
+	s.Uncounted += sum.Uncounted
+	s.Input += sum.Input
+	s.Output += sum.Output
+	s.CacheRead += sum.CacheRead
+	if sum.BilledUSD != nil {
+		s.Billed += *sum.BilledUSD
+		s.hasBilled = true
+	}
+	if sum.PlanUSD != nil {
+		s.Plan += *sum.PlanUSD
+		s.hasPlan = true
+	}
+}
+
+func newWatch(run string, zone *time.Location) *watch {
+	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes()}
+}
+
+// apply takes up one event, in the order of the journal.
+func (w *watch) apply(e runner.Event, layout local.Layout) {
+	w.next, w.updated = e.Seq+1, e.At
+	w.ended = e.Kind == runner.RunFinished
+	if e.Job != nil {
+		w.info = *e.Job
+	}
+	for _, l := range w.printer.Lines(e) {
+		w.story = append(w.story, told{e.At, l.Tone, l.Text})
+	}
+	if n := len(w.story) - maxStory; n > 0 {
+		w.story = slices.Delete(w.story, 0, n)
+	}
+	w.ledger.Event(e)
+	w.spent.add(w.ledger.Lines)
+	w.ledger.Lines = w.ledger.Lines[:0]
+	w.lanes.apply(e)
+	w.line(e)
+	if e.Batch != "" {
+		w.mark(e, layout)
+	}
+	if e.Kind == runner.RunResumed || e.Kind == runner.RunFinished {
+		for _, m := range w.marks {
+			clear(m.logs)
+		}
+	}
+}
+
+// line keeps the order of the merge queue.
+func (w *watch) line(e runner.Event) {
+	leave := func() { w.queue = slices.DeleteFunc(w.queue, func(k string) bool { return k == e.Batch }) }
+	switch {
+	case e.Kind == runner.Executed && e.Candidate == 0, e.Kind == runner.Judged:
+		leave()
+		if e.Outcome == runner.OutcomeOK {
+			w.queue = append(w.queue, e.Batch)
+		}
+	case e.Kind == runner.BatchPassed, e.Kind == runner.BatchFailed, e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK:
+		leave()
+	}
+}
+
+func (w *watch) mark(e runner.Event, layout local.Layout) {
+	m := w.marks[e.Batch]
+	if m == nil {
+		m = &mark{first: e.Seq, logs: map[int]string{}}
+		w.marks[e.Batch] = m
+	}
+	m.last = e.Seq
+	switch e.Kind {
+	case runner.Sampled:
+		m.cup = e.Outcome == runner.OutcomeOK
+	case runner.Judged:
+		m.cup = e.Outcome == runner.OutcomeUndecided
+	}
+	if kindOf(e) != runner.Execute {
+		return
+	}
+	number := 0
+	if m.cup {
+		number = candidateOf(e.Command)
+	}
+	delete(m.logs, number)
+	if e.Kind == runner.Dispatched {
+		m.attempt = e.Attempt
+		dir := layout.Rel(layout.Attempt(w.run, e.Batch, e.Attempt))
+		if number > 0 {
+			dir += "/c" + strconv.Itoa(number)
+		}
+		m.logs[number] = dir + "/" + logName
+	}
+}
+
+// The files of an attempt.
+const (
+	logName   = "agent.log"
+	briefName = "brief.md"
+	patchName = "changes.patch"
+)
+
+// kindOf is the kind of the command that an event is about.
+func kindOf(e runner.Event) runner.CommandKind { return runner.CommandKind(path.Base(e.Command)) }
+
+// candidateOf is the number of the candidate that the id of a command names. Outside of a tournament it counts
+// something else.
+func candidateOf(command string) int {
+	_, n, ok := strings.Cut(path.Base(path.Dir(command)), "-c")
+	if !ok {
+		return 0
+	}
+	i, err := strconv.Atoi(n)
+	if err != nil {
+		return 0
+	}
+	return i
+}
+
+// writing lists the logs that agents at work write to now, by batch.
+func (w *watch) writing() map[string]map[int]string {
+	out := map[string]map[int]string{}
+	for key, m := range w.marks {
+		if len(m.logs) > 0 {
+			out[key] = m.logs
+		}
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// face is how something stands: a word, and the tone that its colour and sign follow from.
+type face struct{ Word, Tone string }
+
+func faceOfRun(s runner.Summary) face {
+	switch s.Status {
+	case runner.RunDone:
+		return face{"done", "good"}
+	case runner.RunFailed:
+		return face{"failed", "bad"}
+	case runner.RunPaused:
+		return face{"paused", "warn"}
+	case runner.RunStopped:
+		word := map[runner.Outcome]string{
+			runner.OutcomeCancelled: "interrupted", runner.OutcomeLimited: "stopped: a limit is reached",
+			runner.OutcomeHuman: "stopped: a person is needed", runner.OutcomeError: "stopped: a tool could not run",
+		}[s.Stop]
+		if word == "" {
+			word = "stopped"
+		}
+		return face{word, "warn"}
+	}
+	return face{"running", "busy"}
+}
+
+// toneOf is the tone of a row: one in which nothing moves is not shown as if something did.
+func toneOf(r ui.Row) ui.Tone {
+	if r.Still && r.Tone == ui.Busy {
+		return ui.Idle
+	}
+	return r.Tone
+}
+
+func modeOf(s runner.Summary) string {
+	if s.Mode == string(routing.Team) {
+		return fmt.Sprintf("team of %d", s.Workers)
+	}
+	return s.Mode
+}
+
+// String tells what is known of a sum, and what is not.
+func (s spending) String() string {
+	var parts []string
+	if s.hasBilled {
+		parts = append(parts, money(s.Billed))
+	}
+	if s.hasPlan {
+		parts = append(parts, money(s.Plan)+" paid by a plan")
+	}
+	if s.Unknown > 0 && s.Unknown == s.Attempts {
+		return "unknown"
+	}
+	if s.Unknown > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d unknown", s.Unknown, s.Attempts))
+	}
+	switch {
+	case s.Attempts == 0:
+		return none
+	case len(parts) == 0:
+		return "nothing"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// none stands where there is nothing to tell, as opposed to unknown.
+const none = "–"
+
+func money(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// tokens writes a number of tokens so that it can be compared at a glance.
+func tokens(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%.0f M", float64(n)/1e6)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0f k", float64(n)/1e3)
+	case n >= 1000:
+		return fmt.Sprintf("%.1f k", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+func millis(ms int64) string { return ui.Duration(time.Duration(ms) * time.Millisecond) }
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if strings.HasSuffix(what, "h") { // batches
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func short(hash string) string { return hash[:min(len(hash), 8)] }
+
+func nodeID(i int) string { return fmt.Sprintf("n-%d", i+1) }
+func rowID(i int) string  { return fmt.Sprintf("b-%d", i+1) }

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// approval tells that a person is asked, and what they said.
+func approval(e runner.Event, run string, say say) {
+	id := run[:min(8, len(run))] + "/" + orWord(e.Batch, runner.ApproveLand)
+	switch e.Kind {
+	case runner.ApprovalAsked:
+		if e.Outcome == runner.OutcomeOK {
+			say(ui.Warn, "waits for a person, %s: runplan approve %s", e.Reason, id)
+		}
+	case runner.ApprovalGiven:
+		say(ui.Good, "approved by %s%s", orWord(e.By, "somebody"), after(e.Reason))
+	case runner.ApprovalDenied:
+		say(ui.Bad, "denied by %s%s", orWord(e.By, "somebody"), after(e.Reason))
+	}
+}
+
+func after(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// reviewed tells what a review came to. That nobody looked is told once.
+func (p *Printer) reviewed(e runner.Event, what string, say say) {
+	if kindOf(e) == runner.Fidelity {
+		what = "fidelity"
+	}
+	switch e.Outcome {
+	case runner.OutcomeSkipped:
+		if p.once("skipped " + what + e.Reason) {
+			say(ui.Muted, "%s  skipped, %s", what, orWord(e.Reason, "nobody looked"))
+		}
+	case runner.OutcomeOK:
+		say(verdictTone(e.Review), "%s  %s", what, orWord(reviewText(e.Review), "pass"))
+	case runner.OutcomeUndecided:
+		say(ui.Warn, "%s  %s: %s", what, reviewText(e.Review), e.Reason)
+	case runner.OutcomeShallow:
+		say(ui.Bad, "%s  %s; a small fix will do: %s", what, reviewText(e.Review), e.Reason)
+	case runner.OutcomeComplex:
+		say(ui.Bad, "%s  %s; it goes deeper: %s", what, reviewText(e.Review), e.Reason)
+	default:
+		say(trouble(e.Outcome), "%s  %s", what, p.wentWrong(e))
+	}
+}
+
+// verdictTone is how a review looks. Of a run that is merged, it may be anything.
+func verdictTone(r *runner.ReviewInfo) ui.Tone {
+	if r == nil || r.Verdict == runner.VerdictPass {
+		return ui.Good
+	}
+	return ui.Warn
+}
+
+// reviewText is a review in a few words.
+func reviewText(r *runner.ReviewInfo) string {
+	if r == nil {
+		return ""
+	}
+	text := ui.Sanitize(r.Verdict)
+	if r.Confidence != nil {
+		text += fmt.Sprintf(", %d %% sure", *r.Confidence)
+	}
+	if len(r.Reviewers) > 0 {
+		text += ", by " + ui.Sanitize(strings.Join(r.Reviewers, ", "))
+	} else if r.Confidence != nil {
+		text += ", by programs alone"
+	}
+	return text
+}
+
+// noReview is what stands where a review would: nobody set one up (REV-10).
+const noReview = "(review gate not available)"
+
+// finalReview is the row of the final review: what it came to, or that there was none.
+func finalReview(s runner.Summary) string {
+	if s.Review == nil {
+		return noReview
+	}
+	text := reviewText(s.Review)
+	if s.Review.Note != "" {
+		text += ": " + ui.Sanitize(s.Review.Note)
+	}
+	return text
+}
+
+// reviews lists the passes of the final review, and what a person is still asked for.
+func reviews(b *strings.Builder, s runner.Summary) {
+	if len(s.Waiting) > 0 {
+		b.WriteString("\n## Waiting for a person\n\n")
+		for _, w := range s.Waiting {
+			what := "the landing"
+			if w.Batch != "" {
+				what = "batch " + w.Number
+			}
+			fmt.Fprintf(b, "- %s: %s (%s)\n", md(what), md(w.Question), code("runplan approve "+w.ID))
+		}
+	}
+	if s.Review == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n## Final review\n\n%s\n\n", md(finalReview(s)))
+	b.WriteString("| pass | status |\n|---|---|\n")
+	for _, p := range s.Review.Passes {
+		name, status, _ := strings.Cut(p, ": ")
+		fmt.Fprintf(b, "| %s | %s |\n", md(name), md(status))
+	}
+	if s.Review.File != "" {
+		fmt.Fprintf(b, "\nAll of it: %s\n", code(s.Review.File))
+	}
+}

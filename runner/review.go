@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// ReviewInfo is what a review came to (REV-04). What it found is in the reports of the event, and all of it in a file.
+type ReviewInfo struct {
+	Verdict    string   `json:"verdict"`              // pass, request-changes, block, error; skipped where nobody looked
+	Confidence *int     `json:"confidence,omitempty"` // 0 to 100; nil without a review
+	Passes     []string `json:"passes,omitempty"`     // each as "name: status"
+	Reviewers  []string `json:"reviewers,omitempty"`  // who was asked
+	Note       string   `json:"note,omitempty"`
+	File       string   `json:"file,omitempty"` // relative to .runplan
+	Calls      int      `json:"calls,omitempty"`
+}
+
+// VerdictPass is the verdict of a review that has nothing against a change.
+const VerdictPass = "pass"
+
+// reviews are those that a candidate has behind it, as it was made: that it is put on top of something else changes
+// nothing of what it does itself.
+type reviews struct{ fidelity, review Outcome }
+
+// reviewing tells whether a candidate is in one of the two states in which what it changes is reviewed.
+func reviewing(t *track) bool {
+	return t.state == StateFidelityReview || t.state == StateSelfReview
+}
+
+// pass takes a candidate through the reviews, as far as they are behind it or nobody asked for them.
+func (m *Machine) pass(t *track) {
+	if t.state == StateFidelityReview {
+		switch {
+		case !m.info.Fidelity, t.looked.fidelity == OutcomeSkipped:
+			m.fire(t, OnSkipped)
+		case t.looked.fidelity == OutcomeOK:
+			m.fire(t, OnDone)
+		}
+	}
+	if t.state != StateSelfReview || m.info.Review != "" && t.looked.review == "" {
+		return
+	}
+	m.fire(t, OnGreen)
+	if t.gated {
+		t.verdict = green
+	} else {
+		m.fire(t, OnMoved) // while it was reviewed
+	}
+}
+
+// review has what a candidate changes looked at, where it stands or, if it is on its way, as it was made.
+func (m *Machine) review(t *track) Command {
+	c := Command{Kind: Review, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree}
+	if t.state == StateFidelityReview {
+		c.Kind = Fidelity
+	}
+	if !t.placed {
+		c.Base, c.Commit, c.Tree = t.base, t.made.commit, t.made.tree
+	}
+	return m.issue(t, c)
+}
+
+// reviewed takes up what a review found (REV-11).
+func (m *Machine) reviewed(t *track, c Command, e Event) {
+	switch {
+	case e.Outcome == OutcomeOK || e.Outcome == OutcomeSkipped:
+		if c.Kind == Fidelity {
+			t.looked.fidelity = e.Outcome
+		} else {
+			t.looked.review = e.Outcome
+		}
+	case e.Outcome == OutcomeUndecided: // not sure enough, and nothing that an agent could correct
+		t.looked.review, t.doubt = e.Outcome, cmp.Or(e.Reason, "it is not sure enough")
+	case e.Outcome == OutcomeShallow && t.tries < m.info.MaxAttempts && t.failure != failureOf(e):
+		m.leave(t)
+		t.failure, t.after, t.reason = failureOf(e), e.Seq, e.Reason
+		t.tries++
+		m.nextAttempt(t)
+		m.fire(t, OnShallow)
+		return
+	default:
+		m.leave(t)
+		m.failed(t, e)
+		return
+	}
+	m.pass(t)
+}
+
+// close brings what was merged to its end: a review of all of it, a person's word where that is needed, and the landing.
+func (m *Machine) close() []Command {
+	var c Command
+	if m.asking != nil && m.asking.Commit != m.tip {
+		m.asking = nil // of a branch that has moved since
+	}
+	switch {
+	case !m.anyMerged() || m.landed != "" || m.asking != nil:
+		return nil
+	case m.finalDue():
+		c = Command{Kind: Review}
+	case !m.toLand():
+		return nil
+	case m.info.LandBar > 0 && !m.sureEnough() && m.agreed != m.tip:
+		c = Command{Kind: Ask, Why: m.unsure()}
+	default:
+		c = Command{Kind: LandRun}
+	}
+	if n := len(m.lands); n == 0 || m.lands[n-1] != m.tip {
+		m.lands = append(m.lands, m.tip)
+	}
+	c.ID, c.Base, c.Commit = "run/"+string(c.Kind), m.info.Base, m.tip
+	if n := len(m.lands); n > 1 {
+		c.ID = fmt.Sprintf("run/r%d/%s", n, c.Kind)
+	}
+	m.out[c.ID] = c
+	return []Command{c}
+}
+
+// finalDue tells whether what the run made is to be reviewed, and was not as it is.
+func (m *Machine) finalDue() bool {
+	return m.info.FinalReview != "" && m.anyMerged() && m.final.tip != m.tip
+}
+
+// lastWord is what the final review said of a tip.
+type lastWord struct {
+	tip        string
+	verdict    string
+	confidence int
+}
+
+// sureEnough tells whether the final review lets the run land by the owner's bar. One that was not made never does.
+func (m *Machine) sureEnough() bool {
+	return m.final.tip == m.tip && m.final.verdict == VerdictPass && m.final.confidence >= m.info.LandBar
+}
+
+func (m *Machine) unsure() string {
+	what := "there was no final review"
+	if m.final.tip == m.tip {
+		what = fmt.Sprintf("the final review says %s and is %d %% sure", m.final.verdict, m.final.confidence)
+	}
+	return fmt.Sprintf("%s; the owner's bar is pass with %d %%", what, m.info.LandBar)
+}
+
+func (m *Machine) finalReviewed(c Command, e Event) {
+	m.final = lastWord{tip: c.Commit, verdict: string(e.Outcome)}
+	if r := e.Review; r != nil {
+		m.final.verdict = r.Verdict
+		if r.Confidence != nil {
+			m.final.confidence = *r.Confidence
+		}
+	}
+}
+
+// anyMerged tells whether a batch of this run stands on the run branch.
+func (m *Machine) anyMerged() bool {
+	for _, t := range m.tracks {
+		if t.status == Passed {
+			return true
+		}
+	}
+	return false
+}

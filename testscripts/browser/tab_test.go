@@ -1,0 +1,215 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a test waits for what has to happen.
+const patience = 30 * time.Second
+
+// chromium finds the browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("RUNPLAN_TEST_ALL") == "1" {
+		t.Fatal("RUNPLAN_TEST_ALL=1, and there is no Chromium; install it: apt-get install chromium")
+	}
+	t.Skip("SKIPPED: there is no Chromium to look at the page with")
+	return ""
+}
+
+// tab is a page in a browser of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu      sync.Mutex
+	trouble []string // what the console told
+	calm    func(text string) bool
+}
+
+// open starts a browser and goes to an address. Whatever its console has to complain of fails the test.
+func open(t *testing.T, url string, also ...chromedp.Action) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(alloc)
+	t.Cleanup(end)
+	b := &tab{t: t, ctx: ctx, calm: func(string) bool { return false }}
+	chromedp.ListenTarget(ctx, b.hear)
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, text := range b.trouble {
+			if !b.calm(text) {
+				t.Errorf("the console says: %s", text)
+			}
+		}
+	})
+	if err := chromedp.Run(ctx, log.Enable()); err != nil { // the browser lives as long as this context
+		t.Fatal(err)
+	}
+	b.do(append(also, chromedp.Navigate(url))...)
+	return b
+}
+
+func (b *tab) hear(event any) {
+	say := func(format string, args ...any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.trouble = append(b.trouble, fmt.Sprintf(format, args...))
+	}
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			say("%s %v", e.Type, e.Args)
+		}
+	case *runtime.EventExceptionThrown:
+		say("exception: %s", e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			say("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		}
+	case *cdppage.EventJavascriptDialogOpening:
+		say("a dialog opened: %s", e.Message)
+		go chromedp.Run(b.ctx, cdppage.HandleJavaScriptDialog(true))
+	}
+}
+
+func (b *tab) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.text())
+	}
+}
+
+// text is what a reader of the page reads.
+func (b *tab) text() string {
+	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	defer cancel()
+	var text string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`document.body.innerText`, &text)); err != nil {
+		return "(the page cannot be read: " + err.Error() + ")"
+	}
+	return text
+}
+
+// eval returns what an expression comes to.
+func eval[T any](b *tab, js string) T {
+	b.t.Helper()
+	var v T
+	b.do(chromedp.Evaluate(js, &v))
+	return v
+}
+
+// until waits until an expression is true.
+func (b *tab) until(js string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		var ok bool
+		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		err := chromedp.Run(ctx, chromedp.Evaluate("!!("+js+")", &ok))
+		cancel()
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("it did not become true: %s (%v)\n%s", js, err, b.text())
+		}
+	}
+}
+
+// reads waits until the page has a text.
+func (b *tab) reads(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// follow clicks the link with this text, and waits until the page it leads to is there.
+func (b *tab) follow(text string) {
+	b.t.Helper()
+	js := fmt.Sprintf(`[...document.querySelectorAll("main a, header a")].find(a => a instanceof HTMLElement && a.getClientRects().length && a.textContent.includes(%q))`, text)
+	b.until(js)
+	before := eval[string](b, "location.href")
+	b.do(chromedp.Evaluate(js+".click()", nil))
+	b.until(fmt.Sprintf("location.href !== %q && document.readyState === 'complete'", before))
+}
+
+// press clicks the button with this text inside of an element.
+func (b *tab) press(in, text string) {
+	b.t.Helper()
+	js := fmt.Sprintf(`[...document.querySelectorAll("%s button")].find(a => a.textContent.includes(%q))`, in, text)
+	b.until(js)
+	b.do(chromedp.Evaluate(js+".click()", nil))
+}
+
+// look makes a screenshot for docs.
+func (b *tab) look(name string, width int64, dark bool) {
+	b.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	var png []byte
+	b.do(
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
+		chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(300*time.Millisecond),
+		chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			_, _, _, _, _, size, err := cdppage.GetLayoutMetrics().Do(ctx)
+			if err != nil {
+				return err
+			}
+			height := min(size.Height, 1500)
+			png, err = cdppage.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&cdppage.Viewport{Width: float64(width), Height: max(height, 500), Scale: 1}).Do(ctx)
+			return err
+		}),
+	)
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// said are the lines of a text that have something in them.
+func said(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
+
+// awaited waits for what a promise comes to.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// npmInstall installs a package into a folder of its own.
+func npmInstall(dir, what string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", what)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("npm install %s: %w: %s", what, err, strings.Join(said(string(out)), "; "))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package testscripts
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// httpCommands talk to a page that a script serves.
+func httpCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		// http STATUS METHOD PATH [KEY=VALUE...]: ask the server whose address is the first line of $WORK/url, which has to answer with
+		// STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address. Of the keys, Cookie,
+		// Host, Origin and other headers begin with a capital letter (an empty value takes the header away), and all others are fields of
+		// a form. The cookie that was given last is sent along, and so is the form token that was seen last, and the right origin.
+		"http": cmdHTTP,
+	}
+}
+
+var formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: http STATUS METHOD PATH [KEY=VALUE...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	line, _, _ := strings.Cut(ts.ReadFile(inWork(ts, "url")), "\n")
+	at, err := url.Parse(strings.TrimSpace(line))
+	ts.Check(err)
+	path := strings.ReplaceAll(args[2], "TOKEN", at.Query().Get("token"))
+	form := url.Values{}
+	header := http.Header{}
+	if token := ts.Getenv("FORM_TOKEN"); token != "" && args[1] == http.MethodPost {
+		form.Set("form_token", token)
+		header.Set("Origin", "http://"+at.Host)
+	}
+	if cookie := ts.Getenv("COOKIE"); cookie != "" {
+		header.Set("Cookie", cookie)
+	}
+	host := ""
+	for _, kv := range args[3:] {
+		key, value, _ := strings.Cut(kv, "=")
+		switch {
+		case key == "Host":
+			host = value
+		case key[0] >= 'A' && key[0] <= 'Z' && value == "":
+			header.Del(key)
+		case key[0] >= 'A' && key[0] <= 'Z':
+			header.Set(key, value)
+		default:
+			form.Set(key, value)
+		}
+	}
+	var body io.Reader
+	if args[1] == http.MethodPost {
+		body = strings.NewReader(form.Encode())
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	req, err := http.NewRequest(args[1], "http://"+at.Host+path, body)
+	ts.Check(err)
+	req.Header, req.Host = header, host
+	client := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 8<<20))
+	if len(text) == 0 {
+		ts.Check(err)
+	}
+	for _, c := range res.Cookies() {
+		ts.Setenv("COOKIE", c.Name+"="+c.Value)
+	}
+	if m := formToken.FindSubmatch(text); m != nil {
+		ts.Setenv("FORM_TOKEN", string(m[1]))
+	}
+	var head bytes.Buffer
+	ts.Check(res.Header.Write(&head))
+	fmt.Fprintf(ts.Stdout(), "%s\n%s\n%s\n", res.Status, strings.ReplaceAll(head.String(), "\r", ""), text)
+	if res.StatusCode != want {
+		ts.Fatalf("%s %s: %s, want %d", args[1], path, res.Status, want)
+	}
+}
+
+// listenCommand reads the stream of a page.
+func listenCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long.
+		"listen": cmdListen,
+	}
+}
+
+func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: listen PATH TEXT")
+	}
+	data, err := os.ReadFile(inWork(ts, "url"))
+	ts.Check(err)
+	line, _, _ := strings.Cut(string(data), "\n")
+	at, err := url.Parse(strings.TrimSpace(line))
+	ts.Check(err)
+	req, err := http.NewRequest(http.MethodGet, "http://"+at.Host+args[0], nil)
+	ts.Check(err)
+	req.Header.Set("Cookie", ts.Getenv("COOKIE"))
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
+		ts.Fatalf("%s: %s, %s", args[0], res.Status, res.Header.Get("Content-Type"))
+	}
+	late := time.AfterFunc(patience, func() { res.Body.Close() })
+	defer late.Stop()
+	var seen bytes.Buffer
+	piece := make([]byte, 32<<10)
+	for !strings.Contains(seen.String(), args[1]) {
+		n, err := res.Body.Read(piece)
+		seen.Write(piece[:n])
+		if err != nil {
+			ts.Fatalf("the stream of %s ended (%v) without %q:\n%s", args[0], err, args[1], seen.String())
+		}
+	}
+	fmt.Fprintln(ts.Stdout(), seen.String())
+}

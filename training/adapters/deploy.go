@@ -1,0 +1,291 @@
+package adapters
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+)
+
+// Desk is where adapters are put to work and taken back: the shelf with their files, the server that makes models of them, and the
+// rows that say which one a stage has.
+type Desk struct {
+	Shelf   Shelf
+	Server  string      // address of the Ollama server
+	LLM     llm.Options // how it is asked
+	Window  int         // tokens of the test call; 0 is the model's
+	Curated *store.Curated
+	Ledger  *store.Training
+	Log     *store.Log // of the same journal
+	Keep    int        // versions of an adapter that are kept; 0 is all
+	Now     func() time.Time
+	Note    func(string) // the story; may be nil
+}
+
+// BrokenError is a model that the server makes and cannot run, or that answers nothing. It never becomes active.
+type BrokenError struct {
+	Tag string
+	Err error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("model %s was made, and does not answer: %v; it was removed again", e.Tag, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// UntestedError is a test call that nobody can tell anything from: the server went away, or took too long.
+type UntestedError struct {
+	Tag string
+	Err error
+}
+
+func (e *UntestedError) Error() string {
+	return fmt.Sprintf("model %s could not be tested, and is not active: %v", e.Tag, e.Err)
+}
+
+func (e *UntestedError) Unwrap() error { return e.Err }
+
+// MismatchError is an adapter for another model than the one below it.
+type MismatchError struct{ What, Have, Want string }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the adapter is for %s %s, and the model of the stage is %s", e.What, e.Have, e.Want)
+}
+
+// Changed is what a deployment or a rollback did.
+type Changed struct {
+	Stage   training.Stage `json:"stage"`
+	Tag     string         `json:"model_tag"` // that answers now; "": the model of the role
+	Version string         `json:"version,omitempty"`
+	Before  string         `json:"before,omitempty"` // tag that was active
+	Answer  string         `json:"test_answer,omitempty"`
+	Removed []string       `json:"removed"` // tags of versions that are no longer kept
+}
+
+// Deploy puts a version to work: it looks at the file, asks whether a person agrees, has the server make a model of the base and the
+// adapter, asks that one a question, and only then makes it the active one of its stage. base is the tag of the model that the
+// settings name for the role. All of it can be done again, whenever it was cut off.
+func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(subject string) error) (Changed, error) {
+	out := Changed{Stage: v.Stage, Tag: v.Tag, Version: v.Name(), Removed: []string{}}
+	if v.BaseModel != base {
+		return out, &MismatchError{"model", v.BaseModel, base}
+	}
+	if err := d.fits(ctx, v); err != nil {
+		return out, err
+	}
+	if err := agree(fmt.Sprintf("%s as %s for stage %s", v.Name(), v.Tag, v.Stage)); err != nil {
+		return out, err
+	}
+	before, err := d.active(ctx, v.Stage)
+	if err != nil {
+		return out, err
+	}
+	out.Before = before.Tag
+	if out.Answer, err = d.made(ctx, v, before.Tag); err != nil {
+		return out, err
+	}
+	if err := d.activate(ctx, v); err != nil {
+		return out, err
+	}
+	out.Removed, err = d.retain(ctx, v.Adapter)
+	return out, err
+}
+
+// fits looks at what can be known before anything is made: the file is the one that was trained, it is an adapter, and for models of
+// the base's architecture.
+func (d Desk) fits(ctx context.Context, v Version) error {
+	info, err := Inspect(v.File())
+	if err != nil {
+		return err
+	}
+	sum, err := Digest(v.File())
+	if err != nil {
+		return err
+	}
+	if sum != v.FileSHA256 {
+		return &FileError{v.File(), "it is not the file that was trained; train it again"}
+	}
+	below, err := llm.Inspect(ctx, d.LLM, llm.Model{Name: v.BaseModel, BaseURL: d.Server})
+	switch {
+	case err != nil:
+		return err
+	case below.Adapted:
+		return &llm.AdaptedBaseError{Base: v.BaseModel}
+	case below.Architecture != "" && below.Architecture != info.Architecture:
+		return &MismatchError{"architecture", info.Architecture, below.Architecture}
+	}
+	return nil
+}
+
+// made has the server make the model of a version, and tests it. One that is broken is removed again, and if it was active it is not
+// any longer.
+func (d Desk) made(ctx context.Context, v Version, active string) (answer string, err error) {
+	f, err := os.Open(v.File())
+	if err != nil {
+		return "", fmt.Errorf("read the adapter: %w", err)
+	}
+	defer f.Close()
+	d.note("making %s of %s and %s", v.Tag, v.BaseModel, v.Name())
+	if err := llm.Adapt(ctx, d.LLM, llm.Adapted{BaseURL: d.Server, Name: v.Tag, Base: v.BaseModel, File: adapterFile, Adapter: f}); err != nil {
+		return "", err
+	}
+	answer, err = d.test(ctx, v)
+	var broken *BrokenError
+	if !errors.As(err, &broken) {
+		return answer, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if v.Tag == active {
+		err = errors.Join(err, d.Curated.DeactivateAdapters(ctx, string(v.Stage)), d.deployed(ctx, v.Tag, false))
+	}
+	return "", errors.Join(err, llm.Remove(ctx, d.LLM, d.Server, v.Tag))
+}
+
+// test asks the model of a version one question. Adapters of a form or for an architecture that the server cannot run are found
+// only so: the server makes models of them without a word.
+func (d Desk) test(ctx context.Context, v Version) (string, error) {
+	d.note("asking %s a question", v.Tag)
+	o := d.LLM
+	o.Retries = min(o.Retries, 1)
+	m := llm.Model{Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: d.Window, MaxTokens: 32}
+	res, err := llm.New(o).Complete(ctx, llm.Request{Model: m, Stage: llm.Stage(v.Stage), Prompt: "Answer with one word: are you ready?"})
+	var long *llm.LengthError
+	var down *llm.DownError
+	var late *llm.TimeoutError
+	switch {
+	case errors.As(err, &long):
+		return res.Partial, nil // it talks, and was told to stop
+	case errors.As(err, &down), errors.As(err, &late), ctx.Err() != nil:
+		return "", &UntestedError{v.Tag, err}
+	case err != nil:
+		return "", &BrokenError{v.Tag, err}
+	case res.Text == "":
+		return "", &BrokenError{v.Tag, errors.New("its answer is empty")}
+	}
+	return res.Text, nil
+}
+
+// activate writes the row that gives a stage its adapter, and the fact that it was so.
+func (d Desk) activate(ctx context.Context, v Version) error {
+	before, err := d.active(ctx, v.Stage)
+	if err != nil {
+		return err
+	}
+	notes := v.Name()
+	if v.Loss != nil {
+		notes += fmt.Sprintf(", loss %g", *v.Loss)
+	}
+	row := store.Adapter{Stage: string(v.Stage), BaseModel: string(v.Base), Tag: v.Tag, Version: v.Number, Notes: notes}
+	if err := d.Curated.ActivateAdapter(ctx, row, d.Now()); err != nil {
+		return err
+	}
+	if before.Tag != "" && before.Tag != v.Tag {
+		if err := d.deployed(ctx, before.Tag, false); err != nil {
+			return err
+		}
+	}
+	return d.deployed(ctx, v.Tag, true)
+}
+
+func (d Desk) active(ctx context.Context, s training.Stage) (store.Adapter, error) {
+	a, _, err := d.Curated.AdapterForStage(ctx, string(s))
+	return a, err
+}
+
+// deployed adds to the journal that an adapter works, or does no longer.
+func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
+	all, err := d.Log.TrainedAdapters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range slices.Backward(all) {
+		if a.Tag == tag {
+			return d.Ledger.AddDeployment(ctx, a.ID, on, d.Now())
+		}
+	}
+	return nil // trained elsewhere; its row in the index counts
+}
+
+// retain removes what is older than the versions that are kept: the model, the row and the folder. One that is active stays, and
+// so does the one that a rollback would bring back (TRAIN-23). What the server does not remove now is removed the next time, as its folder stays.
+func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
+	removed := []string{}
+	all, err := d.Shelf.Versions(adapter)
+	if err != nil || d.Keep <= 0 || len(all) <= d.Keep {
+		return removed, err
+	}
+	for _, v := range all[:len(all)-d.Keep] {
+		now, err := d.active(ctx, v.Stage)
+		if err != nil {
+			return removed, err
+		}
+		before, _, err := d.previous(ctx, v.Stage, now)
+		if err != nil {
+			return removed, err
+		}
+		if v.Tag == now.Tag || v.Tag == before.Tag {
+			continue
+		}
+		if err := llm.Remove(ctx, d.LLM, d.Server, v.Tag); err != nil {
+			return removed, fmt.Errorf("remove %s, which is not kept any longer: %w", v.Tag, err)
+		}
+		if err := d.Curated.ForgetAdapter(ctx, string(v.Stage), v.Tag); err != nil {
+			return removed, err
+		}
+		if err := os.RemoveAll(v.dir); err != nil {
+			return removed, fmt.Errorf("remove %s: %w", v.Name(), err)
+		}
+		removed = append(removed, v.Tag)
+	}
+	return removed, nil
+}
+
+func (d Desk) note(format string, args ...any) {
+	if d.Note != nil {
+		d.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// Digest is the sha256 of a file, in hex.
+func Digest(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Trial sees to it that the model of a version is on the server, so that it can be asked, and returns what takes it away again. One
+// that was there stays. Nothing becomes active.
+func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
+	if err := d.fits(ctx, v); err != nil {
+		return nil, err
+	}
+	_, err = llm.Inspect(ctx, d.LLM, llm.Model{Name: v.Tag, BaseURL: d.Server})
+	var gone *llm.NotFoundError
+	if err == nil {
+		return func() {}, nil
+	}
+	if !errors.As(err, &gone) {
+		return nil, err
+	}
+	if _, err := d.made(ctx, v, ""); err != nil {
+		return nil, err
+	}
+	return func() { _ = llm.Remove(context.WithoutCancel(ctx), d.LLM, d.Server, v.Tag) }, nil // deploy would make it anew
+}

@@ -1,0 +1,81 @@
+package adapters
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+)
+
+// ErrNotActive says that a stage has no adapter that could be taken back.
+var ErrNotActive = errors.New("no adapter is active")
+
+// Rollback takes the active adapter of a stage back: the version that was deployed before it is active again, once a test call shows
+// that it answers. Where there is none, and with toBase, it is the model of the role that answers again. A server that has lost the
+// earlier model makes it anew of its file. What cannot be tested changes nothing.
+func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool, agree func(subject string) error) (Changed, error) {
+	out := Changed{Stage: stage, Removed: []string{}}
+	now, err := d.active(ctx, stage)
+	if err != nil {
+		return out, err
+	}
+	if now.Tag == "" {
+		return out, fmt.Errorf("stage %s: %w", stage, ErrNotActive)
+	}
+	out.Before = now.Tag
+	target, found, err := d.previous(ctx, stage, now)
+	if err != nil {
+		return out, err
+	}
+	if toBase || !found {
+		if err := agree(fmt.Sprintf("stage %s without an adapter, instead of %s", stage, now.Tag)); err != nil {
+			return out, err
+		}
+		return out, errors.Join(d.Curated.DeactivateAdapters(ctx, string(stage)), d.deployed(ctx, now.Tag, false))
+	}
+	if err := d.fits(ctx, target); err != nil {
+		return out, err
+	}
+	if err := agree(fmt.Sprintf("%s as %s for stage %s, instead of %s", target.Name(), target.Tag, stage, now.Tag)); err != nil {
+		return out, err
+	}
+	out.Tag, out.Version = target.Tag, target.Name()
+	out.Answer, err = d.test(ctx, target)
+	var gone *llm.NotFoundError
+	if errors.As(err, &gone) {
+		out.Answer, err = d.made(ctx, target, now.Tag)
+	}
+	if err != nil {
+		out.Tag, out.Version = now.Tag, ""
+		return out, err
+	}
+	return out, d.activate(ctx, target)
+}
+
+// previous is the version that was active before: of those below the active one, the one that was put to work last. A later one is
+// never brought back by going back.
+func (d Desk) previous(ctx context.Context, stage training.Stage, now store.Adapter) (Version, bool, error) {
+	rows, err := d.Curated.Adapters(ctx)
+	if err != nil {
+		return Version{}, false, err
+	}
+	all, err := d.Shelf.All()
+	if err != nil {
+		return Version{}, false, err
+	}
+	slices.SortStableFunc(rows, func(a, b store.DeployedAdapter) int { return cmp.Compare(a.DeployedAt, b.DeployedAt) })
+	for _, a := range slices.Backward(rows) {
+		if a.Stage != string(stage) || a.Active || a.Version >= now.Version {
+			continue
+		}
+		if v, ok := byTag(all, a.Tag); ok {
+			return v, true, nil
+		}
+	}
+	return Version{}, false, nil
+}

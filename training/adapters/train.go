@@ -1,0 +1,297 @@
+package adapters
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// Job is one training: of which adapter, for which model, on what.
+type Job struct {
+	Spec      curriculum.Spec
+	BaseModel string // tag of the model that has the role of the base in the settings
+	Data      Data
+}
+
+// Trainer is the program that trains, as the user named it. It is told what to do by variables:
+//
+//	RUNPLAN_TRAIN_ADAPTER  name of the adapter     RUNPLAN_TRAIN_STAGE    stage that it is for
+//	RUNPLAN_TRAIN_VERSION  number of the version   RUNPLAN_TRAIN_BASE     tag of the model below it
+//	RUNPLAN_TRAIN_DATA     folder with train.jsonl, and validation.jsonl where there is one
+//	RUNPLAN_TRAIN_PARAMS   file with the hyperparameters, JSON
+//	RUNPLAN_TRAIN_OUTPUT   file to write: the adapter, GGUF
+//	RUNPLAN_TRAIN_METRICS  file that it may write: a JSON object with training_loss, and whatever else it measured
+//
+// It starts in the folder of the output, with the environment that agents get, and exits with 0 once the adapter is written.
+type Trainer struct {
+	Command []string
+	Environ []string // of this program
+	PassEnv []string // variables that the trainer may see besides
+	Root    string   // of the repository: a program with a slash lies there, and {root} names it
+	Timeout time.Duration
+	Redact  func(string) string
+	Reaper  *proc.Reaper
+	Line    func(string) // each line that it prints; may be nil
+	Now     func() time.Time
+}
+
+// ErrNoTrainer says that no program is named that could train.
+var ErrNoTrainer = errors.New("no trainer is configured")
+
+// FailedError is a trainer that did not leave an adapter.
+type FailedError struct {
+	Program, Why string
+	Log          string // file with all that it printed
+}
+
+func (e *FailedError) Error() string {
+	if e.Program == "" {
+		return "the trainer " + e.Why
+	}
+	return "the trainer " + e.Program + " " + e.Why
+}
+
+// Train runs the trainer and keeps what it made as the next version. What fails leaves nothing but the trainer's log. The version is
+// there as a whole before its row is written; a row that is missing because the process was killed in between is written by the next
+// [Shelf.Register].
+func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
+	if len(t.Command) == 0 {
+		return Version{}, ErrNoTrainer
+	}
+	if err := s.make(job.Spec.Name); err != nil {
+		return Version{}, err
+	}
+	number, err := s.next(job)
+	if err != nil {
+		return Version{}, err
+	}
+	work, err := s.workshop(job.Spec.Name)
+	if err != nil {
+		return Version{}, err
+	}
+	defer work.close()
+	v := Version{
+		Adapter: job.Spec.Name, Number: number, Stage: job.Spec.Stage, Base: job.Spec.Base(), BaseModel: job.BaseModel,
+		Tag: TagOf(job.BaseModel, job.Spec.Stage, number), Data: job.Data.Name, DataSHA256: job.Data.SHA256, Examples: job.Data.Examples,
+		Source: job.Data.Source, Positive: job.Data.Positive, Negative: job.Data.Negative, dir: work.dir,
+	}
+	if v.Hyper, err = json.MarshalIndent(job.Spec.Hyperparameters, "", "  "); err != nil {
+		return v, err
+	}
+	if err := atomicfile.Write(filepath.Join(work.dir, hyperFile), append(v.Hyper, '\n'), 0o644); err != nil {
+		return v, err
+	}
+	began := t.Now()
+	if err := t.run(ctx, job, v); err != nil {
+		return v, work.failed(err, t.Now())
+	}
+	v.TrainedAt, v.DurationSec = t.Now().UTC(), t.Now().Sub(began).Seconds()
+	if err := v.look(); err != nil {
+		return v, work.failed(err, t.Now())
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return v, err
+	}
+	if err := atomicfile.Write(filepath.Join(work.dir, versionFile), append(text, '\n'), 0o644); err != nil {
+		return v, err
+	}
+	return v, work.keep(&v)
+}
+
+// next is the number of the version: above all that the adapter had, and all that the tags of its stage and base have.
+func (s Shelf) next(job Job) (int, error) {
+	all, err := s.All()
+	if err != nil {
+		return 0, err
+	}
+	n := job.Spec.Version
+	for _, v := range all {
+		if v.Adapter == job.Spec.Name || v.Stage == job.Spec.Stage && v.BaseModel == job.BaseModel {
+			n = max(n, v.Number+1)
+		}
+	}
+	return n, nil
+}
+
+// run starts the trainer and waits for it.
+func (t Trainer) run(ctx context.Context, job Job, v Version) error {
+	args := make([]string, len(t.Command))
+	for i, a := range t.Command {
+		args[i] = string(bytes.ReplaceAll([]byte(a), []byte("{root}"), []byte(t.Root)))
+	}
+	if filepath.Base(args[0]) != args[0] && !filepath.IsAbs(args[0]) {
+		args[0] = filepath.Join(t.Root, args[0])
+	}
+	env := append(redact.AgentEnv(t.Environ, t.PassEnv),
+		"RUNPLAN_TRAIN_ADAPTER="+v.Adapter, fmt.Sprintf("RUNPLAN_TRAIN_VERSION=%d", v.Number), "RUNPLAN_TRAIN_STAGE="+string(v.Stage),
+		"RUNPLAN_TRAIN_BASE="+v.BaseModel, "RUNPLAN_TRAIN_DATA="+job.Data.Dir, "RUNPLAN_TRAIN_PARAMS="+filepath.Join(v.dir, hyperFile),
+		"RUNPLAN_TRAIN_OUTPUT="+v.File(), "RUNPLAN_TRAIN_METRICS="+filepath.Join(v.dir, metricsFile))
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: args, Dir: v.dir, Env: env, Limits: proc.Limits{Total: t.Timeout}, Line: t.Line, Redact: t.Redact,
+		Log: filepath.Join(v.dir, trainerLog), Sweep: proc.NewTag(), Reaper: t.Reaper,
+	})
+	failed := func(format string, a ...any) error {
+		return &FailedError{Program: args[0], Why: fmt.Sprintf(format, a...)}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("start the trainer %s: %w; training.trainer names it", args[0], err)
+	case res.Ended == proc.Cancelled:
+		return ctx.Err()
+	case res.Ended == proc.Total:
+		return failed("was stopped: it took longer than %s (training.timeout)", t.Timeout)
+	case res.Signal != "":
+		return failed("was ended by %s", res.Signal)
+	case !res.OK():
+		return failed("exited with status %d", res.Exit)
+	case res.LogErr != nil:
+		return fmt.Errorf("write the trainer's log: %w", res.LogErr)
+	}
+	return nil
+}
+
+// maxMetrics bounds what a trainer says of its work.
+const maxMetrics = 1 << 20
+
+// look takes in what the trainer left: the adapter, and what it measured. A loss that it did not tell is unknown.
+func (v *Version) look() error {
+	info, err := Inspect(v.File())
+	if errors.Is(err, fs.ErrNotExist) {
+		return &FailedError{Why: "exited with status 0 and wrote no adapter to $RUNPLAN_TRAIN_OUTPUT"}
+	}
+	if err != nil {
+		return err
+	}
+	v.Info = info
+	if v.FileSHA256, err = Digest(v.File()); err != nil {
+		return err
+	}
+	name := filepath.Join(v.dir, metricsFile)
+	stat, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && (!stat.Mode().IsRegular() || stat.Size() > maxMetrics) {
+		err = fmt.Errorf("it is no regular file of at most %d KiB", maxMetrics>>10)
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(name)
+	}
+	all := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return &FailedError{Why: fmt.Sprintf("wrote a %s that cannot be read: %v", metricsFile, err)}
+	}
+	var flat bytes.Buffer
+	if err := json.Compact(&flat, text); err != nil {
+		return err
+	}
+	v.Metrics = flat.Bytes()
+	for _, key := range []string{"training_loss", "train_loss", "loss"} {
+		if x, ok := all[key].(float64); ok && !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v.Loss = &x
+			break
+		}
+	}
+	return nil
+}
+
+// Register writes the rows of versions that have none: of the one that was just trained, and of those after which the process was
+// killed. A dataset that no plan chose gets a plan that says so, as the registry wants one.
+func (s Shelf) Register(ctx context.Context, ledger *store.Training, log *store.Log) error {
+	all, err := s.All()
+	if err != nil {
+		return err
+	}
+	rows, err := log.TrainedAdapters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if registered(rows, v) {
+			continue
+		}
+		dataset, err := s.dataset(ctx, ledger, log, v)
+		if err != nil {
+			return err
+		}
+		a := store.TrainedAdapter{Dataset: dataset, Stage: string(v.Stage), Base: string(v.Base), Tag: v.Tag, Loss: v.Loss, Metrics: string(v.Metrics), At: v.TrainedAt}
+		if _, err := ledger.AddTrainedAdapter(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func registered(rows []store.TrainedAdapter, v Version) bool {
+	for _, r := range rows {
+		if r.Tag == v.Tag && r.At.Equal(v.TrainedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// dataset is the row of what a version was trained on.
+func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
+	sets, err := log.Datasets(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for i := len(sets) - 1; i >= 0; i-- {
+		d := sets[i]
+		if (d.Path == v.Data || filepath.Dir(d.Path) == v.Data) && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples >= v.Examples {
+			return d.ID, nil
+		}
+	}
+	criteria, err := json.Marshal(map[string]string{"folder": v.Data, "sha256": v.DataSHA256})
+	if err != nil {
+		return 0, err
+	}
+	plan, err := ledger.AddTrainingPlan(ctx, store.TrainingPlan{
+		Task: "train " + v.Name(), Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source), Criteria: string(criteria),
+		Hyperparameters: string(v.Hyper), Raw: "trained by hand on " + v.Data, At: v.TrainedAt,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return ledger.AddDataset(ctx, store.Dataset{
+		Plan: plan, Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source), Path: v.Data,
+		Examples: v.Examples, Positive: v.Positive, Negative: v.Negative, At: v.TrainedAt,
+	})
+}
+
+// Prune removes folders of old versions that were never deployed, so that trainings that nobody wanted do not fill the disk. What was
+// deployed is [Desk]'s to remove, with its model.
+func (s Shelf) Prune(adapter string, keep int, deployed func(tag string) bool) error {
+	all, err := s.Versions(adapter)
+	if err != nil || keep <= 0 || len(all) <= keep {
+		return err
+	}
+	for _, v := range all[:len(all)-keep] {
+		if deployed(v.Tag) {
+			continue
+		}
+		if err := os.RemoveAll(v.dir); err != nil {
+			return fmt.Errorf("remove %s: %w", v.Name(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+// Package adapters takes an adapter from its data to work and back: a trainer that the user named makes a version of it, the server
+// makes a model of it and of its base, a test call shows that the model answers, and only then the row is written that gives it its
+// stage. A version is a folder below .runplan/training/adapters that is there as a whole or not at all.
+//
+// All steps can be done again after the process was killed between them. What is active is one row (TRAIN-28); everything else
+// only prepares it.
+package adapters
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// Version is one training of an adapter, as its folder tells.
+type Version struct {
+	Adapter     string          `json:"adapter"`
+	Number      int             `json:"version"`
+	Stage       training.Stage  `json:"stage"`
+	Base        training.Base   `json:"base"`
+	BaseModel   string          `json:"base_model"` // tag of the model that it was trained for
+	Tag         string          `json:"model_tag"`  // of the model that the server makes of both
+	Data        string          `json:"data"`       // folder that it was trained on
+	DataSHA256  string          `json:"data_sha256"`
+	Examples    int             `json:"examples"`
+	Source      training.Source `json:"source"`
+	Positive    int             `json:"positive"`
+	Negative    int             `json:"negative"`
+	Hyper       json.RawMessage `json:"hyperparameters"`
+	Info        Info            `json:"file"`
+	FileSHA256  string          `json:"file_sha256"`
+	Loss        *float64        `json:"training_loss"` // null: the trainer did not tell
+	Metrics     json.RawMessage `json:"metrics,omitempty"`
+	TrainedAt   time.Time       `json:"trained_at"`
+	DurationSec float64         `json:"duration_s"`
+
+	dir string
+}
+
+// The files in the folder of a version.
+const (
+	adapterFile = "adapter.gguf"
+	versionFile = "adapter.json"
+	metricsFile = "metrics.json"
+	hyperFile   = "hyperparameters.json"
+	trainerLog  = "trainer.log"
+)
+
+// File is the path of the adapter itself.
+func (v Version) File() string { return filepath.Join(v.dir, adapterFile) }
+
+// Name is "code-architect@v2".
+func (v Version) Name() string { return fmt.Sprintf("%s@v%d", v.Adapter, v.Number) }
+
+// short are the words for stages in tags.
+func short(s training.Stage) string {
+	switch s {
+	case training.TaskAnalysis:
+		return "analysis"
+	case training.ExecutePlan:
+		return "plan"
+	case training.ExecuteCode:
+		return "code"
+	}
+	return string(s)
+}
+
+// TagOf names the model that is made of a base and a version of an adapter for a stage: qwen3:4b-scope-v1 (TRAIN-28).
+func TagOf(base string, s training.Stage, n int) string {
+	if last := base[strings.LastIndexByte(base, '/')+1:]; !strings.Contains(last, ":") {
+		base += ":latest" // what it means without it
+	}
+	return fmt.Sprintf("%s-%s-v%d", base, short(s), n)
+}
+
+// Ref is what a user calls a version: its adapter, and with a number which one.
+type Ref struct {
+	Adapter string
+	Number  int // 0: the latest
+}
+
+// ParseRef reads NAME, NAME@2 or NAME@v2.
+func ParseRef(text string) (Ref, error) {
+	name, number, given := strings.Cut(text, "@")
+	r := Ref{Adapter: name}
+	if err := curriculum.ValidName(name); err != nil {
+		return r, err
+	}
+	if !given {
+		return r, nil
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
+	if err != nil || n < 1 {
+		return r, fmt.Errorf("%.60q is no version; write %s@2", number, name)
+	}
+	r.Number = n
+	return r, nil
+}
+
+// ErrNoVersion says that a version of an adapter is not there.
+var ErrNoVersion = errors.New("there is no such version")
+
+// Shelf is the folder that has all versions of all adapters.
+type Shelf struct{ Dir string }
+
+// ShelfOf is the shelf of the repository whose .runplan folder is at root.
+func ShelfOf(root string) Shelf { return Shelf{filepath.Join(root, "training", "adapters")} }
+
+// make makes the folder of an adapter, and sees to it that git does not see the shelf.
+func (s Shelf) make(adapter string) error {
+	dir := filepath.Join(s.Dir, adapter)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of %s: %w", adapter, err)
+	}
+	hide := filepath.Join(s.Dir, ".gitignore")
+	if _, err := os.Lstat(hide); err == nil {
+		return nil
+	}
+	return atomicfile.WriteLoose(hide, []byte("*\n"), 0o644)
+}
+
+// Adapters lists those with a folder, sorted.
+func (s Shelf) Adapters() ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list adapters: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && curriculum.ValidName(e.Name()) == nil {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// Versions reads those of an adapter, the first one first.
+func (s Shelf) Versions(adapter string) ([]Version, error) {
+	entries, err := os.ReadDir(filepath.Join(s.Dir, adapter))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the versions of %s: %w", adapter, err)
+	}
+	var out []Version
+	for _, e := range entries {
+		n, err := strconv.Atoi(strings.TrimPrefix(e.Name(), "v"))
+		if !e.IsDir() || err != nil || e.Name() != fmt.Sprintf("v%d", n) || n < 1 {
+			continue
+		}
+		v, err := readVersion(filepath.Join(s.Dir, adapter, e.Name()))
+		if err == nil && (v.Adapter != adapter || v.Number != n) {
+			err = fmt.Errorf("it is about %s", v.Name())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", filepath.Join(s.Dir, adapter, e.Name(), versionFile), err)
+		}
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b Version) int { return cmp.Compare(a.Number, b.Number) })
+	return out, nil
+}
+
+func readVersion(dir string) (Version, error) {
+	text, err := os.ReadFile(filepath.Join(dir, versionFile))
+	if err != nil {
+		return Version{}, err
+	}
+	var v Version
+	if err := json.Unmarshal(text, &v); err != nil {
+		return Version{}, err
+	}
+	v.dir = dir
+	return v, nil
+}
+
+// All reads all versions of all adapters.
+func (s Shelf) All() ([]Version, error) {
+	names, err := s.Adapters()
+	if err != nil {
+		return nil, err
+	}
+	var out []Version
+	for _, n := range names {
+		versions, err := s.Versions(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, versions...)
+	}
+	return out, nil
+}
+
+// Find reads one version.
+func (s Shelf) Find(r Ref) (Version, error) {
+	all, err := s.Versions(r.Adapter)
+	if err != nil {
+		return Version{}, err
+	}
+	if r.Number == 0 && len(all) > 0 {
+		return all[len(all)-1], nil
+	}
+	for _, v := range all {
+		if v.Number == r.Number {
+			return v, nil
+		}
+	}
+	if len(all) == 0 {
+		return Version{}, fmt.Errorf("%s was never trained here: %w", r.Adapter, ErrNoVersion)
+	}
+	return Version{}, fmt.Errorf("%s@v%d: %w; there are %d, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all), all[len(all)-1].Number)
+}
+
+// byTag is the version that a model was made of.
+func byTag(all []Version, tag string) (Version, bool) {
+	i := slices.IndexFunc(all, func(v Version) bool { return v.Tag == tag })
+	if i < 0 {
+		return Version{}, false
+	}
+	return all[i], true
+}

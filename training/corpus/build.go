@@ -1,0 +1,321 @@
+package corpus
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// Builder makes pairs of the reviews of a repository.
+type Builder struct {
+	Root    string
+	Summary summary.Options
+	Redact  func(string) string // takes secrets out; may be nil
+}
+
+// Refused is a review that became no pair.
+type Refused struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+// Pairs reads all reviews of both kinds, those of units and those of files (C-23), and returns the pairs by id. A review that cannot
+// be read is an error; one whose code is not there any more, or that is not decided yet, is refused with the reason.
+func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, error) {
+	files, err := reviewFiles(b.Root, adapter)
+	if err != nil {
+		return nil, nil, err
+	}
+	promotions, err := blueprint.Promotions(b.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	var pairs []Pair
+	refused := []Refused{}
+	seen := map[string]bool{} // reviews are stored twice
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		text, err := os.ReadFile(filepath.Join(b.Root, filepath.FromSlash(f)))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the review %s: %w", f, err)
+		}
+		rec, err := parseRecord(f, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		sum := sha256.Sum256(text)
+		id := hex.EncodeToString(sum[:])
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		p, why, err := b.pair(ctx, f, rec, id, promotions)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != "" {
+			refused = append(refused, Refused{f, why})
+			continue
+		}
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.ID, b.ID) })
+	return pairs, refused, nil
+}
+
+// reviewFiles lists the reviews, those with most around them first: a copy under reviews/ comes last.
+func reviewFiles(root, adapter string) ([]string, error) {
+	dir := curriculum.Dir(adapter)
+	var out []string
+	for _, pattern := range []string{
+		path.Join(dir, "retroactive", "*", "cc_review_*.json"),
+		path.Join(dir, "retroactive", "*", "per_file", "*_review.json"),
+		path.Join(blueprint.Folder, "review", "*", "cc_review_*.json"),
+		path.Join(dir, "reviews", "*.json"),
+	} {
+		names, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list reviews: %w", err)
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
+func parseRecord(name string, text []byte) (blueprint.Record, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var rec blueprint.Record
+	if err := d.Decode(&rec); err != nil {
+		return rec, fmt.Errorf("%s: it is no review: %w", name, err)
+	}
+	if err := blueprint.ValidUnit(rec.ServiceID); err != nil {
+		return rec, fmt.Errorf("%s: %w", name, err)
+	}
+	return rec, nil
+}
+
+// pair makes the pair of one review, or says why there is none.
+func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, sum string, promotions []blueprint.Promotion) (Pair, string, error) {
+	p := Pair{
+		Type: training.Retroactive, Granularity: Service, Service: rec.ServiceID, CreatedAt: rec.ReceivedAt, Review: rec.ReviewResult, Outcome: Passed,
+		Modifications: []Modification{}, Divergence: rec.Divergence(), Fidelity: rec.Fidelity(), Checkpoints: rec.TotalCheckpoints, Source: training.Logged,
+		ReviewFile: file, ReviewSHA256: sum,
+	}
+	if rec.State == blueprint.Candidate || rec.State == "" && !strings.Contains(file, "/retroactive/") {
+		p.Type = training.Forward
+	}
+	if rec.SourcesSHA256 == "" || rec.BlueprintSHA256 == "" {
+		return p, "it does not say which code and which blueprint it is about", nil
+	}
+	design, state, err := b.design(rec.ServiceID)
+	if errors.Is(err, blueprint.ErrNoBlueprint) {
+		return p, "its unit has no blueprint any more", nil
+	}
+	if err != nil {
+		return p, "", err
+	}
+	now, err := blueprint.SourcesDigest(b.Root, design)
+	if err != nil {
+		return p, "", err
+	}
+	if why := p.decide(rec, design, state, now, promotions); why != "" {
+		return p, why, nil
+	}
+	paths := design.Paths()
+	if rec.Scope != "" {
+		if !slices.Contains(paths, rec.Scope) {
+			return p, rec.Scope + " is no source file of the unit any more", nil
+		}
+		p.Granularity, p.File, paths = OneFile, &rec.Scope, []string{rec.Scope}
+	}
+	return b.fill(ctx, p, design, paths)
+}
+
+// design is the blueprint of a unit: the live one, else the candidate.
+func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, error) {
+	d, err := blueprint.Load(b.Root, unit, blueprint.Live)
+	if !errors.Is(err, blueprint.ErrNoBlueprint) {
+		return d, blueprint.Live, err
+	}
+	d, err = blueprint.Load(b.Root, unit, blueprint.Candidate)
+	return d, blueprint.Candidate, err
+}
+
+// decide finds out what became of the code that was reviewed, or says why nobody knows. Code that is not there any more cannot be
+// learnt from: the pair would teach other code than the one that was judged.
+func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state blueprint.State, now string, promotions []blueprint.Promotion) string {
+	if p.Type == training.Retroactive {
+		switch {
+		case state != blueprint.Live:
+			return "its unit is not live any more"
+		case now != rec.SourcesSHA256:
+			return "the source has changed since the review"
+		case design.Digest() != rec.BlueprintSHA256:
+			return "the blueprint has changed since the review"
+		}
+		return ""
+	}
+	i := slices.IndexFunc(promotions, func(m blueprint.Promotion) bool {
+		return m.Unit == rec.ServiceID && m.Outcome == blueprint.Promoted && !m.At.Before(rec.ReceivedAt)
+	})
+	switch {
+	case i >= 0 && promotions[i].SourcesSHA256 != now:
+		return "the source has changed since it was promoted"
+	case i >= 0 && promotions[i].SourcesSHA256 == rec.SourcesSHA256:
+		p.Outcome = Passed
+	case i >= 0:
+		p.Outcome = Modified
+	case rec.Decision != blueprint.Reject:
+		return "its unit is not promoted yet"
+	case now != rec.SourcesSHA256:
+		return "it was rejected, and the code that was rejected is not there any more"
+	default:
+		p.Outcome = Failed
+	}
+	return ""
+}
+
+// fill puts the texts in: the blueprint, the summaries that the reviewer saw, the code, and what was changed before it was promoted.
+func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, paths []string) (Pair, string, error) {
+	now, unseen, err := blueprint.Summaries(ctx, b.Summary, design, paths)
+	if err != nil {
+		return p, "", err
+	}
+	for _, f := range paths {
+		text, err := readSource(b.Root, f)
+		if errors.Is(err, fs.ErrNotExist) {
+			return p, "the source file " + f + " is not there", nil
+		}
+		if err != nil {
+			return p, "", err
+		}
+		p.Output = append(p.Output, Source{f, b.redact(string(text))})
+	}
+	p.Blueprint = b.redact(design.YAML())
+	if p.File != nil {
+		var seen *summary.Summary
+		if s, ok := summary.Get(now, *p.File); ok {
+			seen = &s
+		}
+		if scoped, ok := design.Scope(*p.File, seen); ok {
+			p.Scoped = b.redact(scoped.YAML())
+		}
+	}
+	then, found, err := b.reviewed(p.ReviewFile)
+	if err != nil {
+		return p, "", err
+	}
+	p.Summaries = now
+	if found {
+		p.Summaries = then
+	}
+	if p.Outcome == Modified && found {
+		p.Modifications = modifications(then, now, p.Review)
+	}
+	if len(unseen) > 0 && len(now) == 0 {
+		return p, "its source cannot be summarised: " + unseen[0].Reason, nil
+	}
+	p.ID = p.id()
+	if _, err := Blocks(p.Service, p.Output); err != nil {
+		return p, err.Error(), nil
+	}
+	return p, "", p.Check()
+}
+
+func (b Builder) redact(s string) string {
+	if b.Redact == nil {
+		return s
+	}
+	return b.Redact(s)
+}
+
+// maxSource bounds a source file.
+const maxSource = 4 << 20
+
+func readSource(root, name string) ([]byte, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(filepath.FromSlash(name))
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxSource:
+		return nil, fmt.Errorf("%s is no regular file of at most %d MiB", name, maxSource>>20)
+	}
+	return dir.ReadFile(filepath.FromSlash(name))
+}
+
+// reviewed are the summaries that the reviewer was shown, which lie beside the review.
+func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
+	dir, name := path.Split(review)
+	beside := path.Join(dir, "ast_summaries_"+strings.TrimPrefix(name, "cc_review_"))
+	if path.Base(path.Dir(review)) == "per_file" {
+		beside = strings.TrimSuffix(review, "_review.json") + "_summary.json"
+	}
+	text, err := os.ReadFile(filepath.Join(b.Root, filepath.FromSlash(beside)))
+	if errors.Is(err, fs.ErrNotExist) || beside == review {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+	}
+	var shown struct {
+		Files []summary.Summary `json:"files"`
+	}
+	if err := json.Unmarshal(text, &shown); err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+	}
+	return shown.Files, true, nil
+}
+
+// modifications are the files whose summaries differ between the review and the promotion, with what the reviewer had to say about
+// each. What changed in bodies alone does not show in summaries, and is not claimed.
+func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modification {
+	out := []Modification{}
+	said := func(file, otherwise string) string {
+		for _, d := range r.Discrepancies {
+			if d.AffectedFile == file {
+				return d.Recommendation
+			}
+		}
+		return otherwise
+	}
+	for _, t := range then {
+		n, there := summary.Get(now, t.Path)
+		switch {
+		case !there:
+			out = append(out, Modification{t.Path, "removed", said(t.Path, "it is not among the source files any more")})
+		case t.PromptText() != n.PromptText():
+			out = append(out, Modification{t.Path, "modified", said(t.Path, "what it declares or does about failures has changed")})
+		}
+	}
+	for _, n := range now {
+		if _, there := summary.Get(then, n.Path); !there {
+			out = append(out, Modification{n.Path, "added", said(n.Path, "it was not there when the unit was reviewed")})
+		}
+	}
+	slices.SortFunc(out, func(a, b Modification) int { return cmp.Compare(a.File, b.File) })
+	return out
+}

@@ -1,0 +1,136 @@
+package corpus
+
+import (
+	"cmp"
+	"crypto/sha1" //nolint:gosec // git's own name of a content
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// idioms is how many summaries of live code a prompt shows (TRAIN-19).
+const idioms = 3
+
+// Idiom is a summary of a file of a live unit, which shows how code is written here.
+type Idiom struct {
+	Unit string
+	File summary.Summary
+}
+
+const systemText = `You write the code of a unit so that it keeps all that its blueprint promises: its interfaces, what it depends on, how it answers to failures, and what it is for.
+For each file, write a line "` + head + `{unit}/{file}", then the whole text of the file.`
+
+// Messages is what a model is given to write the code of a unit, or of one of its files: its task, the blueprint, how live code looks
+// here, and what to make. No token of a chat format is in it (TRAIN-20).
+func Messages(unit, file, yaml string, shown []Idiom) []training.Message {
+	var w strings.Builder
+	fmt.Fprintf(&w, "BLUEPRINT:\n%s\n", strings.TrimSpace(yaml))
+	if len(shown) > 0 {
+		w.WriteString("\nHOW LIVE CODE LOOKS HERE:\n")
+		for _, s := range shown {
+			fmt.Fprintf(&w, "\n%s\n", strings.TrimSpace(s.File.PromptText()))
+		}
+	}
+	switch file {
+	case "":
+		fmt.Fprintf(&w, "\nWrite all source files of: %s\n", unit)
+	default:
+		fmt.Fprintf(&w, "\nWrite one file of %s: %s\n", unit, blockName(unit, file))
+	}
+	return []training.Message{{Role: "system", Content: systemText}, {Role: "user", Content: w.String()}}
+}
+
+var identifier = lazyre.New(`[A-Za-z][A-Za-z0-9_]{2,}`)
+
+func words(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range identifier.FindAllString(s, -1) {
+		out[strings.ToLower(w)] = true
+	}
+	return out
+}
+
+// Relevant are the summaries that have most words in common with a blueprint, by the share of all words that either has. Those of the
+// unit itself are no idioms: they would give the answer away.
+func Relevant(unit, yaml string, all []Idiom) []Idiom {
+	want := words(yaml)
+	type scored struct {
+		Idiom
+		score float64
+	}
+	var list []scored
+	for _, i := range all {
+		if i.Unit == unit {
+			continue
+		}
+		have := words(i.File.PromptText())
+		both := 0
+		for w := range have {
+			if want[w] {
+				both++
+			}
+		}
+		score := 0.0
+		if both > 0 {
+			score = float64(both) / float64(len(have)+len(want)-both)
+		}
+		list = append(list, scored{i, score})
+	}
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.File.Path, b.File.Path))
+	})
+	var out []Idiom
+	for _, s := range list[:min(idioms, len(list))] {
+		out = append(out, s.Idiom)
+	}
+	return out
+}
+
+// Example is the pair as a model learns it. One that failed is a negative example: what was written then, and was not taken.
+func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (training.Example, error) {
+	yaml, file := p.Blueprint, ""
+	if p.File != nil {
+		file = *p.File
+		yaml = cmp.Or(p.Scoped, yaml)
+	}
+	code, err := Blocks(p.Service, p.Output)
+	if err != nil {
+		return training.Example{}, err
+	}
+	quality := p.Fidelity
+	positive := 1.0
+	if p.Outcome == Failed {
+		positive = 0
+	}
+	from.Receipt, from.Unit, from.At = p.ReviewSHA256, p.Service, p.CreatedAt.UTC()
+	from.Files = nil
+	for _, f := range p.Output {
+		from.Files = append(from.Files, training.File{Path: f.Path, Blob: blob(f.Text)})
+	}
+	slices.SortFunc(from.Files, func(a, b training.File) int { return cmp.Compare(a.Path, b.Path) })
+	signals := []training.Signal{{Name: "fidelity", Value: &quality}, {Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
+	if p.Outcome == Modified {
+		// The review was of the code before it was changed. How good the changed code is, nobody has said.
+		signals[0].Name = "fidelity_before_changes"
+	}
+	e := training.Example{
+		Stage: spec.Stage, Base: spec.Base(), Source: training.Logged, Kind: p.Type, Prompt: Messages(p.Service, file, yaml, Relevant(p.Service, yaml, all)),
+		Completion: code, Positive: p.Outcome != Failed, Signals: signals, Origin: from,
+	}
+	if p.Outcome != Modified {
+		e.Quality = &quality
+	}
+	return e, nil
+}
+
+// blob is git's id of a content.
+func blob(text string) string {
+	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,88 @@
+package corpus
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// Watched is how a corpus stands (TRAIN-24).
+type Watched struct {
+	Adapter      string   `json:"adapter"`
+	Pairs        int      `json:"pairs"`
+	Retroactive  int      `json:"retroactive"`
+	Forward      int      `json:"forward"`
+	Minimum      int      `json:"minimum_corpus_size"`
+	State        string   `json:"adapter_state"` // absent, stale or current
+	Due          bool     `json:"due"`           // a training is recommended
+	Note         string   `json:"note,omitempty"`
+	Noted        bool     `json:"noted"` // the journal has the note since now
+	HighPriority []string `json:"high_priority"`
+}
+
+// The states of an adapter.
+const (
+	Absent  = "absent"
+	Stale   = "stale"   // trained on another corpus than the one that is there
+	Current = "current" // trained on what is there
+)
+
+// Monitor looks whether there are pairs enough for an adapter that is absent or stale. Then the journal gets a note with the figures
+// and the command, once for each state of the corpus, and the live units' open questions are of high priority: a training would learn
+// what they ask about. It never starts one.
+func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
+	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state, HighPriority: []string{}}
+	for _, p := range pairs {
+		if p.Type == training.Forward {
+			w.Forward++
+		} else {
+			w.Retroactive++
+		}
+	}
+	w.Due = w.Pairs >= w.Minimum && state != Current
+	if !w.Due {
+		return w, nil
+	}
+	w.Note = fmt.Sprintf("the corpus of %s has %d pairs (%d retroactive, %d forward), %d are asked for, and the adapter is %s; train it: runplan training train --adapter %s --yes",
+		spec.Name, w.Pairs, w.Retroactive, w.Forward, w.Minimum, state, spec.Name)
+	var err error
+	if w.HighPriority, err = openQuestions(root); err != nil {
+		return w, err
+	}
+	entries, err := blueprint.Journal(root)
+	if err != nil {
+		return w, err
+	}
+	for _, e := range entries {
+		if e.Kind == journalKind && e.Text == w.Note {
+			return w, nil
+		}
+	}
+	w.Noted = true
+	return w, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: journalKind, Text: w.Note})
+}
+
+// journalKind is what entries about training are called in the journal of blueprints.
+const journalKind = "training"
+
+// openQuestions lists those of the live units, each with its unit.
+func openQuestions(root string) ([]string, error) {
+	units, err := blueprint.Units(root, blueprint.Live)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for _, u := range units {
+		b, err := blueprint.Load(root, u, blueprint.Live)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range b.Intent.OpenQuestions {
+			out = append(out, u+": "+q)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,230 @@
+package corpus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// Enough is the mean confidence from which a live unit is worth a review for the corpus (TRAIN-14).
+const Enough = 0.6
+
+// Qualified says whether a live unit belongs into the retroactive corpus, and why.
+type Qualified struct {
+	Unit       string   `json:"unit"`
+	Confidence float64  `json:"confidence"` // mean of those that are numbers; 0: there are none
+	Named      int      `json:"named"`      // how many there are
+	OK         bool     `json:"qualifies"`
+	Files      []string `json:"files"`
+}
+
+// Qualify looks at all live units.
+func Qualify(root string) ([]Qualified, error) {
+	units, err := blueprint.Units(root, blueprint.Live)
+	if err != nil {
+		return nil, err
+	}
+	out := []Qualified{}
+	for _, u := range units {
+		b, err := blueprint.Load(root, u, blueprint.Live)
+		if err != nil {
+			return nil, err
+		}
+		q := Qualified{Unit: u, Files: b.Paths()}
+		q.Confidence, q.Named = confidence(b.Meta.Confidence)
+		q.OK = q.Confidence >= Enough-1e-9 // five tenths do not add up exactly
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// confidence is the mean of the confidences that the author gave; without any it is 0.
+func confidence(c blueprint.Confidence) (mean float64, n int) {
+	for _, v := range []*float64{c.Runtime, c.Contract, c.Dependencies, c.FailureModes, c.Intent} {
+		if v != nil {
+			mean += *v
+			n++
+		}
+	}
+	if n > 0 {
+		mean /= float64(n)
+	}
+	return mean, n
+}
+
+// Reviewed is one entry of the manifest: a review that is in the retroactive corpus, and what it was about (TRAIN-15).
+type Reviewed struct {
+	Unit            string    `json:"unit"`
+	File            string    `json:"file_scope,omitempty"` // "": the unit
+	Review          string    `json:"review"`
+	Prompt          string    `json:"prompt"`
+	Summaries       string    `json:"summaries"`
+	BlueprintSHA256 string    `json:"blueprint_sha256"`
+	SourcesSHA256   string    `json:"sources_sha256"`
+	Fidelity        float64   `json:"ground_truth_fidelity"`
+	Model           string    `json:"model,omitempty"`
+	At              time.Time `json:"reviewed_at"`
+}
+
+// Manifest is corpus_manifest.json.
+type Manifest struct {
+	Reviews []Reviewed `json:"reviews"`
+}
+
+func manifestFile(adapter string) string {
+	return path.Join(curriculum.Dir(adapter), "retroactive", "corpus_manifest.json")
+}
+
+// LoadManifest reads what was reviewed. Without a file nothing was.
+func LoadManifest(root, adapter string) (Manifest, error) {
+	m := Manifest{Reviews: []Reviewed{}}
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(manifestFile(adapter))))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read %s: %w", manifestFile(adapter), err)
+	}
+	return m, nil
+}
+
+func (m *Manifest) put(r Reviewed) {
+	for i := range m.Reviews {
+		if m.Reviews[i].Unit == r.Unit && m.Reviews[i].File == r.File {
+			m.Reviews[i] = r
+			return
+		}
+	}
+	m.Reviews = append(m.Reviews, r)
+}
+
+func (m Manifest) write(root, adapter string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(root, filepath.FromSlash(manifestFile(adapter)))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return atomicfile.Write(name, append(text, '\n'), 0o644)
+}
+
+// Collector reviews live units for the retroactive corpus.
+type Collector struct {
+	Root    string
+	Adapter string
+	// Review makes a cold review of a live unit, or of one of its files, and returns it with its files. That of a unit is stored where all
+	// reviews are; that of a file is not stored.
+	Review func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error)
+	Told   func(Reviewed) // may be nil
+}
+
+// Collect reviews each unit that qualifies, and each of its files (C-23). What was reviewed and has not changed since is left as it
+// is, so that it goes on where it was interrupted: the manifest is written after each review.
+func (c Collector) Collect(ctx context.Context, units []Qualified) (done []Reviewed, kept int, err error) {
+	m, err := LoadManifest(c.Root, c.Adapter)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, q := range units {
+		if !q.OK {
+			continue
+		}
+		b, err := blueprint.Load(c.Root, q.Unit, blueprint.Live)
+		if err != nil {
+			return done, kept, err
+		}
+		sources, err := blueprint.SourcesDigest(c.Root, b)
+		if err != nil {
+			return done, kept, err
+		}
+		for _, file := range append([]string{""}, b.Paths()...) {
+			if ctx.Err() != nil {
+				return done, kept, ctx.Err()
+			}
+			if m.has(c.Root, q.Unit, file, b.Digest(), sources) {
+				kept++
+				continue
+			}
+			r, err := c.one(ctx, q.Unit, file)
+			if err != nil {
+				return done, kept, err
+			}
+			m.put(r)
+			if err := m.write(c.Root, c.Adapter); err != nil {
+				return done, kept, err
+			}
+			done = append(done, r)
+			if c.Told != nil {
+				c.Told(r)
+			}
+		}
+	}
+	return done, kept, nil
+}
+
+// has tells whether a review is there, and about what is there now.
+func (m Manifest) has(root, unit, file, design, sources string) bool {
+	for _, r := range m.Reviews {
+		if r.Unit == unit && r.File == file && r.BlueprintSHA256 == design && r.SourcesSHA256 == sources {
+			_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(r.Review)))
+			return err == nil
+		}
+	}
+	return false
+}
+
+func (c Collector) one(ctx context.Context, unit, file string) (Reviewed, error) {
+	r, rec, err := c.Review(ctx, unit, file)
+	if err != nil {
+		return Reviewed{}, err
+	}
+	shown := strings.Replace(strings.TrimSuffix(r.PromptPath(), ".txt"), "review_prompt_", "ast_summaries_", 1) + ".json"
+	out := Reviewed{
+		Unit: unit, File: file, Review: r.AnswerPath(), Prompt: r.PromptPath(), Summaries: shown, BlueprintSHA256: rec.BlueprintSHA256,
+		SourcesSHA256: rec.SourcesSHA256, Fidelity: rec.GroundTruthFidelity, Model: rec.Cold.Model, At: rec.ReceivedAt,
+	}
+	if file == "" {
+		return out, nil
+	}
+	return c.perFile(out, rec)
+}
+
+// perFile puts what belongs to the review of one file below per_file, under the file's own name.
+func (c Collector) perFile(r Reviewed, rec blueprint.Record) (Reviewed, error) {
+	base := path.Join(curriculum.Dir(c.Adapter), "retroactive", r.Unit, "per_file", strings.ReplaceAll(r.File, "/", "__"))
+	at := func(name string) string { return filepath.Join(c.Root, filepath.FromSlash(name)) }
+	if err := os.MkdirAll(filepath.Dir(at(base)), 0o755); err != nil {
+		return r, fmt.Errorf("keep the review of %s: %w", r.File, err)
+	}
+	text, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return r, err
+	}
+	for _, f := range []struct {
+		from *string
+		to   string
+	}{{&r.Summaries, base + "_summary.json"}, {&r.Prompt, base + "_prompt.txt"}} {
+		if err := os.Rename(at(*f.from), at(f.to)); err != nil {
+			return r, fmt.Errorf("keep the review of %s: %w", r.File, err)
+		}
+		*f.from = f.to
+	}
+	r.Review = base + "_review.json"
+	return r, atomicfile.Write(at(r.Review), append(text, '\n'), 0o644)
+}

@@ -1,0 +1,82 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/training"
+)
+
+// Split says which units are held back for validation. All pairs of a unit are on one side: they have the same code.
+type Split struct {
+	Held  map[string]bool
+	Notes []string // kinds that validation lacks, and why
+}
+
+// split holds back a share of the pairs of each kind, at least one unit of each where it has two, so that both kinds are in validation
+// (TRAIN-18). No kind is held back as a whole. The order of the units comes from the seed alone.
+func split(pairs []Pair, share float64, seed uint64) Split {
+	out := Split{Held: map[string]bool{}}
+	count := map[training.Kind]map[string]int{}
+	var units []string
+	for _, p := range pairs {
+		if count[p.Type] == nil {
+			count[p.Type] = map[string]int{}
+		}
+		count[p.Type][p.Service]++
+		if !slices.Contains(units, p.Service) {
+			units = append(units, p.Service)
+		}
+	}
+	slices.SortFunc(units, func(a, b string) int { return strings.Compare(place(seed, a), place(seed, b)) })
+	kinds := []training.Kind{training.Forward, training.Retroactive}
+	held := func(k training.Kind) (n, left int) {
+		for u, c := range count[k] {
+			if out.Held[u] {
+				n += c
+			} else {
+				left++
+			}
+		}
+		return n, left
+	}
+	for _, k := range kinds {
+		total := 0
+		for _, c := range count[k] {
+			total += c
+		}
+		if total == 0 {
+			continue
+		}
+		want := max(1, int(math.Round(share*float64(total))))
+		for _, u := range units {
+			n, _ := held(k)
+			if n >= want || count[k][u] == 0 || out.Held[u] {
+				continue
+			}
+			spares := true
+			for _, other := range kinds { // the rest has to keep a unit of each kind
+				if _, left := held(other); count[other][u] > 0 && left < 2 {
+					spares = false
+				}
+			}
+			if spares {
+				out.Held[u] = true
+			}
+		}
+		if n, _ := held(k); n == 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("validation has no %s pairs: all %d are of one unit, or of units without which the rest would have none", k, total))
+		}
+	}
+	return out
+}
+
+// place is where a unit stands in the order of a seed.
+func place(seed uint64, unit string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", seed, unit))
+	return hex.EncodeToString(sum[:8])
+}

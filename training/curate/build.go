@@ -1,0 +1,329 @@
+package curate
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/plan"
+)
+
+// The files of a dataset.
+const (
+	TrainFile      = "train.jsonl"
+	ValidationFile = "validation.jsonl"
+	OutFile        = "left-out.jsonl" // what was left out, with the reason
+	PlanFile       = "plan.toml"
+	ManifestFile   = "dataset.json"
+)
+
+// Options say how a dataset is made.
+type Options struct {
+	Plan     plan.Plan
+	PlanText []byte          // as it was written; it is kept with the dataset
+	Canary   training.Canary // what must not be in any data
+	Replace  bool            // take the place of a dataset that is there
+}
+
+// Side is what one side of the split holds.
+type Side struct {
+	Examples    int `json:"examples"`
+	Positive    int `json:"positive"`
+	Negative    int `json:"negative"`
+	Preferences int `json:"preferences"`
+	Logged      int `json:"logged"`
+	Synthetic   int `json:"synthetic"`
+	Forward     int `json:"forward"`
+	Retroactive int `json:"retroactive"`
+}
+
+// Manifest is dataset.json: what a dataset is made of.
+type Manifest struct {
+	Version    int               `json:"version"`
+	Plan       plan.Plan         `json:"plan"`
+	Inputs     []InputSum        `json:"inputs"`
+	Read       int               `json:"read"`
+	LeftOut    map[Reason]int    `json:"left_out"`
+	Train      Side              `json:"train"`
+	Validation Side              `json:"validation"`
+	Licenses   map[string]int    `json:"licenses"` // "" is unknown
+	Repos      map[string]int    `json:"repos"`
+	First      time.Time         `json:"first"`
+	Last       time.Time         `json:"last"`
+	Measure    Measure           `json:"measure"`
+	Files      map[string]string `json:"files"` // sha256
+}
+
+// InputSum is a file that examples came from.
+type InputSum struct {
+	Name     string `json:"name"`
+	SHA256   string `json:"sha256"`
+	Examples int    `json:"examples"`
+}
+
+// Inputs lists the files of examples in folders, in the order of their names. A file may be given by itself.
+func Inputs(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, fmt.Errorf("look for examples: %w", err)
+		}
+		if !info.IsDir() {
+			out = append(out, p)
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, fmt.Errorf("look for examples: %w", err)
+		}
+		n := len(out)
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != OutFile && !e.IsDir() {
+				out = append(out, filepath.Join(p, e.Name()))
+			}
+		}
+		if len(out) == n {
+			return nil, fmt.Errorf("%w: %s has no files *.jsonl", ErrNothing, p)
+		}
+	}
+	return out, nil
+}
+
+// InputError says that a file holds a line that is no example; the text tells where.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// Build makes a dataset of the examples in files and puts it into the folder out. A line that is no example, or one that
+// holds what must not be in data, is an error, and nothing is written.
+func Build(ctx context.Context, files []string, out string, o Options) (m Manifest, err error) {
+	if err := o.Plan.Check(); err != nil {
+		return m, err
+	}
+	b := &builder{Options: o, m: Manifest{Version: 1, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
+	if b.out, err = folder.New(out, ManifestFile, o.Replace); err != nil {
+		return m, err
+	}
+	defer func() {
+		if b.spool != nil {
+			b.spool.Close() // once more does no harm
+		}
+		err = errors.Join(err, b.out.Discard())
+	}()
+	if err := b.read(ctx, files); err != nil {
+		return m, err
+	}
+	held, err := b.choose(ctx)
+	if err != nil {
+		return b.m, err
+	}
+	if err := b.write(ctx, held); err != nil {
+		return m, err
+	}
+	if err := b.verify(); err != nil {
+		return m, err
+	}
+	return b.m, b.publish()
+}
+
+type builder struct {
+	Options
+	out    *folder.Folder
+	m      Manifest
+	spool  *os.File // all examples that were not refused at once
+	all    []*record
+	others []Out // that were
+	common map[uint64]bool
+}
+
+// read looks at each example by itself and keeps the text of those that may be taken in the spool.
+func (b *builder) read(ctx context.Context, files []string) (err error) {
+	if b.spool, err = os.Create(b.out.Path("spool")); err != nil {
+		return fmt.Errorf("make the dataset: %w", err)
+	}
+	w := bufio.NewWriterSize(b.spool, 1<<20)
+	at := int64(0)
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("read examples: %w", err)
+		}
+		sum := sha256.New()
+		n := 0
+		for e, err := range training.Read(name, io.TeeReader(f, sum)) {
+			if err != nil {
+				err = &InputError{err}
+			} else if err = ctx.Err(); err == nil {
+				if err = b.Canary.Check(e); err != nil {
+					err = fmt.Errorf("%s: %w", name, err)
+				}
+			}
+			if err != nil {
+				f.Close()
+				return err
+			}
+			n++
+			if why, note := refuse(b.Plan, e); why != "" {
+				b.others = append(b.others, Out{e.ID, why, note})
+				continue
+			}
+			line, err := e.Encode()
+			if err == nil {
+				_, err = w.Write(line)
+			}
+			if err != nil {
+				f.Close()
+				return fmt.Errorf("make the dataset: %w", err)
+			}
+			b.all = append(b.all, recordOf(e, at, line))
+			at += int64(len(line))
+		}
+		f.Close()
+		b.m.Inputs = append(b.m.Inputs, InputSum{filepath.Base(name), hex.EncodeToString(sum.Sum(nil)), n})
+		b.m.Read += n
+	}
+	slices.SortFunc(b.m.Inputs, func(x, y InputSum) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.SHA256, y.SHA256)) })
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("make the dataset: %w", err)
+	}
+	return nil
+}
+
+func recordOf(e training.Example, at int64, line []byte) *record {
+	r := &record{
+		at: at, size: len(line), id: e.ID, positive: e.Positive, pair: e.Rejected != "", kind: e.Kind, source: e.Source, repo: e.Origin.Repo,
+		license: e.Origin.License, quality: e.Quality, unix: e.Origin.At.UnixMicro(), hard: hardKeys(e), soft: softKeys(e),
+	}
+	r.said = promptSum(e) + " " + shortSum(e.Completion)
+	r.line = lot(0, string(line))
+	return r
+}
+
+func promptSum(e training.Example) string {
+	var b strings.Builder
+	for _, m := range e.Prompt {
+		fmt.Fprintf(&b, "%s %d:%s", m.Role, len(m.Content), m.Content)
+	}
+	return shortSum(b.String())
+}
+
+func shortSum(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:12])
+}
+
+// choose decides which examples are taken, and which of them are held back for validation.
+func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
+	copies(b.all)
+	rest := left(b.all)
+	if len(rest) == 0 {
+		return nil, b.nothing()
+	}
+	if err := b.sketch(ctx, rest); err != nil {
+		return nil, err
+	}
+	near, err := similar(ctx, b.Plan, b.all, b.shingles)
+	if err != nil {
+		return nil, err
+	}
+	balance(b.Plan, b.all)
+	newest(b.all, b.Plan.Data.MaxExamples, b.Plan.Seed)
+	near = slices.DeleteFunc(near, func(n [2]*record) bool { return n[0].out != "" || n[1].out != "" })
+	if len(left(b.all)) == 0 {
+		return nil, b.nothing()
+	}
+	held, err := split(b.Plan, b.all, near)
+	b.count()
+	return held, err
+}
+
+// nothing is the error of a dataset without examples: it says why there are none.
+func (b *builder) nothing() error {
+	b.count()
+	if b.m.Read == 0 {
+		return fmt.Errorf("%w: the files are empty", ErrNothing)
+	}
+	var why []string
+	for _, r := range Reasons() {
+		if n := b.m.LeftOut[r]; n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", n, r))
+		}
+	}
+	return fmt.Errorf("%w for stage %s: of %d, %s", ErrNothing, b.Plan.Stage, b.m.Read, strings.Join(why, ", "))
+}
+
+func (b *builder) count() {
+	clear(b.m.LeftOut)
+	for _, o := range b.others {
+		b.m.LeftOut[o.Reason]++
+	}
+	for _, r := range b.all {
+		if r.out != "" {
+			b.m.LeftOut[r.out]++
+		}
+	}
+}
+
+// sketch finds what all examples have in common, and then what each is like.
+func (b *builder) sketch(ctx context.Context, rest []*record) error {
+	byID := slices.SortedFunc(slices.Values(rest), func(x, y *record) int { return cmp.Compare(x.id, y.id) })
+	var samples []shingles
+	for i := range min(len(byID), mostForCommon) {
+		s, err := b.shingles(byID[i*len(byID)/min(len(byID), mostForCommon)])
+		if err != nil {
+			return err
+		}
+		samples = append(samples, s)
+	}
+	b.common = commonOf(samples)
+	b.m.Measure = Measure{Threshold: b.Plan.Data.NearDuplicate, Shingle: b.Plan.Data.Shingle, Common: slices.Sorted(maps.Keys(b.common))}
+	for _, r := range rest {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s, err := b.shingles(r)
+		if err != nil {
+			return err
+		}
+		r.sketch = sketchOf(s)
+	}
+	return nil
+}
+
+func (b *builder) shingles(r *record) (shingles, error) {
+	line, err := b.line(r)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range training.Read("spool", bytes.NewReader(line)) {
+		return shinglesOf(e, b.Plan.Data.Shingle).without(b.common), err
+	}
+	return nil, errors.New("the spool is empty")
+}
+
+func (b *builder) line(r *record) ([]byte, error) {
+	line := make([]byte, r.size)
+	if _, err := b.spool.ReadAt(line, r.at); err != nil {
+		return nil, fmt.Errorf("read again what was read: %w", err)
+	}
+	return line, nil
+}
+
+// ErrChanged says that a file of a dataset is not the one that was written with it.
+var ErrChanged = errors.New("it was changed since the dataset was made; what was checked then no longer holds")

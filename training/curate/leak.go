@@ -1,0 +1,106 @@
+package curate
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/runplan/runplan/training"
+)
+
+// Measure says how the likeness of two examples is measured.
+type Measure struct {
+	Threshold float64  `json:"threshold"`
+	Shingle   int      `json:"shingle"`
+	Common    []uint64 `json:"common"` // groups of words that nearly all examples have, and that do not count
+}
+
+// CheckLeaks looks through a finished dataset and returns an error that wraps [ErrLeak] for whatever train and validation
+// have in common: an example, a prompt, a commit, a task, a version of a file, or text that is nearly the same. It shares
+// nothing with what made the split but the measure, and compares each with each: no sketch is asked.
+func CheckLeaks(train, validation io.Reader, m Measure) error {
+	common := map[uint64]bool{}
+	for _, x := range m.Common {
+		common[x] = true
+	}
+	keys := map[string]string{}
+	var held []text
+	index := map[uint64][]int{}
+	for e, err := range training.Read("validation", validation) {
+		if err != nil {
+			return err
+		}
+		for _, k := range append(hardKeys(e), append(softKeys(e), "example "+e.ID)...) {
+			keys[k] = e.ID
+		}
+		s := shinglesOf(e, m.Shingle).without(common)
+		for _, x := range s[:prefix(len(s), m.Threshold)] {
+			index[x] = append(index[x], len(held))
+		}
+		held = append(held, text{e.ID, s})
+	}
+	for e, err := range training.Read("train", train) {
+		if err != nil {
+			return err
+		}
+		for _, k := range append(hardKeys(e), append(softKeys(e), "example "+e.ID)...) {
+			if other, both := keys[k]; both {
+				return fmt.Errorf("%w: %s of train and %s of validation both have %s", ErrLeak, e.ID, other, k)
+			}
+		}
+		// Two sets that are alike have one of their first elements in common, in any order that is the same for both.
+		s := shinglesOf(e, m.Shingle).without(common)
+		var candidates []int
+		for _, x := range s[:prefix(len(s), m.Threshold)] {
+			candidates = append(candidates, index[x]...)
+		}
+		slices.Sort(candidates)
+		for _, i := range slices.Compact(candidates) {
+			if l := like(s, held[i].shingles); l >= m.Threshold {
+				return fmt.Errorf("%w: %s of train is %.3f like %s of validation", ErrLeak, e.ID, l, held[i].id)
+			}
+		}
+	}
+	return nil
+}
+
+type text struct {
+	id       string
+	shingles shingles
+}
+
+// prefix is how many elements of a set of n one has to look at so that no set that is alike is overlooked.
+func prefix(n int, threshold float64) int {
+	if n == 0 {
+		return 0
+	}
+	return min(n, n-int(math.Ceil(threshold*float64(n)-1e-9))+1)
+}
+
+// hardKeys name what ties examples together so that no cut goes through it.
+func hardKeys(e training.Example) []string {
+	out := []string{"prompt " + promptSum(e)}
+	o := e.Origin
+	if o.Commit != "" {
+		out = append(out, "commit "+o.Commit)
+	}
+	if o.Task != "" {
+		out = append(out, "task "+o.Task)
+	}
+	if o.Run != "" && o.Batch != "" {
+		out = append(out, "batch "+o.Run+"/"+o.Batch)
+	}
+	return out
+}
+
+// softKeys name the versions of files whose text an example holds.
+func softKeys(e training.Example) []string {
+	var out []string
+	for _, f := range e.Origin.Files {
+		if f.Blob != "" {
+			out = append(out, "file version "+f.Blob)
+		}
+	}
+	return out
+}

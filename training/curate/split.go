@@ -1,0 +1,261 @@
+package curate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/plan"
+)
+
+// Validation is the newest part of each repository. What belongs together stays together: the examples of one commit, of
+// one task, with the same prompt, or that say nearly the same. Where file versions tie so much together that no such part
+// comes off, it is cut off in time, and what would then be on both sides is left out of the smaller one.
+
+// group is examples that stay together.
+type group struct {
+	members []*record
+	unix    int64  // of the newest
+	name    string // of the first, which tells groups of one time apart
+}
+
+// stratum is what validation has to have its share of.
+type stratum struct {
+	repo     string
+	kind     training.Kind
+	pair     bool
+	positive bool
+}
+
+func (r *record) stratum() stratum { return stratum{r.repo, r.kind, r.pair, r.positive} }
+
+// splitter decides about each example on which side it is.
+type splitter struct {
+	seed   uint64
+	share  float64
+	all    []*record
+	held   map[*record]bool // in validation
+	want   map[stratum]int
+	have   map[stratum]int
+	of     map[stratum]int
+	totals map[training.Kind]int
+}
+
+// split returns the examples that are kept for validation, and leaves out what would be on both sides. near are pairs that
+// have to stay together.
+func split(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, error) {
+	s := &splitter{
+		seed: p.Seed, share: p.Data.ValidationSplit, all: left(all), held: map[*record]bool{},
+		want: map[stratum]int{}, have: map[stratum]int{}, of: map[stratum]int{}, totals: map[training.Kind]int{},
+	}
+	inTime(s.all, s.seed)
+	for _, r := range s.all {
+		s.of[r.stratum()]++
+		s.totals[r.kind]++
+	}
+	for st, n := range s.of {
+		s.want[st] = int(math.Round(s.share * float64(n)))
+	}
+	loose := groups(s.all, near, func(r *record) []string { return r.hard })
+	tied := groups(s.all, near, func(r *record) []string { return slices.Concat(r.hard, r.soft) })
+	s.take(tied)
+	if s.short() {
+		s.take(loose)
+		s.resolve()
+	}
+	if err := s.kinds(loose); err != nil {
+		return nil, err
+	}
+	return s.held, nil
+}
+
+// groups puts together what shares a key, or is a pair: the newest group first.
+func groups(all []*record, near [][2]*record, keys func(*record) []string) []group {
+	parent := map[*record]*record{}
+	var find func(*record) *record
+	find = func(r *record) *record {
+		for parent[r] != nil {
+			if up := parent[parent[r]]; up != nil {
+				parent[r] = up
+			}
+			r = parent[r]
+		}
+		return r
+	}
+	join := func(a, b *record) {
+		if a, b = find(a), find(b); a != b {
+			parent[b] = a
+		}
+	}
+	first := map[string]*record{}
+	for _, r := range all {
+		for _, k := range keys(r) {
+			if f, ok := first[k]; ok {
+				join(f, r)
+			} else {
+				first[k] = r
+			}
+		}
+	}
+	for _, n := range near {
+		join(n[0], n[1])
+	}
+	byRoot := map[*record]*group{}
+	var out []*group
+	for _, r := range all {
+		root := find(r)
+		g := byRoot[root]
+		if g == nil {
+			g = &group{name: r.id}
+			byRoot[root], out = g, append(out, g)
+		}
+		g.members, g.unix = append(g.members, r), max(g.unix, r.unix)
+	}
+	slices.SortFunc(out, func(a, b *group) int { return cmp.Or(cmp.Compare(b.unix, a.unix), cmp.Compare(a.name, b.name)) })
+	sorted := make([]group, len(out))
+	for i, g := range out {
+		sorted[i] = *g
+	}
+	return sorted
+}
+
+// counts are the members of a group that are still in, by stratum.
+func (g group) counts() map[stratum]int {
+	n := map[stratum]int{}
+	for _, r := range g.members {
+		if r.out == "" {
+			n[r.stratum()]++
+		}
+	}
+	return n
+}
+
+// take puts groups into validation, the newest first, that bring what is wanted and not much more.
+func (s *splitter) take(all []group) {
+	for _, g := range all {
+		if s.taken(g) {
+			continue
+		}
+		fits, helps := true, false
+		for st, n := range g.counts() {
+			helps = helps || s.have[st] < s.want[st]
+			fits = fits && s.have[st]+n <= s.want[st]+s.of[st]/20
+		}
+		if fits && helps {
+			s.hold(g)
+		}
+	}
+}
+
+func (s *splitter) taken(g group) bool { return slices.ContainsFunc(g.members, s.has) }
+func (s *splitter) has(r *record) bool { return s.held[r] }
+
+func (s *splitter) hold(g group) {
+	for _, r := range g.members {
+		if r.out == "" && !s.held[r] {
+			s.held[r] = true
+			s.have[r.stratum()]++
+		}
+	}
+}
+
+// short tells whether any part of what is wanted is less than half there.
+func (s *splitter) short() bool {
+	for st, n := range s.want {
+		if 2*s.have[st] < n {
+			return true
+		}
+	}
+	return len(s.held) == 0
+}
+
+// resolve leaves out what has a key on both sides: on the side that has fewer of it.
+func (s *splitter) resolve() {
+	sides := map[string]*[2][]*record{}
+	for _, r := range s.all {
+		if r.out != "" {
+			continue
+		}
+		side := one(s.held[r])
+		for _, k := range slices.Concat(r.hard, r.soft) {
+			if sides[k] == nil {
+				sides[k] = &[2][]*record{}
+			}
+			sides[k][side] = append(sides[k][side], r)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(sides)) {
+		train, held := in(sides[k][0]), in(sides[k][1])
+		if len(train) == 0 || len(held) == 0 {
+			continue
+		}
+		goes := train
+		if len(held) < len(train) {
+			goes = held
+		}
+		for _, r := range goes {
+			r.drop(Leaks, "shares "+k)
+			if s.held[r] {
+				delete(s.held, r)
+				s.have[r.stratum()]--
+			}
+		}
+	}
+}
+
+func in(all []*record) []*record { return left(all) }
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// kinds sees to it that each kind of pairs is on both sides (TRAIN-18), and that validation is not empty.
+func (s *splitter) kinds(loose []group) error {
+	for _, k := range slices.Sorted(maps.Keys(s.totals)) {
+		if s.totals[k] < 2 {
+			continue // one cannot be on both sides
+		}
+		for _, g := range loose {
+			if train, held := s.sides(k); held > 0 || train < 2 {
+				break
+			}
+			n := 0
+			for _, r := range g.members {
+				n += one(r.out == "" && r.kind == k)
+			}
+			if train, _ := s.sides(k); n == 0 || n >= train {
+				continue
+			}
+			s.hold(g)
+			s.resolve()
+		}
+		if train, held := s.sides(k); train == 0 || held == 0 {
+			what := "examples"
+			if k != "" {
+				what = string(k) + " pairs"
+			}
+			return fmt.Errorf("%w: of %d %s, %d are left for training and %d for validation; they share commits, tasks or file versions, or say nearly the same. Add another repository or more history", ErrSplit, s.totals[k], what, train, held)
+		}
+	}
+	if len(s.held) == 0 {
+		return fmt.Errorf("%w: %d example(s) are too few", ErrSplit, len(s.all))
+	}
+	return nil
+}
+
+// sides counts a kind in training and in validation.
+func (s *splitter) sides(k training.Kind) (train, held int) {
+	for _, r := range s.all {
+		if r.out == "" && r.kind == k {
+			held += one(s.held[r])
+			train += one(!s.held[r])
+		}
+	}
+	return train, held
+}

@@ -1,0 +1,185 @@
+package curate
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/training"
+)
+
+// write puts the files of the dataset into the folder where it is made.
+func (b *builder) write(ctx context.Context, held map[*record]bool) error {
+	rest := left(b.all)
+	slices.SortFunc(rest, func(x, y *record) int { return cmp.Or(cmp.Compare(x.unix, y.unix), cmp.Compare(x.id, y.id)) })
+	for i, side := range []struct {
+		name  string
+		count *Side
+	}{{TrainFile, &b.m.Train}, {ValidationFile, &b.m.Validation}} {
+		err := b.file(side.name, func(w io.Writer) error {
+			for _, r := range rest {
+				if held[r] != (i == 1) {
+					continue
+				}
+				line, err := b.line(r)
+				if err == nil {
+					_, err = w.Write(line)
+				}
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				b.tell(r, side.count)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.file(OutFile, b.leftOut); err != nil {
+		return err
+	}
+	text := b.PlanText
+	if len(text) == 0 {
+		text = b.Plan.Encode(nil)
+	}
+	if err := b.file(PlanFile, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+		return err
+	}
+	return b.file(ManifestFile, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(b.m)
+	})
+}
+
+// tell counts an example that is taken.
+func (b *builder) tell(r *record, s *Side) {
+	s.add(r.positive, r.pair, r.source, r.kind)
+	b.m.Licenses[r.license]++
+	b.m.Repos[r.repo]++
+	at := time.UnixMicro(r.unix).UTC()
+	if b.m.First.IsZero() || at.Before(b.m.First) {
+		b.m.First = at
+	}
+	if at.After(b.m.Last) {
+		b.m.Last = at
+	}
+}
+
+// Add counts an example.
+func (s *Side) Add(e training.Example) { s.add(e.Positive, e.Rejected != "", e.Source, e.Kind) }
+
+func (s *Side) add(positive, pair bool, source training.Source, kind training.Kind) {
+	s.Examples++
+	s.Positive += one(positive && !pair)
+	s.Negative += one(!positive && !pair)
+	s.Preferences += one(pair)
+	s.Logged += one(source == training.Logged)
+	s.Synthetic += one(source == training.Synthetic)
+	s.Forward += one(kind == training.Forward)
+	s.Retroactive += one(kind == training.Retroactive)
+}
+
+func (b *builder) leftOut(w io.Writer) error {
+	all := slices.Clone(b.others)
+	for _, r := range b.all {
+		if r.out != "" {
+			all = append(all, Out{r.id, r.out, r.note})
+		}
+	}
+	order := map[Reason]int{}
+	for i, r := range Reasons() {
+		order[r] = i
+	}
+	slices.SortFunc(all, func(x, y Out) int {
+		return cmp.Or(cmp.Compare(order[x.Reason], order[y.Reason]), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Note, y.Note))
+	})
+	e := json.NewEncoder(w)
+	for _, o := range all {
+		if err := e.Encode(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file writes one file of the dataset.
+func (b *builder) file(name string, fill func(io.Writer) error) error {
+	if err := b.out.File(name, fill); err != nil {
+		return fmt.Errorf("make the dataset: %w", err)
+	}
+	b.m.Files = b.out.Sums
+	return nil
+}
+
+// verify looks at the finished files with other eyes.
+func (b *builder) verify() error {
+	var files [2]*os.File
+	for i, name := range []string{TrainFile, ValidationFile} {
+		f, err := os.Open(b.out.Path(name))
+		if err != nil {
+			return fmt.Errorf("look at the dataset: %w", err)
+		}
+		defer f.Close()
+		if err := b.Canary.Scan(name, f); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("look at the dataset: %w", err)
+		}
+		files[i] = f
+	}
+	return CheckLeaks(files[0], files[1], b.m.Measure)
+}
+
+// publish puts the dataset where it belongs, without what it was made with.
+func (b *builder) publish() error {
+	if err := errors.Join(b.spool.Close(), os.Remove(b.spool.Name())); err != nil {
+		return fmt.Errorf("make the dataset: %w", err)
+	}
+	return b.out.Publish()
+}
+
+// Load reads the manifest of a dataset, and checks that its files are those that were written.
+func Load(dir string) (Manifest, error) {
+	var m Manifest
+	b, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the dataset %s: %w", dir, err)
+	}
+	if m.Version != 1 {
+		return m, fmt.Errorf("read the dataset %s: its version is %d, and this program knows 1", dir, m.Version)
+	}
+	for _, name := range []string{TrainFile, ValidationFile} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return m, fmt.Errorf("read the dataset: %w", err)
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, f)
+		f.Close()
+		if err != nil {
+			return m, fmt.Errorf("read the dataset: %w", err)
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); got != m.Files[name] {
+			return m, fmt.Errorf("%s: %w", filepath.Join(dir, name), ErrChanged)
+		}
+	}
+	return m, nil
+}

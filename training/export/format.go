@@ -1,0 +1,194 @@
+// Package export writes a dataset in the form that a trainer reads, with a configuration that is ready to run and a card that
+// says what the data is. Every line is checked against the JSON schema of its form before it is written, and an example
+// that is too long for the model is told of, never cut.
+package export
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/chat"
+)
+
+// Teaches is what a format takes of a dataset.
+type Teaches int
+
+// What may be taken.
+const (
+	Answers     Teaches = iota // good answers
+	Preferences                // a good answer beside a bad one
+	Verdicts                   // answers, each with whether it is good
+)
+
+// Format is the layout of one trainer.
+type Format struct {
+	Name     string
+	What     string // for people
+	Teaches  Teaches
+	Chat     string // schema of a line of messages
+	Text     string // schema of a line of rendered text; "" where the trainer renders by itself
+	Held     string // name of the validation file
+	Run      string // what starts the trainer, in the folder
+	configs  func(job) []document
+	fromChat func(training.Example) any
+	fromText func(good, bad chat.Pair, label bool) any
+}
+
+// document is a file beside the data.
+type document struct{ name, text string }
+
+// Formats returns all formats, in the order in which they are told of.
+func Formats() []Format {
+	const held = "validation.jsonl"
+	return []Format{
+		{
+			Name: "trl-chat", What: "TRL and PEFT: conversations", Chat: "messages", Held: held, Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
+			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
+		},
+		{
+			Name: "trl-prompt-completion", What: "TRL and PEFT: prompts with completions", Chat: "prompt-completion-chat", Text: "prompt-completion-text", Held: held,
+			Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
+			fromChat: func(e training.Example) any { return promptCompletion{e.Prompt, answer(e.Completion)} },
+			fromText: func(good, _ chat.Pair, _ bool) any { return promptCompletionText{good.Prompt, good.Completion} },
+		},
+		{
+			Name: "trl-preference", What: "TRL: preferences, for DPO", Teaches: Preferences, Chat: "preference-chat", Text: "preference-text", Held: held,
+			Run: "trl dpo --config dpo.yaml", configs: trlConfig("dpo"),
+			fromChat: func(e training.Example) any {
+				return preference{e.Prompt, answer(e.Completion), answer(e.Rejected)}
+			},
+			fromText: func(good, bad chat.Pair, _ bool) any {
+				return preferenceText{good.Prompt, good.Completion, bad.Completion}
+			},
+		},
+		{
+			Name: "trl-unpaired", What: "TRL: answers with verdicts, for KTO", Teaches: Verdicts, Chat: "unpaired-chat", Text: "unpaired-text", Held: held,
+			Run: "trl kto --config kto.yaml", configs: trlConfig("kto"),
+			fromChat: func(e training.Example) any { return unpaired{e.Prompt, answer(e.Completion), e.Positive} },
+			fromText: func(good, _ chat.Pair, label bool) any { return unpairedText{good.Prompt, good.Completion, label} },
+		},
+		{
+			Name: "axolotl", What: "Axolotl: conversations, or text in segments", Chat: "messages", Text: "segments", Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
+			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
+			fromText: func(good, _ chat.Pair, _ bool) any {
+				return segmentsLine{[]segment{{false, good.Prompt}, {true, good.Completion}}}
+			},
+		},
+		{
+			Name: "axolotl-preference", What: "Axolotl: preferences, for DPO", Teaches: Preferences, Chat: "axolotl-preference", Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
+			fromChat: func(e training.Example) any {
+				return axolotlPreference{e.Prompt, answer(e.Completion)[0], answer(e.Rejected)[0]}
+			},
+		},
+		{
+			Name: "llama-factory", What: "LLaMA-Factory: conversations", Chat: "messages", Held: held, Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig,
+			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
+		},
+		{
+			Name: "llama-factory-preference", What: "LLaMA-Factory: preferences, for DPO", Teaches: Preferences, Chat: "llama-factory-preference", Held: held,
+			Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig, fromChat: sharegptPreference,
+		},
+		{
+			Name: "unsloth", What: "Unsloth: conversations, or text", Chat: "conversations", Text: "text", Held: held, Run: "python train.py", configs: unslothConfig,
+			fromChat: func(e training.Example) any { return conversationsLine{conversation(e)} },
+			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
+		},
+		{
+			Name: "mlx", What: "MLX: conversations, or text", Chat: "messages", Text: "text", Held: "valid.jsonl", Run: "mlx_lm.lora --config config.yaml", configs: mlxConfig,
+			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
+			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
+		},
+	}
+}
+
+// Named returns a format by its name.
+func Named(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Format{}, fmt.Errorf("there is no format %q; formats are %s", name, strings.Join(names, ", "))
+}
+
+// The lines, with their columns in a fixed order.
+type (
+	messagesLine struct {
+		Messages []training.Message `json:"messages"`
+	}
+	conversationsLine struct {
+		Conversations []training.Message `json:"conversations"`
+	}
+	promptCompletion struct {
+		Prompt     []training.Message `json:"prompt"`
+		Completion []training.Message `json:"completion"`
+	}
+	promptCompletionText struct {
+		Prompt     string `json:"prompt"`
+		Completion string `json:"completion"`
+	}
+	preference struct {
+		Prompt   []training.Message `json:"prompt"`
+		Chosen   []training.Message `json:"chosen"`
+		Rejected []training.Message `json:"rejected"`
+	}
+	preferenceText struct {
+		Prompt   string `json:"prompt"`
+		Chosen   string `json:"chosen"`
+		Rejected string `json:"rejected"`
+	}
+	unpaired struct {
+		Prompt     []training.Message `json:"prompt"`
+		Completion []training.Message `json:"completion"`
+		Label      bool               `json:"label"`
+	}
+	unpairedText struct {
+		Prompt     string `json:"prompt"`
+		Completion string `json:"completion"`
+		Label      bool   `json:"label"`
+	}
+	segment struct {
+		Label bool   `json:"label"`
+		Text  string `json:"text"`
+	}
+	segmentsLine struct {
+		Segments []segment `json:"segments"`
+	}
+	textLine struct {
+		Text string `json:"text"`
+	}
+	axolotlPreference struct {
+		Messages []training.Message `json:"messages"`
+		Chosen   training.Message   `json:"chosen"`
+		Rejected training.Message   `json:"rejected"`
+	}
+	turn struct {
+		From  string `json:"from"`
+		Value string `json:"value"`
+	}
+	sharegptLine struct {
+		Conversations []turn `json:"conversations"`
+		Chosen        turn   `json:"chosen"`
+		Rejected      turn   `json:"rejected"`
+	}
+)
+
+func answer(text string) []training.Message {
+	return []training.Message{{Role: "assistant", Content: text}}
+}
+
+func conversation(e training.Example) []training.Message {
+	return append(e.Prompt[:len(e.Prompt):len(e.Prompt)], answer(e.Completion)...)
+}
+
+func sharegptPreference(e training.Example) any {
+	names := map[string]string{"system": "system", "user": "human", "assistant": "gpt"}
+	line := sharegptLine{Chosen: turn{"gpt", e.Completion}, Rejected: turn{"gpt", e.Rejected}}
+	for _, m := range e.Prompt {
+		line.Conversations = append(line.Conversations, turn{names[m.Role], m.Content})
+	}
+	return line
+}

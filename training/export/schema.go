@@ -1,0 +1,69 @@
+package export
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strings"
+
+	"github.com/xeipuuv/gojsonschema"
+)
+
+//go:embed schemas/*.json
+var schemaFiles embed.FS
+
+// Schemas returns the names of all shapes that a line may have.
+func Schemas() []string {
+	names, _ := fs.Glob(schemaFiles, "schemas/*.json") // the pattern is right
+	for i, n := range names {
+		names[i] = strings.TrimSuffix(strings.TrimPrefix(n, "schemas/"), ".json")
+	}
+	sort.Strings(names)
+	return names
+}
+
+// SchemaText returns the JSON schema (draft-07) of a shape.
+func SchemaText(name string) ([]byte, error) {
+	b, err := schemaFiles.ReadFile("schemas/" + name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("there is no schema %s", name)
+	}
+	return b, nil
+}
+
+// Schema checks lines of one shape.
+type Schema struct {
+	name   string
+	schema *gojsonschema.Schema
+}
+
+// SchemaOf returns what checks lines of a shape.
+func SchemaOf(name string) (*Schema, error) {
+	text, err := SchemaText(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(text))
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", name, err)
+	}
+	return &Schema{name, s}, nil
+}
+
+// Check tells what is wrong with a line.
+func (s *Schema) Check(line []byte) error {
+	res, err := s.schema.Validate(gojsonschema.NewBytesLoader(line))
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if res.Valid() {
+		return nil
+	}
+	var all []string
+	for _, e := range res.Errors() {
+		all = append(all, e.Context().String()+": "+e.Description())
+	}
+	sort.Strings(all)
+	return fmt.Errorf("it does not meet the schema %s: %s", s.name, strings.Join(all, "; "))
+}

@@ -1,0 +1,85 @@
+package graduate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/runplan/runplan/gates/blueprint"
+)
+
+// Read makes generations of the reviews of candidates. Each code of a unit that somebody from outside reviewed is one; the first review
+// of it counts. What the adapter said of the same code and blueprint is its own assessment. Promotions tell what became of it.
+func Read(root string) ([]Generation, error) {
+	names, err := fs.Glob(os.DirFS(root), path.Join(blueprint.Folder, "review", "*", "cc_review_*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("list reviews: %w", err)
+	}
+	var outside, own []blueprint.Record
+	for _, n := range names {
+		text, err := fs.ReadFile(os.DirFS(root), n)
+		var rec blueprint.Record
+		if err == nil {
+			err = json.Unmarshal(text, &rec)
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("read the review %s: %w", n, err)
+		case rec.Scope != "" || rec.SourcesSHA256 == "":
+		case rec.Reviewer == "adapter" || rec.Reviewer == "gaia-study":
+			own = append(own, rec)
+		default:
+			outside = append(outside, rec)
+		}
+	}
+	promotions, err := blueprint.Promotions(root)
+	if err != nil {
+		return nil, err
+	}
+	byTime := func(a, b blueprint.Record) int {
+		return cmp.Or(a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.ServiceID, b.ServiceID))
+	}
+	slices.SortStableFunc(outside, byTime)
+	slices.SortStableFunc(own, byTime)
+	var out []Generation
+	seen := map[string]bool{}
+	for _, r := range outside {
+		if k := r.ServiceID + r.SourcesSHA256 + r.BlueprintSHA256; seen[k] {
+			continue
+		} else {
+			seen[k] = true
+		}
+		g := Generation{Unit: r.ServiceID, At: r.ReceivedAt, Divergence: r.Divergence(), Reviewer: r.Discrepancies, Promoted: promoted(r, promotions)}
+		for _, o := range own {
+			if o.ServiceID == r.ServiceID && o.SourcesSHA256 == r.SourcesSHA256 && o.BlueprintSHA256 == r.BlueprintSHA256 {
+				g.Self, g.SelfKnown = o.Discrepancies, true
+				break
+			}
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// promoted tells whether the code that was reviewed was promoted as it was. One that was rejected, or followed by other code of the
+// unit that was promoted, was not; else nobody knows yet.
+func promoted(r blueprint.Record, all []blueprint.Promotion) *bool {
+	yes, no := true, false
+	if r.Decision == blueprint.Reject {
+		return &no
+	}
+	for _, p := range all {
+		if p.Unit != r.ServiceID || p.Outcome != blueprint.Promoted || p.At.Before(r.ReceivedAt) {
+			continue
+		}
+		if p.SourcesSHA256 == r.SourcesSHA256 {
+			return &yes
+		}
+		return &no
+	}
+	return nil
+}

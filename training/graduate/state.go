@@ -1,0 +1,121 @@
+package graduate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// State is graduation.json: since when an adapter has graduated, and what that rests on.
+type State struct {
+	Adapter string     `json:"adapter_name"`
+	Since   *time.Time `json:"graduated_at"` // null: it has not
+	Cycles  []Cycle    `json:"cycles"`
+}
+
+func stateFile(adapter string) string {
+	return path.Join(curriculum.Dir(adapter), "graduation.json")
+}
+
+// Load reads what was written down last.
+func Load(root, adapter string) (State, error) {
+	s := State{Adapter: adapter}
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(stateFile(adapter))))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w", stateFile(adapter), err)
+	}
+	return s, nil
+}
+
+// Record writes down how the cycles stand, with a note in the journal. An adapter that has graduated and no longer meets the criteria has
+// not graduated any more.
+func Record(root string, before State, cycles []Cycle, now time.Time) (State, error) {
+	s := State{Adapter: before.Adapter, Since: before.Since, Cycles: cycles}
+	at := now.UTC().Truncate(time.Second)
+	switch met := Graduated(cycles); {
+	case met && s.Since == nil:
+		s.Since = &at
+	case !met:
+		s.Since = nil
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return s, err
+	}
+	name := filepath.Join(root, filepath.FromSlash(stateFile(s.Adapter)))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return s, fmt.Errorf("write %s: %w", stateFile(s.Adapter), err)
+	}
+	if err := atomicfile.Write(name, append(text, '\n'), 0o644); err != nil {
+		return s, fmt.Errorf("write %s: %w", stateFile(s.Adapter), err)
+	}
+	return s, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: "training", Text: s.text()})
+}
+
+func (s State) text() string {
+	word := "has not graduated"
+	if s.Since != nil {
+		word = "has graduated; every fifth generation is reviewed"
+	}
+	var parts []string
+	if len(s.Cycles) > 0 {
+		c := s.Cycles[len(s.Cycles)-1]
+		for _, f := range c.Figures {
+			v := "unknown"
+			if f.Value != nil {
+				v = fmt.Sprintf("%.2f", *f.Value)
+			}
+			parts = append(parts, f.Name+" "+v)
+		}
+		word += fmt.Sprintf("; cycle v%d, %d generations: %s", c.Version, c.Generations, strings.Join(parts, ", "))
+	}
+	return "adapter " + s.Adapter + " " + word
+}
+
+// Since are the generations after a time: those that the audits of a graduated adapter are counted by.
+func Since(list []Generation, at time.Time) int {
+	n := 0
+	for _, g := range list {
+		if g.At.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// Trained is one training cycle: a version, and when it was there.
+type Trained struct {
+	Version int
+	At      time.Time
+}
+
+// ByCycle judges the generations of each cycle: those between its training and the next one. trained is in order.
+func ByCycle(list []Generation, trained []Trained, seed uint64) []Cycle {
+	out := []Cycle{}
+	for i, t := range trained {
+		var own []Generation
+		for _, g := range list {
+			if !g.At.Before(t.At) && (i+1 == len(trained) || g.At.Before(trained[i+1].At)) {
+				own = append(own, g)
+			}
+		}
+		out = append(out, Judge(t.Version, own, seed+uint64(t.Version)))
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+package history
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// Reason says why a commit makes no example. A commit has one: the first of this list that fits (TRAIN-11).
+type Reason string
+
+// The reasons, in the order in which they are looked for.
+const (
+	Merge       Reason = "merge"
+	NoParent    Reason = "no_parent"
+	Reverted    Reason = "reverted"
+	ByProgram   Reason = "by_program"
+	SaysLittle  Reason = "says_little"
+	TooManyFile Reason = "files"
+	OtherCode   Reason = "language"
+	Generated   Reason = "generated"
+	NoReader    Reason = "no_reader"
+	Missing     Reason = "missing"
+	TooLarge    Reason = "too_large"
+	Binary      Reason = "binary"
+	TooMany     Reason = "lines"
+	NoChange    Reason = "no_change"
+	Secret      Reason = "secret"
+	Broken      Reason = "broken"
+	NoExample   Reason = "no_example"
+)
+
+// Reasons returns all reasons, in order.
+func Reasons() []Reason {
+	return []Reason{Merge, NoParent, Reverted, ByProgram, SaysLittle, TooManyFile, OtherCode, Generated, NoReader, Missing, TooLarge, Binary, TooMany, NoChange, Secret, Broken, NoExample}
+}
+
+// Text says a reason in words.
+func (r Reason) Text() string {
+	switch r {
+	case Merge:
+		return "a merge"
+	case NoParent:
+		return "nothing is known of what was before it"
+	case Reverted:
+		return "a later commit takes it back"
+	case ByProgram:
+		return "the message was written by a program: a revert, a bump, a release"
+	case SaysLittle:
+		return "the message does not say what changed"
+	case TooManyFile:
+		return "no file, or more than 5"
+	case OtherCode:
+		return "no file in a language of the index"
+	case Generated:
+		return "only generated or vendored files"
+	case NoReader:
+		return "ast-grep is not installed, which reads its language"
+	case Missing:
+		return "git does not have the content here"
+	case TooLarge:
+		return "a file of more than 512 KiB"
+	case Binary:
+		return "a file that is no text in UTF-8"
+	case TooMany:
+		return "200 changed lines or more"
+	case NoChange:
+		return "no line of code changes"
+	case Secret:
+		return "it holds what looks like a secret"
+	case Broken:
+		return "a file does not parse before or after it"
+	case NoExample:
+		return "no stage can make an example of it"
+	}
+	return string(r)
+}
+
+// The figures of TRAIN-11.
+const (
+	mostFiles = 5
+	mostLines = 200       // fewer than these
+	mostBytes = 512 << 10 // of a file
+)
+
+// byItself tells from the commit alone, before anything is read, why it makes no example.
+func byItself(c git.Past, reverted map[string]bool, reads func(outline.Language) bool) Reason {
+	switch {
+	case len(c.Parents) > 1:
+		return Merge
+	case len(c.Parents) == 0:
+		return NoParent
+	case reverted[c.Hash]:
+		return Reverted
+	}
+	if r := ofMessage(c.Message); r != "" {
+		return r
+	}
+	if len(c.Entries) == 0 || len(c.Entries) > mostFiles {
+		return TooManyFile
+	}
+	code, own := 0, 0
+	readable := true
+	for _, e := range c.Entries {
+		l := outline.LanguageOf(e.Path)
+		if l == "" || !regular(e) {
+			continue
+		}
+		code++
+		if madeByProgram(e.Path) {
+			continue
+		}
+		own++
+		readable = readable && reads(l)
+	}
+	switch {
+	case code == 0:
+		return OtherCode
+	case own == 0:
+		return Generated
+	case !readable:
+		return NoReader
+	}
+	return ""
+}
+
+// regular tells a file from a link, a submodule, and what is now one and now the other.
+func regular(e git.Entry) bool {
+	is := func(mode string) bool { return mode == "000000" || strings.HasPrefix(mode, "100") }
+	return e.Status != 'T' && is(e.OldMode) && is(e.NewMode)
+}
+
+// wanted tells whether a file of a commit is one that examples are made of.
+func wanted(e git.Entry) bool {
+	return outline.LanguageOf(e.Path) != "" && regular(e) && !madeByProgram(e.Path)
+}
+
+var generatedName = lazyre.New(`(?i)(?:\.pb\.go|\.pb\.gw\.go|_pb2(?:_grpc)?\.pyi?|\.gen\.go|_gen\.go|_generated\.\w+|\.generated\.\w+|\.min\.(?:js|mjs|cjs)|-min\.js|\.bundle\.js|zz_generated\.[\w.]+|bindata\.go|_string\.go)$`)
+
+// madeByProgram tells by its path a file that nobody of this project wrote.
+func madeByProgram(name string) bool {
+	return generatedName.MatchString(path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
+		switch dir {
+		case "vendor", "third_party", "node_modules", "_vendor", "site-packages", "dist", "bower_components", "external":
+			return true
+		}
+		return false
+	})
+}
+
+var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
+
+// saysGenerated tells by its first lines, or by lines without end, a file that a program made.
+func saysGenerated(text string) bool {
+	head := text[:min(len(text), 2000)]
+	if strings.Contains(head, "enerated") && generatedMark.MatchString(head) {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > 4000 {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	byProgram    = lazyre.New(`(?i)^(?:merge\b|revert\b|bump\b|release\b|(?:chore|build)\(deps[^)]*\)|update dependenc|fixup!|squash!|amend!|auto[- ]?(?:generated|commit|merge|update)|\[?(?:bot|ci skip|skip ci|automated)\b|version \d|v?\d+\.\d+[\w.+-]*$)`)
+	conventional = lazyre.New(`^[a-z]+(?:\([^)]{1,60}\))?!?:\s+`)
+	trailer      = lazyre.New(`^(?i:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|cc|change-id|reviewed-on|commit-queue|auto-submit|tryjob-request|lucy-tested|run-trybot|trybot-result|git-svn-id|gerrit-\w+|cherry-picked-from|link|bug|task-id|differential revision)\b\s*:.*$|^\(cherry picked from commit .*\)$`)
+	revertLine   = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
+)
+
+// emptyWords say that something happened, and not what.
+var emptyWords = wordSet("fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
+	"typo typos more commit work progress some various further again oops done add added edit edits edited final initial init first save checkpoint code file files bug bugs issue issues review comments comment address " +
+	"feedback pr polish tweak tweaks improve improvements improvement refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that with from as by at is are be was were not no new old use used")
+
+func wordSet(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// The least that the first line of a message has to say.
+const (
+	leastChars = 15
+	leastWords = 3 // of two letters or more
+	leastTells = 2 // of these, words that are not among emptyWords
+)
+
+// ofMessage says what is wrong with a message. One that describes its change has a first line of at least 15 characters
+// and three words, two of which tell something: "fix", "wip", "misc" and their like do not. A prefix such as "fix(parser):"
+// and the number of an issue do not count.
+func ofMessage(message string) Reason {
+	subject, _, _ := strings.Cut(message, "\n")
+	if byProgram.MatchString(subject) || revertLine.MatchString(message) {
+		return ByProgram
+	}
+	subject = conventional.ReplaceAllString(subject, "")
+	words, tells := 0, map[string]bool{}
+	for _, w := range letters(subject) {
+		if len(w) < 2 {
+			continue
+		}
+		words++
+		if !emptyWords[w] {
+			tells[w] = true
+		}
+	}
+	if len([]rune(strings.TrimSpace(subject))) < leastChars || words < leastWords || len(tells) < leastTells {
+		return SaysLittle
+	}
+	return ""
+}
+
+// letters are the words of a text, small.
+func letters(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r > 0x7f || r == '_' || r == '\'') })
+}
+
+// revertedBy returns the commits that a message takes back, as it names them.
+func revertedBy(message string) []string {
+	var out []string
+	for _, m := range revertLine.FindAllStringSubmatch(message, 20) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// maxTask bounds the text of a task, in characters.
+const maxTask = 4000
+
+// taskOf is what a message says of its change: without who signed it, and without lines of programs.
+func taskOf(message string) string {
+	var lines []string
+	for line := range strings.Lines(message) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if trailer.MatchString(line) {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	text := []rune(strings.TrimSpace(strings.Join(lines, "\n")))
+	if len(text) > maxTask {
+		text = append(text[:maxTask-1], '…')
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,150 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training"
+)
+
+// maker makes examples of commits. Several goroutines may use it.
+type maker struct {
+	Options
+	sentry sentry
+	guard  training.Guard
+	repo   string
+}
+
+// shared is what the stages of the solver have in common.
+type shared struct {
+	answers []written
+	context retrieve.Package
+	texts   []*source
+	bad     string
+}
+
+// made is what came of a commit.
+type made struct {
+	lines map[training.Stage][]byte // encoded examples
+	not   map[training.Stage]string // why a stage makes none
+}
+
+// examples makes the examples of a commit, one a stage at most.
+func (m *maker) examples(ctx context.Context, w *work) (made, error) {
+	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
+	q := understood(w)
+	var s shared
+	if slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan) {
+		s = m.share(w)
+	}
+	for _, stage := range m.Stages {
+		var l lesson
+		why := ""
+		switch stage {
+		case training.TaskAnalysis:
+			l, why = m.analysis(w, q)
+		case training.Scope:
+			l, why = m.scope(w, q)
+		case training.Precision:
+			l, why = m.precision(w, q)
+		case training.ExecutePlan:
+			l, why = m.plan(w, q, s)
+		case training.ExecuteCode:
+			l, why = m.code(w, q, s)
+		}
+		if why == "" {
+			why = m.fits(l)
+		}
+		if why == "" && m.sentry.hide(l.completion) != l.completion {
+			why = "its answer looks like it holds a secret"
+		}
+		if why != "" {
+			out.not[stage] = why
+			continue
+		}
+		e, err := m.guard.Seal(m.example(w, stage, l))
+		var leak *training.LeakError
+		switch {
+		case errors.As(err, &leak):
+			out.not[stage] = "a secret would come out"
+			continue
+		case err != nil:
+			return out, err
+		}
+		if out.lines[stage], err = e.Encode(); err != nil {
+			return out, err
+		}
+	}
+	if len(out.lines) == 0 {
+		w.reason = NoExample
+	}
+	return out, ctx.Err()
+}
+
+// share writes the edits and finds the context that the stages of the solver have in common.
+func (m *maker) share(w *work) shared {
+	var s shared
+	s.answers = make([]written, len(w.changes))
+	for i, c := range w.changes {
+		var err error
+		if s.answers[i], err = write(c); err != nil {
+			s.bad = "the change cannot be written as edits"
+			return s
+		}
+	}
+	s.context, s.texts, s.bad = m.context(w, s.answers)
+	return s
+}
+
+func (m *maker) example(w *work, stage training.Stage, l lesson) training.Example {
+	e := training.Example{
+		Stage: stage, Base: training.BaseOf(stage), Source: training.Synthetic, Completion: l.completion, Positive: true,
+		Origin: training.Origin{Repo: m.repo, License: m.License, Commit: w.Hash, Parent: w.Parents[0], At: w.Time},
+	}
+	if l.system != "" {
+		e.Prompt = append(e.Prompt, training.Message{Role: "system", Content: l.system})
+	}
+	e.Prompt = append(e.Prompt, training.Message{Role: "user", Content: l.prompt})
+	for _, s := range l.texts {
+		if f := (training.File{Path: s.path, Blob: s.blob}); !slices.Contains(e.Origin.Files, f) {
+			e.Origin.Files = append(e.Origin.Files, f)
+		}
+	}
+	slices.SortFunc(e.Origin.Files, func(a, b training.File) int {
+		return strings.Compare(a.Path+"\x00"+a.Blob, b.Path+"\x00"+b.Blob)
+	})
+	all := append(w.signals(), l.signals...)
+	sum, n := 0.0, 0
+	for _, x := range all {
+		s := training.Signal{Name: x.name, Note: x.note}
+		if x.value >= 0 {
+			v := x.value
+			s.Value = &v
+			sum, n = sum+v, n+1
+		}
+		e.Signals = append(e.Signals, s)
+	}
+	quality := float64(int(sum/float64(n)*1000+0.5)) / 1000
+	e.Quality = &quality
+	return e
+}
+
+// unknown is the value of a signal that nobody can tell.
+const unknown = -1
+
+// signals are what is known of how good a commit is (TRAIN-13). Whether its tests passed, no history says: where it
+// changes none, that is unknown and not bad.
+func (w *work) signals() []signal {
+	tested := signal{"tested", unknown, "it changes no test"}
+	if slices.ContainsFunc(w.changes, func(c *change) bool { return isTest(c.path) }) {
+		tested = signal{"tested", 1, "it changes tests too"}
+	}
+	return []signal{
+		{"merged", 1, "it is part of the history, and no later commit takes it back"},
+		tested,
+		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " + itoa(len(w.Entries)) + " changed files are code of its languages"},
+	}
+}

@@ -1,0 +1,196 @@
+package history
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
+
+// target is a file that an import may lead to, and how the importing file calls what it takes of it.
+type target struct {
+	want
+	why     string
+	names   []outline.Name // each by itself: from x import name
+	aliases []string       // the module or package as a whole: alias.name
+	sibling bool           // of the same package of Go: its names are there without an import
+}
+
+// mostPackage bounds the files of one package of Go that are looked at.
+const mostPackage = 40
+
+// targets are the files that the imports of a file lead to, by the tree alone. Of a package of Go it is each of its files:
+// which of them declare what is used, only their outlines say.
+func (s *shelf) targets(f *source, tree *folder) ([]target, error) {
+	var out []target
+	add := func(name string, names []outline.Name, alias string) {
+		l := tree.file(name)
+		if l.blob == "" || name == f.path || madeByProgram(name) {
+			return
+		}
+		at := slices.IndexFunc(out, func(t target) bool { return t.path == name })
+		if at < 0 {
+			at = len(out)
+			out = append(out, target{want: want{name, l.blob}, why: "imported by " + f.path})
+		}
+		out[at].names = append(out[at].names, names...)
+		if alias != "" {
+			out[at].aliases = append(out[at].aliases, alias)
+		}
+	}
+	switch f.language {
+	case outline.Go:
+		return s.goTargets(f, tree)
+	case outline.Python:
+		for _, i := range f.imports {
+			pythonTargets(f.path, i, tree, add)
+		}
+	default:
+		for _, i := range f.imports {
+			if name := scriptFile(f.path, i.Path, tree); name != "" {
+				add(name, i.Names, i.Alias)
+			}
+		}
+	}
+	return out, nil
+}
+
+// called is the name of something in the file that imports it.
+func called(n outline.Name) string { return cmp.Or(n.As, n.Name) }
+
+// goTargets leads to the packages of the module around a file, and to the other files of its own package.
+func (s *shelf) goTargets(f *source, tree *folder) ([]target, error) {
+	var out []target
+	take := func(dir string, t target) {
+		d := tree.at(dir)
+		if d == nil {
+			return
+		}
+		n := 0
+		for _, l := range d.files {
+			name := path.Join(dir, l.name)
+			if name == f.path || outline.LanguageOf(name) != outline.Go || madeByProgram(name) || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			if n++; n > mostPackage {
+				return
+			}
+			t.want = want{name, l.blob}
+			out = append(out, t)
+		}
+	}
+	root, blob := moduleOf(path.Dir(f.path), tree)
+	if blob != "" {
+		module, err := s.module(blob)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range f.imports {
+			rest, ok := strings.CutPrefix(i.Path, module)
+			if module == "" || !ok || rest != "" && rest[0] != '/' {
+				continue
+			}
+			if len(i.Names) > 0 {
+				take(path.Join(root, rest), target{why: "imported by " + f.path, aliases: []string{cmp.Or(i.Alias, path.Base(i.Path))}})
+			}
+		}
+	}
+	take(path.Dir(f.path), target{why: "in the package of " + f.path, sibling: true})
+	return out, nil
+}
+
+// moduleOf finds the go.mod above a folder.
+func moduleOf(dir string, tree *folder) (root, blob string) {
+	for ; ; dir = path.Dir(dir) {
+		if x := tree.at(dir); x != nil && x.module != "" {
+			return dir, x.module
+		}
+		if dir == "." || dir == "/" {
+			return "", ""
+		}
+	}
+}
+
+// pythonTargets leads to modules, and to the submodules that are taken from packages.
+func pythonTargets(from string, i outline.Import, tree *folder, add func(string, []outline.Name, string)) {
+	var bases []string
+	rel := strings.ReplaceAll(i.Path, ".", "/")
+	if i.Level > 0 {
+		dir := path.Dir(from)
+		for range i.Level - 1 {
+			dir = path.Dir(dir)
+		}
+		bases = []string{path.Join(dir, rel)}
+	} else if rel != "" {
+		// The root of imports is a folder above the file, the top or src: the nearest that has it.
+		for dir := path.Dir(from); ; dir = path.Dir(dir) {
+			bases = append(bases, path.Join(dir, rel))
+			if dir == "." || dir == "/" {
+				break
+			}
+		}
+		bases = append(bases, path.Join("src", rel))
+	}
+	module := func(base string) string {
+		for _, name := range []string{base + ".py", path.Join(base, "__init__.py"), base + ".pyi"} {
+			if tree.file(name).blob != "" {
+				return name
+			}
+		}
+		return ""
+	}
+	alias := i.Alias
+	if len(i.Names) == 0 && alias == "" {
+		alias = i.Path // import a.b is used as a.b.name
+	}
+	for _, base := range bases {
+		hit := false
+		var rest []outline.Name
+		for _, n := range i.Names {
+			if sub := module(path.Join(base, n.Name)); sub != "" {
+				add(sub, nil, called(n))
+				hit = true
+				continue
+			}
+			rest = append(rest, n)
+		}
+		if name := module(base); name != "" && (len(rest) > 0 || len(i.Names) == 0) {
+			add(name, rest, alias)
+			hit = true
+		}
+		if hit {
+			return
+		}
+	}
+}
+
+// scriptFile leads to the file of a relative import.
+func scriptFile(from, spec string, tree *folder) string {
+	if !strings.HasPrefix(spec, ".") {
+		return ""
+	}
+	base := path.Join(path.Dir(from), spec)
+	endings := []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}
+	tries := []string{base}
+	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // what TypeScript compiles to
+		stem := strings.TrimSuffix(base, ext)
+		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
+	}
+	for _, e := range endings {
+		tries = append(tries, base+e)
+	}
+	for _, e := range endings {
+		tries = append(tries, path.Join(base, "index"+e))
+	}
+	for _, t := range tries {
+		if tree.file(t).blob != "" {
+			return t
+		}
+	}
+	return ""
+}

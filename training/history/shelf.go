@@ -1,0 +1,122 @@
+package history
+
+import (
+	"context"
+
+	"github.com/runplan/runplan/internal/git"
+)
+
+// shelf keeps the versions of files that were read last. What it holds is bounded, whatever the history is like.
+type shelf struct {
+	objects *git.Objects
+	reader  reader
+	now     map[string]*source
+	before  map[string]*source
+	held    int
+	modules map[string]string // blob of a go.mod → path of its module
+}
+
+// mostHeld bounds the text that the younger half of a shelf holds; what is known of it takes a few times as much.
+const mostHeld = 4 << 20
+
+func newShelf(o *git.Objects, r reader) *shelf {
+	return &shelf{objects: o, reader: r, now: map[string]*source{}, before: map[string]*source{}, modules: map[string]string{}}
+}
+
+// want is a version of a file.
+type want struct{ path, blob string }
+
+func (w want) key() string { return w.blob + " " + w.path }
+
+func (s *shelf) find(w want) *source {
+	x := s.now[w.key()]
+	if x == nil {
+		if x = s.before[w.key()]; x != nil {
+			s.keep(w, x)
+		}
+	}
+	return x
+}
+
+func (s *shelf) keep(w want, x *source) {
+	if s.held > mostHeld {
+		s.before, s.now, s.held = s.now, map[string]*source{}, 0
+	}
+	s.now[w.key()] = x
+	s.held += len(x.text) + 1000
+}
+
+// versions are files that were asked for together.
+type versions map[want]*source
+
+// get returns versions of files, not outlined yet. One that cannot be had has a reason instead.
+func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
+	have, bad := versions{}, map[want]Reason{}
+	var ask []want
+	var names []string
+	for _, w := range wants {
+		if _, asked := have[w]; asked {
+			continue
+		}
+		if have[w] = s.find(w); have[w] == nil {
+			ask, names = append(ask, w), append(names, w.blob)
+		}
+	}
+	if len(ask) == 0 {
+		return have, bad, nil
+	}
+	objects, err := s.objects.Read(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, o := range objects {
+		w := ask[i]
+		delete(have, w)
+		why := unfit(o.Data)
+		switch {
+		case o.Kind != "blob":
+			why = Missing
+		case o.Size > mostBytes:
+			why = TooLarge
+		}
+		if why != "" {
+			bad[w] = why
+			continue
+		}
+		have[w] = newSource(w.path, w.blob, o.Data)
+		s.keep(w, have[w])
+	}
+	return have, bad, nil
+}
+
+// outlined outlines those of the sources that are not yet.
+func (s *shelf) outlined(ctx context.Context, all []*source) error {
+	var fresh []*source
+	for _, x := range all {
+		if !x.outlined {
+			x.outlined = true
+			fresh = append(fresh, x)
+		}
+	}
+	return s.reader.outline(ctx, fresh)
+}
+
+// module returns the path of the module that a go.mod declares.
+func (s *shelf) module(blob string) (string, error) {
+	if name, ok := s.modules[blob]; ok {
+		return name, nil
+	}
+	objects, err := s.objects.Read([]string{blob})
+	if err != nil {
+		return "", err
+	}
+	if len(s.modules) > 10_000 {
+		clear(s.modules)
+	}
+	name := ""
+	if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
+		name = string(m[1])
+	}
+	s.modules[blob] = name
+	return name, nil
+}

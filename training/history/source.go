@@ -1,0 +1,270 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+// source is one version of a file. It never changes once it is outlined.
+type source struct {
+	path     string
+	blob     string
+	language outline.Language // "" for what is only looked at for secrets
+	text     string           // as git has it
+	ended    []string         // its lines, with their ends
+	lines    []string         // its lines, as prompts show them
+	symbols  []symbol
+	imports  []outline.Import
+	about    string // first line of its documentation
+	top      string // names of its symbols
+	broken   bool
+	skip     string // nobody could outline it
+	outlined bool
+	secret   *bool // nil: nobody has looked
+}
+
+// symbol is a definition in a file.
+type symbol struct {
+	name      string // with its class: Runner.run
+	short     string
+	kind      outline.Kind
+	signature string
+	doc       string
+	reason    string // a comment in it that says why
+	start     int
+	end       int
+	parent    int
+	piece     bool // it is shown by itself
+}
+
+// telling tells whether the name of a symbol says that it is meant where it stands: get and __init__ stand everywhere.
+func (s *symbol) telling() bool {
+	return len(s.short) >= 5 && !strings.HasPrefix(s.short, "__") || s.parent < 0 && len(s.short) >= 3
+}
+
+// unfit says why a text is none that examples are made of.
+func unfit(data []byte) Reason {
+	switch {
+	case len(data) > mostBytes:
+		return TooLarge
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return Binary
+	case saysGenerated(string(data)):
+		return Generated
+	}
+	return ""
+}
+
+func newSource(name, blob string, data []byte) *source {
+	s := &source{path: name, blob: blob, language: outline.LanguageOf(name), text: string(data)}
+	s.ended = splitLines(s.text)
+	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+	return s
+}
+
+// span returns lines from to to, counted from 1.
+func (s *source) span(from, to int) string {
+	from, to = max(1, from), min(to, len(s.lines))
+	if from > to {
+		return ""
+	}
+	return strings.Join(s.lines[from-1:to], "\n")
+}
+
+// above is the first line of the comments and decorators right above a definition.
+func (s *source) above(line int) int {
+	for line > 1 && line <= len(s.lines) {
+		text := strings.TrimSpace(s.lines[line-2])
+		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"}, func(mark string) bool { return strings.HasPrefix(text, mark) }) {
+			break
+		}
+		line--
+	}
+	return line
+}
+
+var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
+
+// take takes what stands in a file.
+func (s *source) take(o outline.Outline) {
+	s.broken, s.imports = o.Error != nil, o.Imports
+	for _, x := range o.Symbols {
+		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End, parent: x.Parent}
+		for up, depth := x.Parent, 0; up >= 0 && depth < 20; up, depth = o.Symbols[up].Parent, depth+1 {
+			n.name = o.Symbols[up].Name + "." + n.name
+		}
+		if m := receiver.FindStringSubmatch(x.Signature); x.Parent < 0 && m != nil {
+			n.name = m[1] + "." + n.name
+		}
+		n.piece = isPiece(o.Symbols, x)
+		s.symbols = append(s.symbols, n)
+	}
+	for _, d := range o.Docs {
+		if d.Symbol >= 0 {
+			s.symbols[d.Symbol].doc = d.Content
+		} else if s.about == "" {
+			first, _, _ := strings.Cut(strings.TrimSpace(d.Content), "\n")
+			s.about = cut(fence.Line(first), 100)
+		}
+	}
+	for _, c := range o.Comments {
+		if c.Rationale && c.Symbol >= 0 && s.symbols[c.Symbol].reason == "" {
+			s.symbols[c.Symbol].reason = c.Content
+		}
+	}
+	s.top = topNames(s.symbols, 10)
+}
+
+// isPiece is retrieval's rule: fields, functions in functions, and what stands on one line with its owner are seen with that.
+func isPiece(all []outline.Symbol, s outline.Symbol) bool {
+	if s.Parent < 0 {
+		return true
+	}
+	up := all[s.Parent]
+	return up.Kind != outline.Function && up.Kind != outline.Method && up.Kind != outline.Interface &&
+		s.Kind != outline.Variable && (s.Start != up.Start || s.End != up.End)
+}
+
+// topNames lists the symbols of a file that lie in no other, variables last.
+func topNames(symbols []symbol, most int) string {
+	var names, variables []string
+	for _, s := range symbols {
+		switch {
+		case s.parent >= 0 || slices.Contains(names, s.short) || slices.Contains(variables, s.short):
+		case s.kind == outline.Variable:
+			variables = append(variables, s.short)
+		default:
+			names = append(names, s.short)
+		}
+	}
+	names = append(names, variables...)
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most:most], "and "+itoa(more)+" more")
+	}
+	return fence.Line(strings.Join(names, ", "))
+}
+
+// touched returns the pieces that hunks change: the innermost ones, and of a class only what no method of it holds. side says
+// which lines of a hunk count.
+func (s *source) touched(hunks []hunk, side func(hunk) (from, to int)) []int {
+	var out []int
+	for _, h := range hunks {
+		from, to := side(h) // from 0, the end is not part of it
+		for i := range s.symbols {
+			x := &s.symbols[i]
+			if !x.piece || slices.Contains(out, i) {
+				continue
+			}
+			hit := from < to && x.start <= to && x.end > from || from == to && x.start <= from && x.end > from
+			if hit && !s.insideOfPiece(i, from, to) {
+				out = append(out, i)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// insideOfPiece tells whether a smaller piece of symbol i has all of the changed lines.
+func (s *source) insideOfPiece(i, from, to int) bool {
+	for j := range s.symbols {
+		x := &s.symbols[j]
+		if x.parent == i && x.piece && x.start <= from+1 && x.end >= max(to, from+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// reader outlines files. Go it reads itself, for the others it asks ast-grep, many at a time.
+type reader struct {
+	program patterns.Program
+	dir     string
+}
+
+// reads tells whether it knows a language.
+func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
+
+// outline reads those of the sources that are given, each of which is one that nobody has outlined.
+func (r reader) outline(ctx context.Context, all []*source) error {
+	var texts []patterns.Text
+	var languages []outline.Language
+	by := map[string]*source{}
+	size := 0
+	var golang []*source
+	flush := func() error {
+		if len(texts) == 0 {
+			return nil
+		}
+		err := r.ask(ctx, texts, languages, by)
+		texts, languages, by, size = nil, nil, map[string]*source{}, 0
+		return err
+	}
+	for _, s := range all {
+		switch {
+		case s.language == "":
+		case s.language == outline.Go:
+			golang = append(golang, s)
+		case !r.program.Found():
+			s.skip = "ast-grep is not installed"
+		default:
+			text, _, why := outline.Prepare(s.language, []byte(s.text))
+			if why != "" {
+				s.skip = why
+				continue
+			}
+			// Versions of a file share its path, so each has a folder of its own here.
+			key := path.Join(itoa(len(texts)), path.Base(s.path))
+			texts, languages = append(texts, patterns.Text{Path: key, Text: text, Copy: true}), append(languages, s.language)
+			by[key] = s
+			if size += len(text); size > 1<<20 || len(texts) == 400 {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return errors.Join(flush(), parallel(ctx, len(golang), func(i int) error {
+		golang[i].take(outline.ReadGo(golang[i].path, []byte(golang[i].text)))
+		return nil
+	}))
+}
+
+func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outline.Language, by map[string]*source) error {
+	distinct := slices.Clone(languages)
+	slices.Sort(distinct)
+	nodes, skipped, err := r.program.Nodes(ctx, r.dir, texts, outline.Rules(slices.Compact(distinct)...), 0)
+	if errors.Is(err, patterns.ErrTooMuch) {
+		if len(texts) == 1 {
+			by[texts[0].Path].skip = "ast-grep's answer about it is too long"
+			return nil
+		}
+		half := len(texts) / 2
+		return cmp.Or(r.ask(ctx, texts[:half], languages[:half], by), r.ask(ctx, texts[half:], languages[half:], by))
+	}
+	if err != nil {
+		return err
+	}
+	for _, k := range skipped {
+		if s := by[k.Path]; s != nil {
+			s.skip = k.Reason
+		}
+	}
+	for _, t := range texts {
+		if s := by[t.Path]; s.skip == "" {
+			s.take(outline.Read(s.language, s.path, t.Text, nodes[t.Path]))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package history
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/retrieve"
+)
+
+// query is what is known of a task: what retrieval would find in its text, and what is true of it.
+type query struct {
+	text     string
+	intent   string
+	kind     retrieve.TaskKind
+	keywords []string
+	files    []string // that it names
+	symbols  []string // that it names, as it does
+}
+
+var (
+	issueMark = lazyre.New(`\s*\(?(?:#\d+|[A-Z]{2,10}-\d+)\)?$`)
+	ticked    = lazyre.New("`([^`\n]{1,200})`")
+	codeName  = lazyre.New(`[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*`)
+	codeLike  = lazyre.New(`^[A-Z][a-z0-9]+[A-Z]\w*$|^[a-z]+[A-Z]\w*$|^[A-Z]{2,}[a-z]\w*$|^_*[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*$|^\w{2,}(?:\.\w{2,})+$`)
+	pathLike  = lazyre.New(`[\w./-]+\.[A-Za-z]{1,5}\b`)
+)
+
+// kindWords say what sort of work a task is. The word that stands first decides.
+var kindWords = []struct {
+	kind retrieve.TaskKind
+	re   *lazyre.Regexp
+}{
+	{retrieve.BugFix, lazyre.New(`(?i)^fix\b|\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
+	{retrieve.Refactor, lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
+	{retrieve.Testing, lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
+	{retrieve.Docs, lazyre.New(`(?i)\b(?:document(?:ation)?|docs|docstrings?|readme|changelog)\b`)},
+	{retrieve.Speed, lazyre.New(`(?i)\b(?:slow(?:er)?|faster|performance|optimi[sz]\w+|speed up)\b`)},
+	{retrieve.Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
+}
+
+func kindOf(text string) retrieve.TaskKind {
+	kind, first := retrieve.Other, len(text)
+	for _, k := range kindWords {
+		if at := k.re.Re().FindStringIndex(text); at != nil && at[0] < first {
+			kind, first = k.kind, at[0]
+		}
+	}
+	return kind
+}
+
+// understood makes the query of a commit.
+func understood(w *work) query {
+	q := query{text: w.task, kind: kindOf(w.task), keywords: keywords(w.task)}
+	subject, _, _ := strings.Cut(w.task, "\n")
+	q.intent = cut(fence.Line(issueMark.ReplaceAllString(conventional.ReplaceAllString(subject, ""), "")), 400)
+	known := w.known()
+	for _, p := range pathLike.FindAllString(w.task, 60) {
+		p = strings.Trim(p, "./")
+		name := p
+		if w.tree.file(p).blob == "" {
+			name = ""
+			for _, s := range known {
+				if path.Base(s.path) == p || strings.HasSuffix(s.path, "/"+p) {
+					name = s.path
+					break
+				}
+			}
+		}
+		if name != "" && !slices.Contains(q.files, name) {
+			q.files = append(q.files, name)
+		}
+	}
+	for _, as := range spoken(w.task) {
+		if !slices.Contains(q.symbols, as) && slices.ContainsFunc(known, func(s *source) bool { return len(s.find(as)) > 0 }) {
+			q.symbols = append(q.symbols, as)
+		}
+	}
+	return q
+}
+
+// spoken are the words of a text that are meant as code: in backticks, called, or written as only names are.
+func spoken(text string) []string {
+	var out []string
+	add := func(name string) {
+		name = strings.ReplaceAll(name, "::", ".")
+		if !slices.Contains(out, name) && len(out) < 60 {
+			out = append(out, name)
+		}
+	}
+	for _, m := range ticked.FindAllStringSubmatch(text, 60) {
+		if name := codeName.FindString(m[1]); name != "" {
+			add(name)
+		}
+	}
+	for _, at := range codeName.Re().FindAllStringIndex(text, -1) {
+		if w := text[at[0]:at[1]]; codeLike.MatchString(w) || strings.HasPrefix(text[at[1]:], "()") {
+			add(w)
+		}
+	}
+	return out
+}
+
+// known are the files that were looked at, as they were before the commit.
+func (w *work) known() []*source {
+	var out []*source
+	for _, c := range w.changes {
+		if c.before != nil {
+			out = append(out, c.before)
+		}
+	}
+	for _, list := range [][]related{w.deps, w.others} {
+		for _, r := range list {
+			out = append(out, r.source)
+		}
+	}
+	return out
+}
+
+// find returns the symbols of a name, with or without their class.
+func (s *source) find(name string) []int {
+	var out []int
+	for i := range s.symbols {
+		if x := &s.symbols[i]; x.name == name || x.short == name || strings.HasSuffix(x.name, "."+name) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// names tells whether the task names a file, or a symbol of it, and says so as retrieval does.
+func (q query) names(s *source) (why string, ok bool) {
+	if slices.Contains(q.files, s.path) {
+		return "the task names it", true
+	}
+	for _, as := range q.symbols {
+		if len(s.find(as)) > 0 {
+			return "the task names `" + as + "`", true
+		}
+	}
+	return "", false
+}
+
+// has are the words of the task in the path of a file.
+func (q query) has(name string) []string {
+	have := stems(strings.TrimSuffix(name, path.Ext(name)))
+	var out []string
+	for _, k := range q.keywords {
+		if slices.Contains(have, stem(k)) {
+			out = append(out, k)
+		}
+	}
+	return out
+}

@@ -1,0 +1,177 @@
+package history
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/fence"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// cut shortens a text to n characters.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// listed writes texts into one line, as retrieval does.
+func listed(texts []string, most int) string {
+	var out []string
+	for _, t := range texts[:min(most, len(texts))] {
+		out = append(out, "`"+strings.ReplaceAll(cut(fence.Line(t), 160), "`", "'")+"`")
+	}
+	if more := len(texts) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// humps takes a name apart: loadHTTPConfig is load, http and config.
+func humps(name string) []string {
+	var out []string
+	start, runes := 0, []rune(name)
+	cut := func(end int) {
+		if end > start {
+			out = append(out, strings.ToLower(string(runes[start:end])))
+		}
+		start = end
+	}
+	for i, r := range runes {
+		switch {
+		case r == '_' || r == '$' || r == '-' || r == '.' || r == '/':
+			cut(i)
+			start = i + 1
+		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			cut(i)
+		}
+	}
+	cut(len(runes))
+	return out
+}
+
+// stem is a word without the mark of the plural.
+func stem(word string) string {
+	if len(word) > 3 && !strings.HasSuffix(word, "ss") {
+		return strings.TrimSuffix(word, "s")
+	}
+	return word
+}
+
+// stems are the words of a name.
+func stems(name string) []string {
+	var out []string
+	for _, h := range humps(name) {
+		if h = stem(h); len(h) >= 3 && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// mostKeywords bounds the words of a task.
+const mostKeywords = 24
+
+// keywords are the words of a task that may tell something, in their order, each once.
+func keywords(text string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		for _, h := range humps(w) {
+			if utf8.RuneCountInString(h) < 3 || emptyWords[h] || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
+				continue
+			}
+			if out = append(out, h); len(out) == mostKeywords {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+var stopWords = wordSet("about above after all also although any because been before being below between both but can cannot could did does doing down during each ever every few had has have having here how however if into " +
+	"itself just let like make makes made may might must need needs now off once only other our out over own rather same should since so such than their them then there these they those through too under until upon use used " +
+	"uses using very via want was way well were what when where whether which while who why will within without would yet you your must get gets got set sets call calls called come comes given gives give way don doesn isn")
+
+// words are the identifiers of a text. One behind a dot is there with the dot as well, and with the one before it; one
+// without a dot is there with an equals sign.
+func words(text string) map[string]bool {
+	out := map[string]bool{}
+	start, last, end := -1, "", -1 // last is the identifier that ends at end
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && isWord(text[i]) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start < 0 {
+			continue
+		}
+		word := text[start:i]
+		if c := word[0]; c < '0' || c > '9' {
+			out[word] = true
+			if start > 0 && text[start-1] == '.' {
+				out["."+word] = true
+				if end == start-1 {
+					out[last+"."+word] = true
+				}
+			} else {
+				out["="+word] = true
+			}
+			last, end = word, i
+		}
+		start = -1
+	}
+	return out
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$'
+}
+
+// isTest tells a file of tests by its name.
+func isTest(name string) bool {
+	base := path.Base(name)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return strings.HasPrefix(base, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") ||
+		slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(d string) bool { return d == "tests" || d == "test" || d == "__tests__" })
+}
+
+// bareCode is code without its comments and without what stands between quotes. It goes by lines: of a comment or a text that
+// has many, some may stay.
+func bareCode(text string, hash bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if t := strings.TrimSpace(line); strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "/*") || t == "*/" {
+			continue
+		}
+		quote := byte(0)
+		for i := 0; i < len(line); i++ {
+			c := line[i]
+			switch {
+			case quote != 0 && c == '\\':
+				i++
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'' || c == '`':
+				quote = c
+				b.WriteByte(' ')
+			case c == '/' && i+1 < len(line) && line[i+1] == '/' && !hash, c == '#' && hash:
+				i = len(line)
+				b.WriteByte('\n')
+			default:
+				b.WriteByte(c)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package training
+
+import (
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/licensecheck"
+)
+
+// largestLicense bounds what is read of a license file.
+const largestLicense = 1 << 20
+
+// How much of a file has to be the text of licenses, in percent, for it to be told by it. Where only the usual ones were
+// looked for, what is left might be another.
+const (
+	enough      = 75
+	enoughUsual = 90
+)
+
+// License tells the license of a repository by the files at its top: an SPDX id, several joined with AND, or "" where it
+// cannot be told. Of a choice between licenses nothing is known here, so that all of them count.
+func License(root fs.FS) string {
+	entries, err := fs.ReadDir(root, ".")
+	if err != nil {
+		return ""
+	}
+	var ids []string
+	for _, e := range entries {
+		if !licenseName(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		text, err := readSome(root, e.Name())
+		if err != nil {
+			return ""
+		}
+		found := LicenseOf(text)
+		if found == "" {
+			return "" // one that nobody can read might forbid what the others allow
+		}
+		ids = append(ids, strings.Split(found, " AND ")...)
+	}
+	return joined(ids)
+}
+
+// usual are the licenses that are looked for first, and families the beginnings of the ids of all that are. To make ready
+// for all that there are takes seconds; most repositories have one of the first.
+func usual() []string {
+	return []string{"0BSD", "AGPL-3.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CommonsClause", "GPL-2.0", "GPL-3.0", "ISC", "LGPL-2.1", "LGPL-3.0", "MIT", "MIT-0", "MPL-2.0", "Unlicense"}
+}
+
+func families() []string {
+	return []string{
+		"0BSD", "AGPL-", "Apache-", "Artistic-", "BSD-", "BSL-", "BUSL-", "CC0-", "CDDL-", "CommonsClause", "CPL-", "ECL-", "Elastic-", "EPL-", "EUPL-", "GPL-", "ISC", "LGPL-",
+		"MIT", "MPL-", "MS-PL", "MS-RL", "NCSA", "OFL-", "OSL-", "PolyForm-", "PostgreSQL", "PSF-", "Python-", "Ruby", "SSPL-", "Unlicense", "UPL-", "Vim", "WTFPL", "Zlib", "ZPL-",
+	}
+}
+
+var (
+	usualScanner = scanner(func(id string) bool { return slices.Contains(usual(), id) })
+	wideScanner  = scanner(func(id string) bool {
+		return slices.ContainsFunc(families(), func(f string) bool { return strings.HasPrefix(id, f) })
+	})
+)
+
+func scanner(wanted func(id string) bool) func() (*licensecheck.Scanner, error) {
+	return sync.OnceValues(func() (*licensecheck.Scanner, error) {
+		var list []licensecheck.License
+		for _, l := range licensecheck.BuiltinLicenses() {
+			if l.LRE != "" && wanted(l.ID) {
+				list = append(list, l)
+			}
+		}
+		return licensecheck.NewScanner(list)
+	})
+}
+
+// LicenseOf tells the license that a text is, "" if it is none that is known.
+func LicenseOf(text []byte) string {
+	for _, try := range []struct {
+		scanner func() (*licensecheck.Scanner, error)
+		percent float64
+	}{{usualScanner, enoughUsual}, {wideScanner, enough}} {
+		s, err := try.scanner()
+		if err != nil {
+			return ""
+		}
+		cover := s.Scan(text)
+		if cover.Percent < try.percent {
+			continue
+		}
+		var ids []string
+		for _, m := range cover.Match {
+			if !m.IsURL {
+				ids = append(ids, m.ID)
+			}
+		}
+		return joined(ids)
+	}
+	return ""
+}
+
+func joined(ids []string) string {
+	slices.Sort(ids)
+	return strings.Join(slices.Compact(ids), " AND ")
+}
+
+func readSome(root fs.FS, name string) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, largestLicense))
+}
+
+// licenseName tells a file that holds the license: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
+func licenseName(name string) bool {
+	ext := path.Ext(name)
+	if ext != strings.ToUpper(ext) && !slices.Contains([]string{".txt", ".md", ".rst", ".markdown"}, strings.ToLower(ext)) {
+		return false // the name of a source file; LICENSE.MIT is none
+	}
+	name = strings.TrimSuffix(name, ext)
+	name = strings.ToUpper(name)
+	for _, word := range []string{"LICENSE", "LICENCE", "COPYING", "UNLICENSE"} {
+		if rest, ok := strings.CutPrefix(name, word); ok && (rest == "" || strings.ContainsAny(rest[:1], "-_")) {
+			return true
+		}
+	}
+	return false
+}

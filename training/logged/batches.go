@@ -1,0 +1,190 @@
+package logged
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/training"
+)
+
+type storeRun = store.Run
+
+// batches yields what agents made of the batches of all runs, oldest run first.
+func (b *build) batches(ctx context.Context) error {
+	if !b.wants(training.ExecuteCode) {
+		return nil
+	}
+	for _, sr := range b.runs {
+		if sr.Started.Before(b.Since) {
+			continue
+		}
+		r, err := b.factsOf(ctx, sr.ID)
+		if err != nil {
+			return err
+		}
+		for _, info := range r.info.Batches {
+			if m := r.batches[info.Key]; m != nil && len(m.attempts) > 0 && b.wantsTask(r.id+"/"+info.Key) {
+				if err := b.batch(ctx, r, m); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// entry is an attempt as it becomes an example.
+type entry struct {
+	*attempt
+	brief string
+	change
+}
+
+// batch yields what became of one batch: what was merged, what failed before it, and what lost against it.
+func (b *build) batch(ctx context.Context, r *run, m *batch) error {
+	where := func(a *attempt) string { return fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name()) }
+	p, why, err := b.prove(ctx, r, m.key)
+	if err != nil {
+		return err
+	}
+	if why != nil {
+		for _, a := range m.attempts {
+			if err := b.refuse(where(a), *why); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	after, err := b.became(ctx, r.id, p)
+	if err != nil {
+		return err
+	}
+	won := m.winner()
+	var winner *entry
+	for _, a := range append([]*attempt{won}, slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })...) {
+		if a == nil {
+			continue // a run of before, whose journal does not tell who won
+		}
+		e, why, err := b.entry(ctx, r, m, a, p, a == won)
+		if err == nil && why != nil {
+			err = b.refuse(where(a), *why)
+		}
+		if err != nil {
+			return err
+		}
+		if e == nil || why != nil {
+			continue
+		}
+		if a == won {
+			winner = e
+		}
+		if err := b.outcome(r, m, p, e, winner, after, where(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome yields the examples of one attempt.
+func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after aftermath, where string) error {
+	ex := training.Example{
+		Stage: training.ExecuteCode, Prompt: []training.Message{{Role: "user", Content: e.brief}}, Completion: e.edits,
+		Origin: training.Origin{
+			Run: r.id, Batch: m.key, Task: r.id + "/" + m.key, Receipt: p.sum, Commit: p.head, Parent: p.base, Files: sortedFiles(e.files),
+			Model: cmp.Or(e.made.Model, e.made.Agent), At: e.made.At,
+		},
+	}
+	if e == winner {
+		ex.Signals = append([]training.Signal{signal("gates", 1, e.score())}, after.signals()...)
+		ex.Quality = after.worth(value(1))
+		ex.Positive = !after.reverted()
+		return b.emit(where, ex)
+	}
+	if e.passed == nil || !*e.passed {
+		ex.Signals = []training.Signal{signal("gates", 0, cmp.Or(e.score(), e.said()))}
+		if e.passed == nil { // the agent itself gave up, or was stopped
+			ex.Signals = []training.Signal{{Name: "gates", Note: e.said()}}
+		}
+		ex.Quality = value(0)
+		if err := b.emit(where, ex); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !e.lost || winner == nil || winner.number != e.number:
+		return nil
+	case after.reverted():
+		return b.refuse(where, undone())
+	case winner.edits == e.edits:
+		return b.refuse(where, alike())
+	}
+	pair := ex
+	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}}, winner.edits, e.edits, true
+	pair.Quality = after.worth(value(1))
+	pair.Signals = append([]training.Signal{signal("gates", 1, winner.score()), {Name: "rejected", Value: verdictOf(e.attempt), Note: e.score()}}, after.signals()...)
+	pair.Origin.Model, pair.Origin.At = cmp.Or(winner.made.Model, winner.made.Agent), winner.made.At
+	pair.Origin.Files = sortedFiles(slices.Concat(winner.files, e.files))
+	return b.emit(where, pair)
+}
+
+func verdictOf(a *attempt) *float64 {
+	switch {
+	case a.passed == nil:
+		return nil
+	case *a.passed:
+		return value(1)
+	}
+	return value(0)
+}
+
+func (e *entry) score() string { return e.scores[e.candidate] }
+
+// said is how the attempt ended, in the words of the journal.
+func (e *entry) said() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", e.made.Outcome, e.made.Reason), ": ")
+}
+
+// entry finds the brief and the change of an attempt.
+func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proof, won bool) (*entry, *refusal, error) {
+	brief, err := os.ReadFile(filepath.Join(b.attemptDir(r.id, m.key, a), "brief.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		why := noBrief()
+		return nil, &why, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the brief of batch %s of run %s: %w", m.key, r.id, err)
+	}
+	e := &entry{attempt: a, brief: string(brief)}
+	var why *refusal
+	if won { // what was merged is what the receipt proves, whatever formatters and rebases made of it on the way
+		e.change, why, err = b.between(ctx, p.base, p.head)
+	} else {
+		e.change, why, err = b.made(ctx, r.id, m.key, a)
+	}
+	return e, why, err
+}
+
+// attemptDir is where the logs of an attempt lie.
+func (b *build) attemptDir(run, key string, a *attempt) string {
+	dir := b.Layout.Attempt(run, key, a.number)
+	if a.candidate > 0 {
+		dir = filepath.Join(dir, fmt.Sprintf("c%d", a.candidate))
+	}
+	return dir
+}
+
+func sortedFiles(list []training.File) []training.File {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b training.File) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Blob, b.Blob))
+	})
+	return slices.Compact(list)
+}

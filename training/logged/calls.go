@@ -1,0 +1,252 @@
+package logged
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/training"
+)
+
+// Types of calls, and stages of decisions, as the log has them.
+const (
+	analysisCall  = "task_analysis"
+	scopeCall     = "scope_judgment"
+	precisionCall = "precision_judgment"
+	planCall      = "execute_plan"
+	codeCall      = "execute_code"
+	reviewCall    = "review"
+	blueprintCall = "blueprint_review"
+
+	scopeStage     = "scope"
+	precisionStage = "precision"
+)
+
+func stageOf(callType string) (training.Stage, bool) {
+	switch callType {
+	case analysisCall:
+		return training.TaskAnalysis, true
+	case scopeCall:
+		return training.Scope, true
+	case precisionCall:
+		return training.Precision, true
+	case planCall:
+		return training.ExecutePlan, true
+	case codeCall:
+		return training.ExecuteCode, true
+	case reviewCall, blueprintCall:
+		return training.Review, true
+	}
+	return "", false
+}
+
+// task is what is known of a task of the log.
+type task struct {
+	run       string
+	proof     *proof
+	why       *refusal
+	after     aftermath
+	decisions []store.FileDecision
+	attempts  []store.Attempt
+	files     []training.File // that retrieval took, as they were before the change
+}
+
+// calls yields the questions that models were asked, in the order in which they were.
+func (b *build) calls(ctx context.Context) error {
+	for c, err := range b.Log.Calls(ctx, store.CallFilter{}) {
+		if err != nil {
+			return err
+		}
+		if c.At.Before(b.Since) || !b.wantsTask(c.Task) {
+			continue
+		}
+		stage, known := stageOf(c.Type)
+		if known && !b.wants(stage) || !known && len(b.Stages) > 0 {
+			continue
+		}
+		where := fmt.Sprintf("call %d of task %s", c.ID, c.Task)
+		switch {
+		case !known:
+			err = b.refuse(where, noStage())
+		case strings.TrimSpace(c.Response) == "":
+			err = b.refuse(where, noAnswer())
+		case stage == training.Review:
+			err = b.review(where, c.Call)
+		default:
+			err = b.call(ctx, where, stage, c.Call)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taskOf looks a task up.
+func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
+	return b.tasks.get(id, func() (*task, error) {
+		list, err := b.Log.Tasks(ctx, store.TaskFilter{Task: id})
+		if err != nil {
+			return nil, err
+		}
+		plan := ""
+		if len(list) == 1 {
+			plan = list[0].FinalPlan
+		}
+		t := &task{}
+		var r *run
+		if r, t.proof, t.why, err = b.ofTask(ctx, id, plan); err != nil || t.why != nil {
+			return t, err
+		}
+		t.run = r.id
+		if t.after, err = b.became(ctx, r.id, t.proof); err != nil {
+			return nil, err
+		}
+		all, err := b.Log.Decisions(ctx, store.DecisionFilter{Of: store.TaskFilter{Task: id}})
+		if err != nil {
+			return nil, err
+		}
+		t.decisions = lastWord(all)
+		if t.attempts, err = b.Log.Attempts(ctx, id); err != nil {
+			return nil, err
+		}
+		t.files, err = b.taken(t)
+		return t, err
+	})
+}
+
+// taken lists the versions of the files that retrieval took.
+func (b *build) taken(t *task) ([]training.File, error) {
+	var paths, names []string
+	for _, d := range t.decisions {
+		if d.Included && !slices.Contains(paths, d.Path) && !strings.Contains(d.Path, "\n") {
+			paths = append(paths, d.Path)
+			names = append(names, t.proof.base+":"+d.Path)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	found, err := b.objects.Read(names)
+	if err != nil {
+		return nil, err
+	}
+	var out []training.File
+	for i, o := range found {
+		if o.Kind == "blob" {
+			out = append(out, training.File{Path: paths[i], Blob: o.Hash})
+		}
+	}
+	return out, nil
+}
+
+// call yields one question of a stage with its answer.
+func (b *build) call(ctx context.Context, where string, stage training.Stage, c store.Call) error {
+	t, err := b.taskOf(ctx, c.Task)
+	if err != nil {
+		return err
+	}
+	if t.why != nil {
+		return b.refuse(where, *t.why)
+	}
+	p := t.proof
+	key := ""
+	if len(p.batches) == 1 {
+		key = p.batches[0]
+	}
+	e := training.Example{
+		Stage: stage, Prompt: prompt(c), Completion: c.Response,
+		Origin: training.Origin{
+			Run: t.run, Batch: key, Task: c.Task, Call: c.ID, Receipt: p.sum, Commit: p.head, Parent: p.base, Model: c.Model, At: c.At, Files: t.files,
+		},
+	}
+	if stage == training.ExecuteCode {
+		for _, x := range p.changed {
+			old, now := x.Blobs()
+			for _, blob := range []string{old, now} {
+				if blob != "" {
+					e.Origin.Files = append(slices.Clip(e.Origin.Files), training.File{Path: x.Path, Blob: blob})
+				}
+			}
+		}
+	}
+	e.Origin.Files = sortedFiles(e.Origin.Files)
+	quality, signals, why := t.measure(stage, c)
+	if why != nil {
+		return b.refuse(where, *why)
+	}
+	e.Signals = append(signals, t.after.signals()...)
+	e.Quality = t.after.worth(quality)
+	if c.Error != "" {
+		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
+		e.Quality = value(0)
+	}
+	e.Positive = c.Error == "" && !t.after.reverted() && (e.Quality == nil || *e.Quality >= goodEnough)
+	return b.emit(where, e)
+}
+
+// goodEnough is the quality from which an answer is one to learn. An answer of unknown quality in a task that came to
+// something is one too; who chooses among examples may leave those out.
+const goodEnough = 0.5
+
+func prompt(c store.Call) []training.Message {
+	var out []training.Message
+	if c.System != "" {
+		out = append(out, training.Message{Role: "system", Content: c.System})
+	}
+	return append(out, training.Message{Role: "user", Content: c.Prompt})
+}
+
+// measure is what an answer was worth, by the table of TRAIN-04.
+func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training.Signal, *refusal) {
+	j := judge(t.decisions, t.proof)
+	found := training.Signal{Name: "files_found", Value: j.found, Note: j.notes[0]}
+	needed := training.Signal{Name: "files_needed", Value: j.needed, Note: j.notes[1]}
+	switch stage {
+	case training.TaskAnalysis:
+		return j.found, []training.Signal{found}, nil
+	case training.Scope:
+		return both(j.found, j.needed), []training.Signal{found, needed}, nil
+	case training.Precision:
+		first := training.Signal{Name: "attempts", Value: share(t.proof.merged, t.proof.merged*max(1, t.proof.receipt.Attempts)), Note: fmt.Sprintf("merged with attempt %d", t.proof.receipt.Attempts)}
+		return mean(j.primary, first.Value), []training.Signal{{Name: "primary_changed", Value: j.primary, Note: j.notes[2]}, first}, nil
+	case training.ExecutePlan:
+		v := share(t.proof.merged, t.proof.of)
+		return v, []training.Signal{{Name: "plan_success", Value: v, Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
+	}
+	if c.Error != "" {
+		return value(0), nil, nil // no gate looks at what cannot be used
+	}
+	passed := t.verdict(c)
+	if passed == nil {
+		why := noVerdict()
+		return nil, nil, &why
+	}
+	v := 0.0
+	if *passed {
+		v = 1
+	}
+	return value(v), []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
+}
+
+// verdict is what the gates said of the attempt that an answer was part of. Of the candidates of a tournament it is the one
+// that gave this answer.
+func (t *task) verdict(c store.Call) *bool {
+	var of []store.Attempt
+	for _, a := range t.attempts {
+		if a.Number == c.Attempt && !a.Unjudged {
+			of = append(of, a)
+		}
+	}
+	if len(of) == 1 {
+		return &of[0].Success
+	}
+	for _, a := range of {
+		if strings.TrimSpace(a.Response) == strings.TrimSpace(c.Response) {
+			return &a.Success
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package logged
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" // what git names objects by
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/training"
+)
+
+// change is what an attempt did to files, as edits.
+type change struct {
+	edits string
+	files []training.File // both sides of each, sorted
+}
+
+// patchName is the file with what an attempt changed.
+const patchName = "changes.patch"
+
+// between writes what differs between two trees as edits.
+func (b *build) between(ctx context.Context, base, tree string) (change, *refusal, error) {
+	c := b.Repo.Compare(base, tree)
+	list, err := c.Entries(ctx)
+	if err != nil {
+		return change{}, nil, err
+	}
+	var out change
+	var parts []string
+	for _, e := range list {
+		if e.Link() || e.OldMode == "120000" || e.OldMode == "160000" || e.NewMode == "160000" {
+			why := notEdits()
+			return out, &why, nil
+		}
+		before, err := c.Before(ctx, e.Path)
+		if err == nil {
+			var after []byte
+			if after, err = c.After(ctx, e.Path); err == nil {
+				err = out.add(&parts, e.Path, before, after)
+			}
+		}
+		switch {
+		case errors.Is(err, training.ErrNoEdits), errors.Is(err, git.ErrBlobTooLarge):
+			why := notEdits()
+			return out, &why, nil
+		case err != nil:
+			return out, nil, err
+		}
+		old, now := e.Blobs()
+		out.versions(e.Path, old, now)
+	}
+	return out.done(parts)
+}
+
+// add writes the edits of one file. A change of its rights alone is none.
+func (c *change) add(parts *[]string, path string, before, after []byte) error {
+	if before != nil && after != nil && bytes.Equal(before, after) {
+		return nil
+	}
+	text, err := training.Edits(path, before, after)
+	if err == nil {
+		*parts = append(*parts, text)
+	}
+	return err
+}
+
+func (c *change) versions(path string, blobs ...string) {
+	for _, blob := range blobs {
+		if f := (training.File{Path: path, Blob: blob}); blob != "" && !slices.Contains(c.files, f) {
+			c.files = append(c.files, f)
+		}
+	}
+}
+
+func (c *change) done(parts []string) (change, *refusal, error) {
+	if len(parts) == 0 {
+		why := noChange()
+		return *c, &why, nil
+	}
+	c.edits = strings.Join(parts, "\n")
+	return *c, nil, nil
+}
+
+// made finds what an attempt changed: the tree that it left while git still has it, and else the patch beside its log.
+// Git forgets in time what nobody merged.
+func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, *refusal, error) {
+	if a.made.Tree != "" && a.made.Base != "" {
+		found, err := b.objects.Read([]string{a.made.Tree + "^{tree}", a.made.Base + "^{commit}"})
+		if err != nil {
+			return change{}, nil, err
+		}
+		if found[0].Hash != "" && found[1].Hash != "" {
+			return b.between(ctx, a.made.Base, a.made.Tree)
+		}
+	}
+	patch, err := os.ReadFile(filepath.Join(b.attemptDir(run, key, a), patchName))
+	if errors.Is(err, fs.ErrNotExist) {
+		why := changeGone()
+		if a.made.Files == 0 {
+			why = noChange()
+		}
+		return change{}, &why, nil
+	}
+	if err != nil {
+		return change{}, nil, err
+	}
+	return b.patched(a.made.Base, patch)
+}
+
+// patched writes a kept patch as edits. One out of which a secret was taken does not fit any more.
+func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
+	gone := func() (change, *refusal, error) {
+		why := changeGone()
+		return change{}, &why, nil
+	}
+	files, err := parsePatch(patch)
+	if err != nil {
+		return gone()
+	}
+	var out change
+	var parts []string
+	for _, f := range files {
+		path := f.NewName
+		if f.IsDelete {
+			path = f.OldName
+		}
+		var before []byte
+		blob := ""
+		if !f.IsNew {
+			if strings.ContainsAny(f.OldName, "\n") {
+				return gone()
+			}
+			found, err := b.objects.Read([]string{base + ":" + f.OldName})
+			if err != nil {
+				return change{}, nil, err
+			}
+			if before, blob = found[0].Data, found[0].Hash; found[0].Kind != "blob" || before == nil {
+				return gone()
+			}
+		}
+		after, err := applied(f, before)
+		if err != nil {
+			return gone()
+		}
+		if err := out.add(&parts, path, before, after); err != nil {
+			why := notEdits()
+			return change{}, &why, nil
+		}
+		out.versions(path, blob, blobID(after, len(base)))
+	}
+	return out.done(parts)
+}
+
+// blobID is git's name of a content, as long as its names of commits; "" of what is not there.
+func blobID(data []byte, length int) string {
+	if data == nil {
+		return ""
+	}
+	h := sha1.New()
+	if length == hex.EncodedLen(sha256.Size) {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// parsePatch reads what git diff printed. Renames are no part of it, as runplan asks git not to look for any.
+func parsePatch(patch []byte) ([]*gitdiff.File, error) {
+	files, _, err := gitdiff.Parse(bytes.NewReader(patch))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.IsBinary || f.IsRename || f.IsCopy || f.NewName == "" && f.OldName == "" {
+			return nil, training.ErrNoEdits
+		}
+	}
+	slices.SortStableFunc(files, func(a, b *gitdiff.File) int {
+		return strings.Compare(a.OldName+a.NewName, b.OldName+b.NewName)
+	})
+	return files, nil
+}
+
+// applied carries a part of a patch out; nil is a file that is gone.
+func applied(f *gitdiff.File, before []byte) ([]byte, error) {
+	var out bytes.Buffer
+	if err := gitdiff.Apply(&out, bytes.NewReader(before), f); err != nil {
+		return nil, err
+	}
+	if f.IsDelete {
+		return nil, nil
+	}
+	return append([]byte{}, out.Bytes()...), nil
+}

@@ -1,0 +1,144 @@
+package logged
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// proof is what proves that code came to be as the journal says.
+type proof struct {
+	receipt local.Receipt // of the batch, or of the last batch of a plan
+	sum     string        // of the file
+	base    string        // what the change was made on
+	head    string        // the commit with it
+	changed []git.Entry   // between them
+	merged  int           // batches of a plan that came to something
+	of      int           // all that were to be run
+	batches []string      // keys of those that merged
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// prove looks for the receipt of a batch, and holds it against the journal and git.
+func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {
+	no := func(f func() refusal) (*proof, *refusal, error) {
+		why := f()
+		return nil, &why, nil
+	}
+	m := r.batches[key]
+	if m == nil || m.merged == nil {
+		return no(notMerged)
+	}
+	path := b.Layout.Receipt(r.id, key)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return no(receiptGone)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the receipt of batch %s of run %s: %w", key, r.id, err)
+	}
+	p := &proof{sum: digest(data)}
+	if p.sum != m.merged.Fingerprint || json.Unmarshal(data, &p.receipt) != nil {
+		return no(receiptChanged)
+	}
+	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit || p.receipt.Tree != m.merged.Tree {
+		return no(receiptChanged)
+	}
+	p.base, p.head, p.merged, p.of, p.batches = p.receipt.Base, p.receipt.Head, 1, 1, []string{key}
+	found, err := b.objects.Read([]string{p.head + "^{tree}", p.base + "^{commit}"})
+	if err != nil {
+		return nil, nil, err
+	}
+	if found[0].Hash != p.receipt.Tree || found[1].Hash == "" {
+		return no(commitGone)
+	}
+	p.changed, err = b.Repo.Compare(p.base, p.head).Entries(ctx)
+	return p, nil, err
+}
+
+// provePlan proves a plan by what became of its batches: each that merged has its receipt.
+func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error) {
+	var last *proof
+	n, of := 0, 0
+	var keys []string
+	for _, info := range r.info.Batches {
+		if info.Skip != "" {
+			continue
+		}
+		of++
+		p, why, err := b.prove(ctx, r, info.Key)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != nil && *why != notMerged() {
+			return nil, why, nil
+		}
+		if why == nil {
+			n++
+			keys = append(keys, info.Key)
+			if last == nil || p.receipt.At.After(last.receipt.At) {
+				last = p
+			}
+		}
+	}
+	if last == nil {
+		why := notMerged()
+		return nil, &why, nil
+	}
+	last.base, last.merged, last.of, last.batches = r.info.Base, n, of, keys
+	var err error
+	last.changed, err = b.Repo.Compare(last.base, last.head).Entries(ctx)
+	return last, nil, err
+}
+
+// touched lists the paths that a change touches and that were there before it: nobody can find what is not there yet.
+func (p *proof) touched() (before, all []string) {
+	for _, e := range p.changed {
+		all = append(all, e.Path)
+		if e.Status != 'A' {
+			before = append(before, e.Path)
+		}
+	}
+	return before, all
+}
+
+// ofTask finds what proves a task of the log: the batch that it is named after, or the run of the plan that it made.
+func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, *refusal, error) {
+	name, key, isBatch := strings.Cut(id, "/")
+	if !isBatch {
+		name = b.ofPlan[digest([]byte(strings.TrimSpace(plan)))]
+		if plan == "" {
+			name = ""
+		}
+	}
+	if !slices.ContainsFunc(b.runs, func(r storeRun) bool { return r.ID == name }) {
+		why := noRun()
+		return nil, nil, &why, nil
+	}
+	r, err := b.factsOf(ctx, name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var p *proof
+	var why *refusal
+	if isBatch {
+		p, why, err = b.prove(ctx, r, key)
+	} else {
+		p, why, err = b.provePlan(ctx, r)
+	}
+	return r, p, why, err
+}

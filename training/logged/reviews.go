@@ -1,0 +1,217 @@
+package logged
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/training"
+)
+
+// reviews is what reviews left: ledgers of branches, and records of blueprints. They are the receipts of reviewers' calls:
+// what a reviewer said and was not kept is nothing to learn.
+type reviews struct {
+	ledgers []ledger
+	records map[string]*record // by the digest of the prompt
+	hide    func(string) string
+}
+
+type ledger struct {
+	*review.Ledger
+	sum string
+}
+
+type record struct {
+	blueprint.Record
+	sum      string
+	promoted *bool // what became of the candidate that the review was about; nil: nobody tried
+}
+
+// openReviews reads all of them.
+func openReviews(root string, l local.Layout, hide func(string) string) (*reviews, error) {
+	r := &reviews{records: map[string]*record{}, hide: hide}
+	names, err := filepath.Glob(filepath.Join(l.Root, "reviews", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
+		}
+		book, err := review.ReadLedger(name, "")
+		if err != nil {
+			return nil, err
+		}
+		r.ledgers = append(r.ledgers, ledger{book, digest(data)})
+	}
+	return r, r.openRecords(root)
+}
+
+// openRecords reads what cold reviewers answered, with what became of the units.
+func (r *reviews) openRecords(root string) error {
+	tree := os.DirFS(root)
+	promotions, err := blueprint.Promotions(root)
+	if err != nil {
+		return err
+	}
+	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive")} {
+		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := r.openRecord(tree, name, promotions); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Promotion) error {
+	data, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return err
+	}
+	rec := &record{sum: digest(data)}
+	if err := json.Unmarshal(data, &rec.Record); err != nil {
+		return fmt.Errorf("read the review %s: %w", name, err)
+	}
+	if rec.ReceivedAt.IsZero() {
+		return nil // an answer that was not handed over yet
+	}
+	asked, err := fs.ReadFile(tree, path.Join(path.Dir(name), "review_prompt_"+strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range promotions {
+		if p.Review == name && (p.Outcome == blueprint.Promoted || p.Outcome == blueprint.Refused) {
+			won := p.Outcome == blueprint.Promoted
+			rec.promoted = &won
+		}
+	}
+	text := redact.Clean(string(asked))
+	if r.hide != nil { // as the log of calls has it
+		text = r.hide(text)
+	}
+	r.records[digest([]byte(flat(text)))] = rec
+	return nil
+}
+
+// flat makes two copies of a text comparable, of which one went through other hands.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// review yields what a reviewer was asked, with what it said.
+func (b *build) review(where string, c store.Call) error {
+	e := training.Example{
+		Stage: training.Review, Kind: training.Forward, Prompt: prompt(c), Completion: c.Response,
+		Origin: training.Origin{Task: c.Task, Call: c.ID, Model: c.Model, At: c.At},
+	}
+	var known bool
+	if c.Type == blueprintCall {
+		known = b.blueprintReview(&e, c)
+	} else {
+		known = b.codeReview(&e, c)
+	}
+	if !known {
+		return b.refuse(where, noRecord())
+	}
+	if c.Error != "" {
+		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
+		e.Quality = value(0)
+	}
+	e.Positive = e.Quality == nil || *e.Quality >= goodEnough
+	return b.emit(where, e)
+}
+
+// blueprintReview finds the record of a cold review by what was asked.
+func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
+	asked := c.System + "\n---\n\n" + c.Prompt
+	rec := b.reviews.records[digest([]byte(flat(asked)))]
+	if rec == nil {
+		return false
+	}
+	if rec.State == blueprint.Live {
+		e.Kind = training.Retroactive
+	}
+	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.sum
+	n := len(rec.Discrepancies)
+	e.Quality = share(n-len(rec.UnknownClaims), n)
+	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality, Note: fmt.Sprintf("%d of %d claims stand in the blueprint", n-len(rec.UnknownClaims), n)}}
+	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
+	if rec.promoted != nil {
+		v := 0.0
+		if *rec.promoted {
+			v = 1
+		}
+		e.Signals = append(e.Signals, signal("promoted", v, ""))
+	}
+	return true
+}
+
+// remarks is the part of a reviewer's answer that a ledger has as well.
+type remarks struct {
+	Findings []struct {
+		Path    string `json:"path"`
+		Message string `json:"message"`
+	} `json:"findings"`
+}
+
+// codeReview finds the ledger that has what a reviewer found, and what became of that: what was put right or accepted was
+// right, and what a person refuted was not. Of what is still open nothing is known.
+func (b *build) codeReview(e *training.Example, c store.Call) bool {
+	var said remarks
+	if json.Unmarshal([]byte(c.Response), &said) != nil {
+		return false
+	}
+	right, wrong, found := 0, 0, false
+	for _, l := range b.reviews.ledgers {
+		for _, m := range said.Findings {
+			i := slices.IndexFunc(l.Findings, func(f review.Entry) bool {
+				return !f.Fact && m.Message != "" && sameMessage(f.Message, m.Message) && (f.Path == "" || strings.HasSuffix(m.Path, f.Path))
+			})
+			if i < 0 {
+				continue
+			}
+			found = true
+			e.Origin.Receipt = l.sum
+			switch l.Findings[i].State {
+			case review.Fixed, review.Accepted:
+				right++
+			case review.Refuted:
+				wrong++
+			}
+		}
+		if found {
+			break
+		}
+	}
+	e.Quality = share(right, right+wrong)
+	e.Signals = []training.Signal{{Name: "confirmed", Value: e.Quality, Note: fmt.Sprintf("%d findings put right or accepted, %d refuted, of %d", right, wrong, len(said.Findings))}}
+	return found
+}
+
+// sameMessage compares what a ledger kept with what was said: a long one was cut, and white space evened out.
+func sameMessage(kept, said string) bool {
+	kept, said = flat(kept), flat(said)
+	if begin, cut := strings.CutSuffix(kept, "…"); cut {
+		return strings.HasPrefix(said, begin)
+	}
+	return kept == said
+}

@@ -1,0 +1,149 @@
+package logged
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// run is what the journal knows of a run, as far as examples need it.
+type run struct {
+	id      string
+	info    runner.Info
+	batches map[string]*batch
+}
+
+// batch is one of its batches.
+type batch struct {
+	key      string
+	merged   *runner.Event // nil: it is not, or not any more
+	attempts []*attempt    // in the order in which they began
+}
+
+// attempt is one go at a batch, alone or as a candidate of a tournament.
+type attempt struct {
+	number, candidate int
+	variant           string
+	made              runner.Event   // that an agent worked
+	passed            *bool          // what the gates said; nil: they did not look
+	won               bool           // of a tournament
+	lost              bool           // of a tournament that another candidate won
+	scores            map[int]string // of its tournament, as it is told
+}
+
+// name tells the attempt in messages and signals.
+func (a *attempt) name() string {
+	if a.candidate > 0 {
+		return fmt.Sprintf("attempt %d, candidate %d", a.number, a.candidate)
+	}
+	return fmt.Sprintf("attempt %d", a.number)
+}
+
+// factsOf reads the events of a run.
+func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
+	return b.facts.get(id, func() (*run, error) {
+		r := &run{id: id, batches: map[string]*batch{}}
+		for ev, err := range local.Events(ctx, b.Journal, id, 0) {
+			if err != nil {
+				return nil, err
+			}
+			r.add(ev)
+		}
+		return r, nil
+	})
+}
+
+func (r *run) add(ev runner.Event) {
+	if ev.Job != nil {
+		r.info = *ev.Job
+	}
+	if ev.Batch == "" {
+		return
+	}
+	b := r.batches[ev.Batch]
+	if b == nil {
+		b = &batch{key: ev.Batch}
+		r.batches[ev.Batch] = b
+	}
+	switch ev.Kind {
+	case runner.Executed:
+		if says(ev.Outcome) {
+			b.executed(ev)
+		}
+	case runner.Gated:
+		if a := b.attempt(ev.Attempt, ev.Candidate); a != nil && says(ev.Outcome) {
+			passed := ev.Outcome == runner.OutcomeOK
+			a.passed = &passed
+		}
+	case runner.Judged:
+		b.judged(ev)
+	case runner.Merged:
+		if ev.Outcome == runner.OutcomeOK {
+			e := ev
+			b.merged = &e
+		}
+	case runner.Reopened:
+		b.merged = nil
+	}
+}
+
+// says tells whether an outcome says anything of what the agent did.
+func says(o runner.Outcome) bool {
+	switch o {
+	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman:
+		return false
+	}
+	return true
+}
+
+func (b *batch) attempt(number, candidate int) *attempt {
+	i := slices.IndexFunc(b.attempts, func(a *attempt) bool { return a.number == number && a.candidate == candidate })
+	if i < 0 {
+		return nil
+	}
+	return b.attempts[i]
+}
+
+// executed takes an attempt up. One that is made once more after a crash takes the place of the first.
+func (b *batch) executed(ev runner.Event) {
+	a := &attempt{number: ev.Attempt, candidate: ev.Candidate, variant: ev.Variant, made: ev}
+	a.made.Reports, a.made.Job = nil, nil // large, and not needed
+	if i := slices.IndexFunc(b.attempts, func(o *attempt) bool { return o.number == a.number && o.candidate == a.candidate }); i >= 0 {
+		b.attempts[i] = a
+		return
+	}
+	b.attempts = append(b.attempts, a)
+}
+
+// judged says who won a tournament.
+func (b *batch) judged(ev runner.Event) {
+	if ev.Outcome != runner.OutcomeOK {
+		return
+	}
+	scores := map[int]string{}
+	for _, s := range ev.Scores {
+		scores[s.Candidate] = fmt.Sprintf("%s, score %d", s.Variant, s.Score)
+		if s.Void != "" {
+			scores[s.Candidate] = fmt.Sprintf("%s, %s", s.Variant, s.Void)
+		}
+	}
+	for _, a := range b.attempts {
+		if a.number != ev.Attempt || a.candidate == 0 {
+			continue
+		}
+		a.won, a.lost, a.scores = a.candidate == ev.Candidate, a.candidate != ev.Candidate, scores
+	}
+}
+
+// winner is the attempt that was merged: the one that won its tournament, else the last that passed.
+func (b *batch) winner() *attempt {
+	for _, a := range slices.Backward(b.attempts) {
+		if a.candidate > 0 && a.won || a.candidate == 0 && a.passed != nil && *a.passed {
+			return a
+		}
+	}
+	return nil
+}

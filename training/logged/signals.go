@@ -1,0 +1,195 @@
+package logged
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/training"
+)
+
+func value(v float64) *float64 { return &v }
+
+func signal(name string, v float64, note string) training.Signal {
+	return training.Signal{Name: name, Value: value(v), Note: note}
+}
+
+// share is a part of a whole, nil where the whole is nothing.
+func share(part, whole int) *float64 {
+	if whole == 0 {
+		return nil
+	}
+	return value(float64(part) / float64(whole))
+}
+
+// aftermath is what became of code after its run, as far as somebody looked (see training outcomes sync).
+type aftermath struct{ list []store.TrainingSignal }
+
+// became reads what became of the code that a proof is about.
+func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, error) {
+	var a aftermath
+	for _, key := range p.batches {
+		list, err := b.Log.Signals(ctx, run+"/"+key)
+		if err != nil {
+			return a, err
+		}
+		for _, s := range list {
+			if s.Commit == p.receipt.Head || len(p.batches) > 1 {
+				a.list = append(a.list, s)
+			}
+		}
+	}
+	return a, nil
+}
+
+// of returns the worst that is known under a name: a plan is as good as its worst batch.
+func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.TrainingSignal, found bool) {
+	for _, s := range a.list {
+		if s.Name != name {
+			continue
+		}
+		if !found || s.Value != nil && (out.Value == nil || worse(*s.Value, *out.Value)) {
+			out, found = s, true
+		}
+	}
+	return out, found
+}
+
+func less(v, than float64) bool { return v < than }
+func more(v, than float64) bool { return v > than }
+
+// The names of signals about what became of code.
+const (
+	mergedName    = "merged"
+	revertedName  = "reverted"
+	rewrittenName = "rewritten"
+)
+
+func (a aftermath) reverted() bool {
+	s, ok := a.of(revertedName, more)
+	return ok && s.Value != nil && *s.Value >= 0.5
+}
+
+func (a aftermath) signals() []training.Signal {
+	var out []training.Signal
+	for _, n := range []struct {
+		name  string
+		worse func(v, than float64) bool
+	}{{mergedName, less}, {revertedName, more}, {rewrittenName, more}} {
+		if s, ok := a.of(n.name, n.worse); ok {
+			out = append(out, training.Signal{Name: s.Name, Value: s.Value, Note: s.Note})
+		}
+	}
+	return out
+}
+
+// worth is the quality of what was good when its run ended: what was reverted is worth nothing, and what was rewritten as
+// much as is left of it. What nobody looked at changes nothing.
+func (a aftermath) worth(quality *float64) *float64 {
+	if a.reverted() {
+		return value(0)
+	}
+	if s, ok := a.of(rewrittenName, more); ok && s.Value != nil && quality != nil {
+		return value(*quality * (1 - *s.Value))
+	}
+	return quality
+}
+
+// mean is that of what is known, nil where nothing is.
+func mean(list ...*float64) *float64 {
+	sum, n := 0.0, 0
+	for _, v := range list {
+		if v != nil {
+			sum += *v
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return value(sum / float64(n))
+}
+
+// both is the harmonic mean of two shares: one is worth nothing without the other. Of one alone it is that one.
+func both(a, b *float64) *float64 {
+	switch {
+	case a == nil || b == nil:
+		return mean(a, b)
+	case *a+*b == 0:
+		return value(0)
+	}
+	return value(2 * *a * *b / (*a + *b))
+}
+
+// judged is what decisions of retrieval were worth, held against the files that the merged change touched.
+type judged struct {
+	found   *float64 // share of the touched files that were taken
+	needed  *float64 // share of the taken files that were touched
+	primary *float64 // share of the files with a primary symbol that were touched
+	notes   [3]string
+}
+
+// judge compares. Files that the change made are left out of what could be found.
+func judge(decisions []store.FileDecision, p *proof) judged {
+	before, all := p.touched()
+	was, touched := set(before), set(all)
+	taken, primary := map[string]bool{}, map[string]bool{}
+	precise := false
+	for _, d := range decisions {
+		precise = precise || d.Stage == precisionStage
+	}
+	for _, d := range decisions {
+		if d.Included && (d.Stage == precisionStage || d.Stage == scopeStage && !precise) {
+			taken[d.Path] = true
+		}
+		if d.Stage == precisionStage && d.Tier == "primary" {
+			primary[d.Path] = true
+		}
+	}
+	var j judged
+	hits := common(was, taken)
+	j.found, j.notes[0] = share(hits, len(was)), fmt.Sprintf("%d of %d changed files were in the context", hits, len(was))
+	if len(decisions) == 0 {
+		j.found, j.notes[0] = nil, "no decision was logged"
+	}
+	hits = common(touched, taken)
+	j.needed, j.notes[1] = share(hits, len(taken)), fmt.Sprintf("%d of %d files of the context were changed", hits, len(taken))
+	hits = common(touched, primary)
+	j.primary, j.notes[2] = share(hits, len(primary)), fmt.Sprintf("%d of %d files with primary symbols were changed", hits, len(primary))
+	return j
+}
+
+func set(list []string) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
+func common(a, b map[string]bool) int {
+	n := 0
+	for k := range a {
+		if b[k] {
+			n++
+		}
+	}
+	return n
+}
+
+// lastWord keeps of several decisions about one thing in one stage the last.
+func lastWord(all []store.FileDecision) []store.FileDecision {
+	type thing struct{ stage, path, symbol string }
+	at := map[thing]int{}
+	var out []store.FileDecision
+	for _, d := range all {
+		k := thing{d.Stage, d.Path, d.Symbol}
+		if i, ok := at[k]; ok {
+			out[i] = d
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, d)
+	}
+	return out
+}

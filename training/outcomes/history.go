@@ -1,0 +1,238 @@
+package outcomes
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of what is asked of git for one run.
+const (
+	mostCommits = 5000 // that touch what the run touched
+	atOnce      = 50   // whose patches are held at a time
+)
+
+// reverting is what git writes into the message of a revert.
+var reverting = regexp.MustCompile(`(?i)\breverts? commit ([0-9a-f]{7,64})\b`)
+
+// history reads what the branch did since the run began, as far as it is about the files of the run.
+func (l *looker) history(ctx context.Context) error {
+	since := l.run.Base + ".." + l.tip
+	out, err := l.repo.Run(ctx, "rev-list", "--topo-order", "--reverse", since)
+	if err != nil {
+		return err
+	}
+	l.place = map[string]int{}
+	for i, c := range strings.Fields(out) {
+		l.place[c] = i
+	}
+	if l.reverts, err = l.readReverts(ctx, since); err != nil {
+		return err
+	}
+	l.patches = map[string][]string{}
+	if !l.has(ctx, l.run.Head) {
+		return nil
+	}
+	paths, err := l.repo.Run(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", l.run.Base, l.run.Head)
+	if err != nil {
+		return err
+	}
+	names := strings.FieldsFunc(paths, func(r rune) bool { return r == 0 })
+	if len(names) == 0 {
+		return nil
+	}
+	args := []string{"--literal-pathspecs", "rev-list", "--no-merges", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", mostCommits), since, "--"}
+	if out, err = l.repo.Run(ctx, append(args, names...)...); err != nil {
+		return err
+	}
+	ids, err := l.patchIDs(ctx, strings.Fields(out), false)
+	if err != nil {
+		return err
+	}
+	for _, c := range strings.Fields(out) {
+		if id := ids[c]; id != "" {
+			l.patches[id] = append(l.patches[id], c)
+		}
+	}
+	text, err := l.repo.Run(ctx, append(append([]string{"diff-tree"}, patchArgs()...), l.run.Base, l.run.Head)...)
+	if err != nil {
+		return err
+	}
+	if out, err = l.repo.Input(ctx, text+"\n", "patch-id", "--stable"); err != nil {
+		return err
+	}
+	l.squash, _, _ = strings.Cut(out, " ")
+	return nil
+}
+
+func (l *looker) readReverts(ctx context.Context, since string) (map[string][]string, error) {
+	out, err := l.repo.Run(ctx, "log", "--format=%x01%H%n%B", "--no-color", "-i", "--grep=revert", since)
+	if err != nil {
+		return nil, err
+	}
+	return parseReverts(out), nil
+}
+
+// parseReverts reads which commits say that they revert which, by what git log printed.
+func parseReverts(text string) map[string][]string {
+	all := map[string][]string{}
+	for part := range strings.SplitSeq(text, "\x01") {
+		commit, message, _ := strings.Cut(part, "\n")
+		for _, m := range reverting.FindAllStringSubmatch(message, -1) {
+			all[commit] = append(all[commit], strings.ToLower(m[1]))
+		}
+	}
+	return all
+}
+
+// patchArgs have patches printed alike, whatever the settings of the user. Both sides have one prefix, so that a patch that
+// is turned round reads as what undoes it.
+func patchArgs() []string {
+	return []string{"-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=a/"}
+}
+
+// patchIDs names the patches of commits, or what would undo them: what is alike has one name, wherever it stands. A commit
+// without a patch has none.
+func (l *looker) patchIDs(ctx context.Context, commits []string, inverse bool) (map[string]string, error) {
+	ids := map[string]string{}
+	args := append([]string{"diff-tree", "--stdin", "--root"}, patchArgs()...)
+	if inverse {
+		args = append(args, "-R")
+	}
+	for part := range slices.Chunk(commits, atOnce) {
+		text, err := l.repo.Input(ctx, strings.Join(part, "\n")+"\n", args...)
+		if err != nil {
+			return nil, err
+		}
+		out, err := l.repo.Input(ctx, text+"\n", "patch-id", "--stable")
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(out) {
+			if id, commit, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+				ids[commit] = id
+			}
+		}
+	}
+	return ids, nil
+}
+
+// rewritten is the share of the lines that a commit added and that were gone some days later. Before these days are over it
+// is the share that is gone so far.
+func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time) (*float64, string, error) {
+	until, so := merged.Add(time.Duration(l.days)*24*time.Hour), fmt.Sprintf("within %d days", l.days)
+	at := l.tip
+	if l.now.Before(until) {
+		so = "so far"
+	} else {
+		out, err := l.repo.Run(ctx, "rev-list", "--max-count=1", "--first-parent", fmt.Sprintf("--before=%d", until.Unix()), l.tip)
+		if err != nil {
+			return nil, "", err
+		}
+		if in, err := l.contains(ctx, out, commit); err != nil {
+			return nil, "", err
+		} else if in {
+			at = out
+		}
+	}
+	added, err := l.added(ctx, commit)
+	if err != nil {
+		return nil, "", err
+	}
+	moved, err := l.moved(ctx, commit, at)
+	if err != nil {
+		return nil, "", err
+	}
+	all, left := 0, 0
+	for _, f := range added {
+		all += f.lines
+		path := f.path
+		if to, ok := moved[path]; ok {
+			path = to
+		}
+		if _, err := l.repo.Run(ctx, "cat-file", "-e", at+":"+path); err != nil {
+			continue // it is gone, and all of its lines are
+		}
+		out, err := l.repo.Run(ctx, "blame", "--incremental", at, "--", path)
+		if err != nil {
+			return nil, "", err
+		}
+		left += blamed(out, commit)
+	}
+	if all == 0 {
+		return nil, "it adds no line", nil
+	}
+	gone := max(0, all-left)
+	return value(float64(gone) / float64(all)), fmt.Sprintf("%d of %d added lines are gone %s", gone, all, so), nil
+}
+
+func (l *looker) contains(ctx context.Context, at, commit string) (bool, error) {
+	if at == "" {
+		return false, nil
+	}
+	return l.repo.IsAncestor(ctx, commit, at)
+}
+
+type grown struct {
+	path  string
+	lines int
+}
+
+// added lists the files to which a commit added lines.
+func (l *looker) added(ctx context.Context, commit string) ([]grown, error) {
+	out, err := l.repo.Run(ctx, "diff-tree", "--root", "--no-commit-id", "-r", "-z", "--numstat", "--no-renames", commit)
+	if err != nil {
+		return nil, err
+	}
+	return parseNumstat(out), nil
+}
+
+// parseNumstat reads "added TAB removed TAB path NUL" and so on. Files that have no lines are left out.
+func parseNumstat(text string) []grown {
+	var list []grown
+	for row := range strings.SplitSeq(text, "\x00") {
+		f := strings.SplitN(row, "\t", 3)
+		if len(f) != 3 || f[2] == "" {
+			continue
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(f[0])); err == nil && n > 0 {
+			list = append(list, grown{f[2], n})
+		}
+	}
+	return list
+}
+
+// moved tells where files went after a commit.
+func (l *looker) moved(ctx context.Context, commit, at string) (map[string]string, error) {
+	out, err := l.repo.Run(ctx, "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", commit, at)
+	if err != nil {
+		return nil, err
+	}
+	to := map[string]string{}
+	f := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i+2 < len(f); i += 3 {
+		to[f[i+1]] = f[i+2]
+	}
+	return to, nil
+}
+
+// blamed counts the lines that git blame --incremental gives to a commit.
+func blamed(text, commit string) int {
+	n := 0
+	s := bufio.NewScanner(strings.NewReader(text))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		f := strings.Fields(s.Text())
+		if len(f) == 4 && f[0] == commit {
+			if lines, err := strconv.Atoi(f[3]); err == nil {
+				n += lines
+			}
+		}
+	}
+	return n
+}

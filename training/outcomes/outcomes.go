@@ -1,0 +1,250 @@
+// Package outcomes asks git what became of the code of earlier runs: whether it was merged into the branch that its run
+// started from, reverted there, or rewritten soon after. Gates say how code was on the day that it was made; this is what
+// people made of it since.
+package outcomes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// The names of signals. Each is 0 to 1.
+const (
+	Merged    = "merged"    // into the start branch
+	Reverted  = "reverted"  // there, and not brought back
+	Rewritten = "rewritten" // share of its added lines that are gone
+)
+
+// Merge is a batch that its run merged into the run branch.
+type Merge struct {
+	Task   string // "<run>/<batch>"
+	Commit string
+	At     time.Time
+}
+
+// Run is what a run left on its branch.
+type Run struct {
+	ID     string
+	Base   string // commit it started from
+	Branch string // that it started from, "" where there was none
+	Head   string // its last merge
+	Merges []Merge
+}
+
+// Runs reads from the journal what all runs merged, oldest first. Runs that merged nothing are left out.
+func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
+	all, err := j.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(all)
+	var out []Run
+	for _, sr := range all {
+		r := Run{ID: sr.ID}
+		at := map[string]Merge{}
+		var order []string
+		for ev, err := range local.Events(ctx, j, sr.ID, 0) {
+			if err != nil {
+				return nil, err
+			}
+			if ev.Job != nil {
+				r.Base, r.Branch = ev.Job.Base, ev.Job.BaseBranch
+			}
+			drop := func() {
+				order = slices.DeleteFunc(order, func(k string) bool { return k == ev.Batch })
+			}
+			switch {
+			case ev.Kind == runner.Merged && ev.Outcome == runner.OutcomeOK:
+				drop()
+				order = append(order, ev.Batch)
+				at[ev.Batch] = Merge{Task: sr.ID + "/" + ev.Batch, Commit: ev.Commit, At: ev.At}
+				r.Head = ev.Commit
+			case ev.Kind == runner.Reopened:
+				drop()
+			}
+		}
+		for _, key := range order {
+			r.Merges = append(r.Merges, at[key])
+		}
+		if len(r.Merges) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// Look asks git about the merges of a run. Within days after a merge, what of it is gone counts as rewritten.
+func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) ([]store.TrainingSignal, error) {
+	l := looker{repo: repo, run: r, days: days, now: now}
+	untold := func(why string) []store.TrainingSignal {
+		var out []store.TrainingSignal
+		for _, m := range r.Merges {
+			out = append(out, store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: Merged, Note: why, At: now})
+		}
+		return out
+	}
+	if r.Branch == "" {
+		return untold("the run started from no branch"), nil
+	}
+	var err error
+	if l.tip, err = repo.Resolve(ctx, "refs/heads/"+r.Branch); err != nil {
+		return nil, fmt.Errorf("look at branch %s: %w", r.Branch, err)
+	}
+	if l.tip == "" {
+		return untold("branch " + r.Branch + " is gone"), nil
+	}
+	if !l.has(ctx, r.Base) {
+		return untold("git does not have the commit that the run started from"), nil
+	}
+	if err := l.history(ctx); err != nil {
+		return nil, err
+	}
+	var out []store.TrainingSignal
+	for _, m := range r.Merges {
+		list, err := l.merge(ctx, m)
+		if err != nil {
+			return nil, fmt.Errorf("look what became of %s: %w", m.Task, err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// looker looks at the branch that one run started from.
+type looker struct {
+	repo *git.Repo
+	run  Run
+	days int
+	now  time.Time
+
+	tip     string
+	place   map[string]int      // of the commits since the run's base, in the order of history
+	reverts map[string][]string // by the commit that says it reverts
+	patches map[string][]string // by patch id, commits that touch what the run touched, in order
+	squash  string              // patch id of all that the run did
+}
+
+// has tells whether git has a commit.
+func (l *looker) has(ctx context.Context, commit string) bool {
+	_, err := l.repo.Run(ctx, "cat-file", "-e", commit+"^{commit}")
+	return err == nil
+}
+
+// merge tells what became of one merge.
+func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, error) {
+	say := func(name string, v *float64, note string) store.TrainingSignal {
+		return store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: name, Value: v, Note: note, At: l.now}
+	}
+	if !l.has(ctx, m.Commit) {
+		return []store.TrainingSignal{say(Merged, nil, "git does not have the commit any more")}, nil
+	}
+	ids, err := l.patchIDs(ctx, []string{m.Commit}, false)
+	if err != nil {
+		return nil, err
+	}
+	back, err := l.patchIDs(ctx, []string{m.Commit}, true)
+	if err != nil {
+		return nil, err
+	}
+	as, how, err := l.landed(ctx, m, ids[m.Commit])
+	if err != nil {
+		return nil, err
+	}
+	if as == "" {
+		return []store.TrainingSignal{say(Merged, value(0), "it is not on "+l.run.Branch)}, nil
+	}
+	out := []store.TrainingSignal{say(Merged, value(1), how)}
+	if by := l.reverted(m.Commit, as, ids[m.Commit], back[m.Commit]); by != "" {
+		out = append(out, say(Reverted, value(1), "by "+short(by)))
+	} else {
+		out = append(out, say(Reverted, value(0), ""))
+	}
+	if how != "" && as != m.Commit && l.squashed(as) {
+		return append(out, say(Rewritten, nil, "its lines are one commit with those of other batches")), nil
+	}
+	v, note, err := l.rewritten(ctx, as, m.At)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, say(Rewritten, v, note)), nil
+}
+
+// landed finds the commit on the branch that has the change: itself, one with the same patch, or one with all of the run.
+func (l *looker) landed(ctx context.Context, m Merge, id string) (commit, how string, err error) {
+	on, err := l.repo.IsAncestor(ctx, m.Commit, l.tip)
+	if err != nil {
+		return "", "", err
+	}
+	if on {
+		return m.Commit, "", nil
+	}
+	if same := l.patches[id]; id != "" && len(same) > 0 {
+		return same[0], "as " + short(same[0]), nil
+	}
+	if same := l.patches[l.squash]; l.squash != "" && len(same) > 0 {
+		return same[0], "with the whole run as " + short(same[0]), nil
+	}
+	return "", "", nil
+}
+
+func (l *looker) squashed(commit string) bool {
+	return l.squash != "" && len(l.run.Merges) > 1 && slices.Contains(l.patches[l.squash], commit)
+}
+
+// reverted finds the commit that took a change back, "" where none did or it was brought back since. The last word counts.
+func (l *looker) reverted(commit, as, id, inverse string) (by string) {
+	type word struct {
+		at   int
+		by   string
+		gone bool
+	}
+	words := []word{}
+	for _, c := range l.patches[inverse] {
+		if inverse != "" {
+			words = append(words, word{l.place[c], c, true})
+		}
+	}
+	if id != "" {
+		for _, c := range l.patches[id] {
+			words = append(words, word{l.place[c], c, false})
+		}
+	}
+	// A revert of a revert brings back, and so on.
+	target, gone := []string{commit, as}, true
+	seen := map[string]bool{}
+	for len(target) > 0 {
+		var next []string
+		for _, t := range target {
+			for by, of := range l.reverts {
+				if !seen[by] && slices.ContainsFunc(of, func(name string) bool { return strings.HasPrefix(t, name) }) {
+					seen[by] = true
+					next = append(next, by)
+					words = append(words, word{l.place[by], by, gone})
+				}
+			}
+		}
+		target, gone = next, !gone
+	}
+	last := word{at: -1}
+	for _, w := range words {
+		if w.at > last.at {
+			last = w
+		}
+	}
+	if last.gone {
+		return last.by
+	}
+	return ""
+}
+
+func value(v float64) *float64 { return &v }
+
+func short(commit string) string { return commit[:min(10, len(commit))] }

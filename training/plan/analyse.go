@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/training"
+)
+
+// Analysis is what the evidence says.
+type Analysis struct {
+	Stages       []StageReport `json:"stages"` // all of them, in their order
+	Patterns     []Pattern     `json:"patterns"`
+	Correlations []Correlation `json:"correlations"`
+}
+
+// StageReport is how one stage does. Shares are from 0, good, to 1; nil where there are too few figures to say.
+type StageReport struct {
+	Stage    training.Stage `json:"stage"`
+	Calls    int            `json:"calls"`
+	Unusable int            `json:"unusable"` // answers that could not be used
+	Won      int            `json:"won"`      // tasks in which it was asked
+	Lost     int            `json:"lost"`
+	Examples Tally          `json:"examples"`
+	Weakness *float64       `json:"weakness"` // mean of the shares of what went wrong
+	Rests    []string       `json:"rests_on"`
+
+	shares []share
+}
+
+// share is one figure of how often something went well.
+type share struct {
+	metric string
+	good   float64
+	rests  string
+}
+
+// Pattern is a way in which attempts fail.
+type Pattern struct {
+	Name     string `json:"name"`
+	Attempts int    `json:"attempts"`
+	Of       int    `json:"of"` // attempts that failed
+}
+
+// Correlation is how a figure of tasks goes together with their success, from -1 to 1. That two things go together does not
+// say that one makes the other.
+type Correlation struct {
+	Figure string   `json:"figure"`
+	Tasks  int      `json:"tasks"`
+	R      *float64 `json:"r"` // nil: too few tasks, or all alike
+}
+
+// The least number of things that say something about a share, and of tasks that say something about a correlation.
+const (
+	fewest      = 5
+	fewestTasks = 8
+)
+
+// Analyse finds what is weak, how attempts fail, and what goes together with success.
+func Analyse(e Evidence) Analysis {
+	reports := map[training.Stage]*StageReport{}
+	for _, s := range training.Stages() {
+		reports[s] = &StageReport{Stage: s, Examples: e.Examples[s]}
+	}
+	for _, c := range e.Calls {
+		if s, ok := StageOf(c); ok {
+			r := reports[s]
+			r.Calls, r.Unusable = r.Calls+c.Calls, r.Unusable+c.Failed
+			r.Won, r.Lost = r.Won+c.Tasks.Won, r.Lost+c.Tasks.Lost
+		}
+	}
+	a := Analysis{Patterns: patterns(e.Attempts), Correlations: correlations(e.Tasks)}
+	for _, s := range training.Stages() {
+		reports[s].judge()
+		a.Stages = append(a.Stages, *reports[s])
+	}
+	return a
+}
+
+// judge finds the shares that there are enough figures for, and their mean.
+func (r *StageReport) judge() {
+	add := func(metric string, good, of float64, n int, text string, args ...any) {
+		if n >= fewest {
+			r.shares = append(r.shares, share{metric, good / of, fmt.Sprintf(text, args...)})
+		}
+	}
+	add("answers_usable", float64(r.Calls-r.Unusable), float64(r.Calls), r.Calls, "%d of %d answers could be used", r.Calls-r.Unusable, r.Calls)
+	ended := r.Won + r.Lost
+	add("tasks_succeeded", float64(r.Won), float64(ended), ended, "%d of %d tasks in which it was asked succeeded", r.Won, ended)
+	x := r.Examples
+	add("quality", x.Quality, float64(x.Qualities), x.Qualities, "the quality of %d logged examples is %.3f on average", x.Qualities, x.Quality/float64(max(1, x.Qualities)))
+	judged := x.LoggedPositive + x.LoggedNegative
+	add("examples_positive", float64(x.LoggedPositive), float64(judged), judged, "%d of %d logged examples are positive", x.LoggedPositive, judged)
+	if len(r.shares) == 0 {
+		return
+	}
+	sum := 0.0
+	for _, s := range r.shares {
+		sum += 1 - s.good
+		r.Rests = append(r.Rests, s.rests)
+	}
+	weak := round(sum / float64(len(r.shares)))
+	r.Weakness = &weak
+}
+
+// Weakest returns the stage that needs training most: the one with the highest weakness, else the one with most examples.
+// ranked tells which of the two it is. There is none where nothing is known.
+func (a Analysis) Weakest() (r StageReport, ranked, ok bool) {
+	for _, s := range a.Stages {
+		if s.Weakness != nil && (r.Weakness == nil || *s.Weakness > *r.Weakness) {
+			r, ranked, ok = s, true, true
+		}
+	}
+	if ok {
+		return r, true, true
+	}
+	for _, s := range a.Stages {
+		if n := s.Examples.Count(); n > r.Examples.Count() {
+			r, ok = s, true
+		}
+	}
+	return r, ranked, ok
+}
+
+// Of returns the report of a stage.
+func (a Analysis) Of(s training.Stage) StageReport {
+	for _, r := range a.Stages {
+		if r.Stage == s {
+			return r
+		}
+	}
+	return StageReport{Stage: s}
+}
+
+// epochs is how often training may see each example where there are few: more would learn them by heart.
+const epochs = 3
+
+// Draft makes a plan of what was found about a stage.
+func (a Analysis) Draft(s training.Stage, seed uint64) Plan {
+	r, p := a.Of(s), For(s)
+	p.Seed = seed
+	if x := r.Examples; x.Count() > 0 {
+		p.Data.Sources = nil
+		if x.Logged > 0 {
+			p.Data.Sources = append(p.Data.Sources, training.Logged)
+		}
+		if x.Synthetic > 0 {
+			p.Data.Sources = append(p.Data.Sources, training.Synthetic)
+		}
+		h := &p.Hyperparameters
+		each := float64(h.BatchSize * h.GradientAccumulation)
+		h.MaxSteps = max(1, min(h.MaxSteps, int(math.Ceil(float64(x.Positive+x.Preferences)*(1-p.Data.ValidationSplit)/each))*epochs))
+		h.EvaluateEverySteps = max(1, min(h.EvaluateEverySteps, h.MaxSteps/5))
+	}
+	for _, sh := range r.shares {
+		now := round(sh.good)
+		// Half of what is missing: a target that can be met, and that a second cycle can raise.
+		p.Improvements = append(p.Improvements, Improvement{Metric: sh.metric, Now: &now, Target: round(now + (1-now)/2), Rests: sh.rests})
+	}
+	return p
+}
+
+// patterns counts how attempts failed, the most frequent first. An attempt may have failed in several ways.
+func patterns(all []store.Attempt) []Pattern {
+	failed, counts := 0, map[string]int{}
+	for _, a := range all {
+		if a.Success {
+			continue
+		}
+		failed++
+		ways := map[string]bool{
+			"nothing was changed": !a.Applied,
+			"not judged":          a.Unjudged && a.Applied,
+			"tests failed":        len(a.FailingTests) > 0,
+			"linter":              a.LintOutput != "",
+			"types":               a.TypeOutput != "",
+		}
+		for _, t := range a.FailingTests {
+			ways["test "+t] = true
+		}
+		for name, is := range ways {
+			counts[name] += one(is)
+		}
+	}
+	var out []Pattern
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if counts[name] > 0 {
+			out = append(out, Pattern{name, counts[name], failed})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Pattern) int { return cmp.Compare(b.Attempts, a.Attempts) })
+	return out[:min(len(out), 12)]
+}
+
+// correlations says how the figures of tasks that ended go together with success.
+func correlations(tasks []store.TaskOutcome) []Correlation {
+	figures := []struct {
+		name string
+		of   func(store.TaskOutcome) (float64, bool)
+	}{
+		{"attempts", func(t store.TaskOutcome) (float64, bool) { return float64(t.Attempts), true }},
+		{"calls", func(t store.TaskOutcome) (float64, bool) { return float64(t.Calls), true }},
+		{"tokens", func(t store.TaskOutcome) (float64, bool) {
+			if t.Tokens == nil {
+				return 0, false
+			}
+			return float64(*t.Tokens), true
+		}},
+		{"seconds", func(t store.TaskOutcome) (float64, bool) {
+			if t.Latency == nil {
+				return 0, false
+			}
+			return t.Latency.Seconds(), true
+		}},
+		{"size of the task's plan", func(t store.TaskOutcome) (float64, bool) { return float64(len(t.Plan)), t.Plan != "" }},
+	}
+	var out []Correlation
+	for _, f := range figures {
+		var x, y []float64
+		for _, t := range tasks {
+			if v, known := f.of(t); known && t.Success != nil {
+				x, y = append(x, v), append(y, float64(one(*t.Success)))
+			}
+		}
+		if len(x) > 0 {
+			out = append(out, Correlation{f.name, len(x), pearson(x, y)})
+		}
+	}
+	return out
+}
+
+// pearson is the correlation of two rows of figures, nil where it says nothing.
+func pearson(x, y []float64) *float64 {
+	n := float64(len(x))
+	if len(x) < fewestTasks {
+		return nil
+	}
+	var sx, sy float64
+	for i := range x {
+		sx, sy = sx+x[i], sy+y[i]
+	}
+	var xx, yy, xy float64
+	for i := range x {
+		dx, dy := x[i]-sx/n, y[i]-sy/n
+		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
+	}
+	if xx == 0 || yy == 0 {
+		return nil
+	}
+	r := round(xy / math.Sqrt(xx*yy))
+	return &r
+}
+
+// round keeps three digits, so that a plan reads well and two machines write the same.
+func round(v float64) float64 { return math.Round(v*1000) / 1000 }

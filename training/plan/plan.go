@@ -1,0 +1,279 @@
+// Package plan says what a model should be trained on next, and why (TRAIN-06): a stage that does badly, the examples to
+// take, the figures of the training, and what it should make better. A plan is a TOML file that people edit; [Analyse]
+// makes the first draft of it from what is known of earlier runs.
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/runplan/runplan/training"
+)
+
+// Plan is one training plan. All that decides about a dataset stands in it.
+type Plan struct {
+	Stage training.Stage `toml:"stage" json:"stage"`
+	Base  training.Base  `toml:"base" json:"base"`
+	Seed  uint64         `toml:"seed" json:"seed"` // of all that is left to chance
+
+	Data            Data            `toml:"data" json:"data"`
+	Hyperparameters Hyperparameters `toml:"hyperparameters" json:"hyperparameters"`
+	Improvements    []Improvement   `toml:"improvement" json:"improvement"`
+}
+
+// Data says which examples to take. What is empty or 0 does not matter, unless it says otherwise.
+type Data struct {
+	Sources         []training.Source `toml:"sources" json:"sources"`
+	MinQuality      float64           `toml:"min_quality" json:"min_quality"`             // positive examples below it are left out
+	UnknownQuality  string            `toml:"unknown_quality" json:"unknown_quality"`     // keep or drop: what is not known is not bad
+	Repos           []string          `toml:"repos" json:"repos"`                         // only from these
+	Licenses        []string          `toml:"licenses" json:"licenses"`                   // only of repositories with these; one that is not known is none of them
+	Since           time.Time         `toml:"since" json:"since"`                         // of the commit or the call
+	MaxTokens       int               `toml:"max_tokens" json:"max_tokens"`               // by estimate, prompt and completion together
+	NegativeRatio   float64           `toml:"negative_ratio" json:"negative_ratio"`       // negative examples for one positive, at most; 0 takes none
+	TrimPositive    bool              `toml:"trim_positive" json:"trim_positive"`         // where there are too few negative ones, leave positive ones out
+	NearDuplicate   float64           `toml:"near_duplicate" json:"near_duplicate"`       // two that share this much are one; 1 leaves only exact copies out
+	Shingle         int               `toml:"shingle" json:"shingle"`                     // words that are compared together
+	ValidationSplit float64           `toml:"validation_split" json:"validation_split"`   // share that is kept for validation
+	MaxExamples     int               `toml:"max_examples" json:"max_examples,omitempty"` // newest first
+}
+
+// Hyperparameters are those of the training (TRAIN-22).
+type Hyperparameters struct {
+	Rank                  int      `toml:"rank" json:"rank"`
+	Alpha                 int      `toml:"alpha" json:"alpha"`
+	Dropout               float64  `toml:"dropout" json:"dropout"`
+	TargetModules         []string `toml:"target_modules" json:"target_modules"`
+	BatchSize             int      `toml:"batch_size" json:"batch_size"`
+	GradientAccumulation  int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
+	LearningRate          float64  `toml:"learning_rate" json:"learning_rate"`
+	MaxSteps              int      `toml:"max_steps" json:"max_steps"`
+	MaxSequenceLength     int      `toml:"max_sequence_length" json:"max_sequence_length"`
+	QuantizationBits      int      `toml:"quantization_bits" json:"quantization_bits"` // of the base model while it is trained: 4, 8, or 0 for none
+	BetaOfPreferences     float64  `toml:"beta" json:"beta"`                           // of preference training
+	EvaluateEverySteps    int      `toml:"eval_steps" json:"eval_steps"`
+	SaveCheckpointsToKeep int      `toml:"save_total_limit" json:"save_total_limit"`
+}
+
+// Improvement is what training should make better, and what that rests on.
+type Improvement struct {
+	Metric string   `toml:"metric" json:"metric"`
+	Now    *float64 `toml:"now" json:"now"` // nil: it is not known
+	Target float64  `toml:"target" json:"target"`
+	Rests  string   `toml:"rests_on" json:"rests_on"` // the figures, in words
+}
+
+// Keep and Drop are what may be done with examples of unknown quality.
+const (
+	Keep = "keep"
+	Drop = "drop"
+)
+
+// For returns the plan of a stage with what is taken where nothing is said.
+func For(s training.Stage) Plan {
+	return Plan{
+		Stage: s, Base: training.BaseOf(s), Seed: 1,
+		Data: Data{
+			Sources: []training.Source{training.Logged, training.Synthetic}, MinQuality: 0.5, UnknownQuality: Keep,
+			NegativeRatio: 1, NearDuplicate: 0.85, Shingle: 5, ValidationSplit: 0.15,
+		},
+		Hyperparameters: DefaultHyperparameters(),
+	}
+}
+
+// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22).
+func DefaultHyperparameters() Hyperparameters {
+	return Hyperparameters{
+		Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
+		BatchSize: 1, GradientAccumulation: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
+		QuantizationBits: 4, BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3,
+	}
+}
+
+// ErrPlan says that a file is no plan; the text tells where.
+var ErrPlan = errors.New("not a training plan")
+
+// Parse reads a plan. What it does not say has the value of [For]; what it says and nobody knows is an error with its line.
+// name is what errors call it.
+func Parse(name string, text []byte) (Plan, error) {
+	var which struct {
+		Stage training.Stage `toml:"stage"`
+	}
+	if err := toml.Unmarshal(text, &which); err != nil {
+		return Plan{}, at(name, text, err)
+	}
+	if which.Stage == "" {
+		return Plan{}, fmt.Errorf("%s:1: %w: it names no stage; stages are %s", name, ErrPlan, stages())
+	}
+	p := For(which.Stage)
+	// A list in the file takes the place of the one that is assumed, also where it is shorter.
+	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return Plan{}, at(name, text, err)
+	}
+	if err := p.Check(); err != nil {
+		var wrong *fieldError
+		if errors.As(err, &wrong) {
+			return Plan{}, fmt.Errorf("%s:%d: %w: %w", name, lineOf(text, wrong.table, wrong.key), ErrPlan, err)
+		}
+		return Plan{}, fmt.Errorf("%s: %w: %w", name, ErrPlan, err)
+	}
+	return p, nil
+}
+
+// at says where in the file an error of the library is.
+func at(name string, text []byte, err error) error {
+	var strict *toml.StrictMissingError
+	var wrong *toml.DecodeError
+	switch {
+	case errors.As(err, &strict) && len(strict.Errors) > 0:
+		e := strict.Errors[0]
+		row, _ := e.Position()
+		return fmt.Errorf("%s:%d: %w: there is no key %s", name, row, ErrPlan, strings.Join(e.Key(), "."))
+	case errors.As(err, &wrong):
+		row, _ := wrong.Position()
+		return fmt.Errorf("%s:%d: %w: %s", name, row, ErrPlan, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return fmt.Errorf("%s:%d: %w: %s", name, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")), ErrPlan, strings.TrimPrefix(err.Error(), "toml: "))
+}
+
+// fieldError is a value that cannot be.
+type fieldError struct {
+	table, key string
+	why        string
+}
+
+func (e *fieldError) Error() string {
+	return strings.TrimPrefix(e.table+"."+e.key, ".") + " " + e.why
+}
+
+// Check tells what is wrong with a plan.
+func (p Plan) Check() error {
+	wrong := func(table, key, why string, args ...any) error {
+		return &fieldError{table, key, fmt.Sprintf(why, args...)}
+	}
+	d, h := p.Data, p.Hyperparameters
+	share := func(v float64) bool { return v >= 0 && v <= 1 }
+	switch {
+	case !slices.Contains(training.Stages(), p.Stage):
+		return wrong("", "stage", "%q is none of %s", p.Stage, stages())
+	case p.Base != training.BaseOf(p.Stage):
+		return wrong("", "base", "has to be %s for stage %s, not %q: an adapter never crosses to the other", training.BaseOf(p.Stage), p.Stage, p.Base)
+	case len(d.Sources) == 0:
+		return wrong("data", "sources", "is empty; take logged, synthetic or both")
+	case !share(d.MinQuality):
+		return wrong("data", "min_quality", "is %v; it has to be from 0 to 1", d.MinQuality)
+	case d.UnknownQuality != Keep && d.UnknownQuality != Drop:
+		return wrong("data", "unknown_quality", "is %q; it has to be %s or %s", d.UnknownQuality, Keep, Drop)
+	case d.MaxTokens < 0:
+		return wrong("data", "max_tokens", "is %d; it must not be below 0", d.MaxTokens)
+	case !finite(d.NegativeRatio) || d.NegativeRatio < 0:
+		return wrong("data", "negative_ratio", "is %v; it must not be below 0", d.NegativeRatio)
+	case !(d.NearDuplicate >= 0.5 && d.NearDuplicate <= 1):
+		return wrong("data", "near_duplicate", "is %v; it has to be from 0.5 to 1", d.NearDuplicate)
+	case d.Shingle < 1 || d.Shingle > 50:
+		return wrong("data", "shingle", "is %d; it has to be from 1 to 50", d.Shingle)
+	case !(d.ValidationSplit > 0 && d.ValidationSplit <= 0.5):
+		return wrong("data", "validation_split", "is %v; it has to be above 0, and 0.5 at most", d.ValidationSplit)
+	case d.MaxExamples < 0:
+		return wrong("data", "max_examples", "is %d; it must not be below 0", d.MaxExamples)
+	case h.Rank < 1 || h.Alpha < 1:
+		return wrong("hyperparameters", cond(h.Rank < 1, "rank", "alpha"), "has to be above 0")
+	case !(h.Dropout >= 0 && h.Dropout < 1):
+		return wrong("hyperparameters", "dropout", "is %v; it has to be from 0 to below 1", h.Dropout)
+	case len(h.TargetModules) == 0:
+		return wrong("hyperparameters", "target_modules", "is empty; there is nothing to train")
+	case h.BatchSize < 1 || h.GradientAccumulation < 1:
+		return wrong("hyperparameters", cond(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"), "has to be above 0")
+	case !finite(h.LearningRate) || h.LearningRate <= 0:
+		return wrong("hyperparameters", "learning_rate", "is %v; it has to be above 0", h.LearningRate)
+	case h.MaxSteps < 1 || h.MaxSequenceLength < 1:
+		return wrong("hyperparameters", cond(h.MaxSteps < 1, "max_steps", "max_sequence_length"), "has to be above 0")
+	case h.QuantizationBits != 0 && h.QuantizationBits != 4 && h.QuantizationBits != 8:
+		return wrong("hyperparameters", "quantization_bits", "is %d; it has to be 4, 8, or 0 for none", h.QuantizationBits)
+	case !finite(h.BetaOfPreferences) || h.BetaOfPreferences <= 0:
+		return wrong("hyperparameters", "beta", "is %v; it has to be above 0", h.BetaOfPreferences)
+	case h.EvaluateEverySteps < 1 || h.SaveCheckpointsToKeep < 1:
+		return wrong("hyperparameters", cond(h.EvaluateEverySteps < 1, "eval_steps", "save_total_limit"), "has to be above 0")
+	}
+	for _, s := range d.Sources {
+		if s != training.Logged && s != training.Synthetic {
+			return wrong("data", "sources", "has %q; it may have %s and %s", s, training.Logged, training.Synthetic)
+		}
+	}
+	for _, m := range h.TargetModules {
+		if m == "" || strings.Trim(m, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
+			return wrong("hyperparameters", "target_modules", "has %q, which is no name of a module", m)
+		}
+	}
+	for i, t := range p.Improvements {
+		if t.Metric == "" || !finite(t.Target) || t.Now != nil && !finite(*t.Now) {
+			return wrong("", "improvement", "%d needs a metric and figures", i+1)
+		}
+	}
+	return nil
+}
+
+func cond(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+func stages() string {
+	var names []string
+	for _, s := range training.Stages() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// lineOf finds a key of a table, else where the table begins, else the first line.
+func lineOf(text []byte, table, key string) int {
+	in, found, n := "", 1, 0
+	for line := range bytes.Lines(text) {
+		n++
+		s := strings.TrimSpace(string(line))
+		if strings.HasPrefix(s, "[") {
+			in = strings.Trim(s, "[] ")
+			if in == table || in == key {
+				found = n
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(s, "=")
+		name = strings.TrimSpace(name)
+		if in == table && name == key || in == "" && name == strings.TrimPrefix(table+"."+key, ".") {
+			return n
+		}
+	}
+	return found
+}
+
+// Source is the one word that the log has for where the examples of a plan are from: the first of several.
+func (p Plan) Source() training.Source { return cmp.Or(p.Data.Sources...) }
+
+// JSON returns the three parts of a plan that the log keeps in columns of their own (DB-03).
+func (p Plan) JSON() (criteria, hyperparameters, targets string, err error) {
+	var out [3]string
+	for i, v := range []any{p.Data, p.Hyperparameters, p.Improvements} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return "", "", "", fmt.Errorf("write the plan as JSON: %w", err)
+		}
+		out[i] = string(b)
+	}
+	return out[0], out[1], out[2], nil
+}

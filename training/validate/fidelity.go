@@ -1,0 +1,189 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/summary"
+)
+
+// BlueprintFidelityValidator measures how much of its blueprint the code of a unit keeps. It counts what the mechanical check finds.
+type BlueprintFidelityValidator struct {
+	Summary summary.Options                              // of the tree that the code is in
+	Lint    func(context.Context) (gates.Verdict, error) // the linters of that tree; nil: nobody can tell
+}
+
+// mostOfOneRule is how many findings of one rule the mechanical check tells. From there on there may be more.
+const mostOfOneRule = 25
+
+// Validate measures the code of a unit.
+func (v BlueprintFidelityValidator) Validate(ctx context.Context, b *blueprint.Blueprint) (Score, error) {
+	c, err := blueprint.Check(ctx, b, blueprint.Candidate, v.Summary)
+	if err != nil {
+		return Score{}, err
+	}
+	files, _, err := blueprint.Summaries(ctx, v.Summary, b, b.Paths())
+	if err != nil {
+		return Score{}, err
+	}
+	n := map[string]int{}
+	for _, f := range c.Findings {
+		n[f.Rule]++
+	}
+	lint, err := v.lint(ctx)
+	if err != nil {
+		return Score{}, err
+	}
+	blind := ""
+	if len(c.Unseen) > 0 {
+		blind = fmt.Sprintf("%s: %s", c.Unseen[0].Path, c.Unseen[0].Reason)
+	}
+	return Of(b.Unit, CodeThreshold, []Measure{
+		contract(b, n, blind), dependencies(files, n, blind), failures(b, n, blind), lint, types(files, n, blind),
+	}), nil
+}
+
+// contract is the share of what interfaces declare that the source has.
+func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
+	total := 0
+	for _, in := range b.Interfaces {
+		switch {
+		case in.HTTP != nil:
+			total += len(in.HTTP.Endpoints)
+		case in.Socket != nil, in.Stream != nil, in.Event != nil:
+			total++
+		case in.Direct != nil:
+			total += len(in.Direct.Functions)
+		case in.MCP != nil:
+			total += len(in.MCP.Tools)
+		case in.GRPC != nil:
+			total += len(in.GRPC.Methods)
+		case in.CLI != nil:
+			total += len(in.CLI.Commands)
+		case in.Library != nil:
+			total += len(in.Library.Symbols)
+		}
+	}
+	missing := n[blueprint.RuleEndpoint] + n[blueprint.RuleInterface]
+	m := exact("contract", 0.30, max(total-missing, 0), total, "the blueprint declares no interface")
+	switch {
+	case total == 0:
+	case blind != "":
+		m.High, m.Why = 1, "what is missing may stand in what could not be read: "+blind
+	case n[blueprint.RuleEndpoint] >= mostOfOneRule || n[blueprint.RuleInterface] >= mostOfOneRule:
+		m.Low, m.Why = 0, "more may be missing than was counted"
+	}
+	return m
+}
+
+// dependencies is the share of calls out of the unit that go to declared units through their clients.
+func dependencies(files []summary.Summary, n map[string]int, blind string) Measure {
+	total := 0
+	for _, f := range files {
+		total += len(f.HTTPCalls)
+	}
+	wrong := n[blueprint.RuleRawHTTP] + n[blueprint.RuleDependency]
+	m := exact("dependencies", 0.25, max(total-wrong, 0), total, "the code calls nobody")
+	switch {
+	case blind != "":
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all calls could be seen: " + blind}
+	case n[blueprint.RuleRawHTTP] >= mostOfOneRule || n[blueprint.RuleDependency] >= mostOfOneRule:
+		m.Low, m.Why = 0, "more calls may be wrong than were counted"
+	}
+	return m
+}
+
+// failures is the share of failure modes that the code handles and answers as declared. A mode that names neither an error nor a status
+// only a reviewer can judge, so it is unknown.
+func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
+	total, told := len(b.FailureModes), 0
+	for _, f := range b.FailureModes {
+		if f.Exception != "" || f.Status != 0 {
+			told++
+		}
+	}
+	wrong := n[blueprint.RuleFailure] + n[blueprint.RuleResponse]
+	m := exact("failure_modes", 0.25, max(told-wrong, 0), total, "the blueprint declares no failure mode")
+	switch {
+	case total == 0:
+	case blind != "":
+		m.High, m.Why = 1, "what is missing may stand in what could not be read: "+blind
+	case n[blueprint.RuleFailure] >= mostOfOneRule || n[blueprint.RuleResponse] >= mostOfOneRule:
+		m.Low, m.Why = 0, "more may be unhandled than was counted"
+	case told < total:
+		m.High, m.Why = float64(total-wrong)/float64(total), fmt.Sprintf("%d of the failure modes name neither an error nor a status, so that only a reviewer can judge them", total-told)
+	}
+	return m
+}
+
+// lint is 1 where linters looked and found no error, and 0 where they found one. Where nobody looked it is unknown.
+func (v BlueprintFidelityValidator) lint(ctx context.Context) (Measure, error) {
+	m := Measure{Name: "syntax", Weight: 0.10, High: 1, Of: 1, Why: "no linter looked at it"}
+	if v.Lint == nil {
+		return m, nil
+	}
+	verdict, err := v.Lint(ctx)
+	if err != nil {
+		return m, err
+	}
+	looked, bad := 0, 0
+	for _, r := range verdict.Reports {
+		switch r.Status {
+		case gates.Pass, gates.Warn:
+			looked++
+		case gates.Fail:
+			looked++
+			bad++
+		}
+	}
+	switch {
+	case bad > 0:
+		m.High, m.Why = 0, ""
+	case looked > 0:
+		m.Low, m.Why = 1, ""
+	}
+	return m, nil
+}
+
+// types is the share of public functions whose parameters and results all have types.
+func types(files []summary.Summary, n map[string]int, blind string) Measure {
+	total := 0
+	for _, f := range files {
+		for _, fn := range f.Functions {
+			total += public(f.Language, fn.Name)
+		}
+		for _, k := range f.Classes {
+			if public(f.Language, k.Name) == 0 {
+				continue
+			}
+			for _, fn := range k.Methods {
+				total += public(f.Language, fn.Name)
+			}
+		}
+	}
+	m := exact("types", 0.10, max(total-n[blueprint.RuleUntyped], 0), total, "there is no public function")
+	switch {
+	case blind != "":
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all functions could be seen: " + blind}
+	case n[blueprint.RuleUntyped] >= mostOfOneRule:
+		m.Low, m.Why = 0, "more may be untyped than were counted"
+	}
+	return m
+}
+
+// public counts a name that is for others, as its language has it.
+func public(l outline.Language, name string) int {
+	switch {
+	case name == "", name == "constructor":
+		return 0
+	case l == outline.Go && !(name[0] >= 'A' && name[0] <= 'Z'):
+		return 0
+	case l != outline.Go && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#")):
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,125 @@
+// Package validate says how good what an adapter writes is: by how much of its blueprint the code keeps (TRAIN-26, TRAIN-27), or by how
+// many of its answers meet a schema.
+//
+// What nobody could look at is unknown, which is neither 0 nor 1: a measure is a range then, and so is the score. It has passed when
+// even the lower end reaches the threshold, and failed when even the upper end does not; in between nobody knows. What there is nothing
+// of to measure, such as the failure modes of a unit that declares none, has no weight, and the others share it; where they are less than half of all, the score is unknown.
+package validate
+
+import (
+	"math"
+)
+
+// The validators.
+const (
+	BlueprintFidelity = "blueprint_fidelity"
+	JSONSchema        = "json_schema"
+)
+
+// The thresholds. Code that is wrong does more harm than JSON that is.
+const (
+	CodeThreshold = 0.75
+	JSONThreshold = 0.6
+)
+
+// Measure is one figure from 0 to 1. Low and High differ where it is not known exactly.
+type Measure struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Of     int     `json:"of"`            // how many things it is a share of; 0: there is nothing to measure, and it has no weight
+	Why    string  `json:"why,omitempty"` // why it is a range, or has no weight
+}
+
+// Known reports whether the measure is one figure.
+func (m Measure) Known() bool { return m.Of > 0 && m.Low == m.High }
+
+// exact is a measure that is known: good of n.
+func exact(name string, weight float64, good, n int, nothing string) Measure {
+	m := Measure{Name: name, Weight: weight, Of: n, Why: nothing}
+	if n > 0 {
+		m.Low = float64(good) / float64(n)
+		m.High, m.Why = m.Low, ""
+	}
+	return m
+}
+
+// Verdict is what a score says.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass    Verdict = "pass"
+	Fail    Verdict = "fail"
+	Unknown Verdict = "unknown"
+)
+
+// Score is the weighted mean of measures.
+type Score struct {
+	Unit      string    `json:"unit,omitempty"`
+	Measures  []Measure `json:"measures"`
+	Low       float64   `json:"low"`
+	High      float64   `json:"high"`
+	Threshold float64   `json:"threshold"`
+	Verdict   Verdict   `json:"verdict"`
+	Why       string    `json:"why,omitempty"`
+}
+
+// enough is the weight that has to have something to measure: a linter alone says nothing about a blueprint.
+const enough = 0.5
+
+// Of weighs measures: V = 0.30 k + 0.25 e + 0.25 f + 0.10 s + 0.10 y where all of them have something to measure.
+func Of(unit string, threshold float64, measures []Measure) Score {
+	s := Score{Unit: unit, Measures: measures, Threshold: threshold, Low: 0, High: 1}
+	total := 0.0
+	for _, m := range measures {
+		if m.Of > 0 {
+			total += m.Weight
+		}
+	}
+	if total < enough-1e-9 {
+		s.Why = "there is too little to measure"
+		return s.judged()
+	}
+	s.High = 0
+	for _, m := range measures {
+		if m.Of > 0 {
+			s.Low += m.Weight / total * m.Low
+			s.High += m.Weight / total * m.High
+		}
+	}
+	s.Low, s.High = rounded(s.Low), rounded(s.High)
+	return s.judged()
+}
+
+func (s Score) judged() Score {
+	switch {
+	case s.Low >= s.Threshold:
+		s.Verdict = Pass
+	case s.High < s.Threshold:
+		s.Verdict = Fail
+	default:
+		s.Verdict = Unknown
+	}
+	return s
+}
+
+// Mean is the score of several units: of an adapter. Without any it is unknown.
+func Mean(threshold float64, list []Score) Score {
+	s := Score{Measures: []Measure{}, Threshold: threshold, High: 1}
+	if len(list) == 0 {
+		s.Why = "there was nothing to validate it with"
+		return s.judged()
+	}
+	s.High = 0
+	for _, one := range list {
+		s.Low += one.Low / float64(len(list))
+		s.High += one.High / float64(len(list))
+	}
+	s.Low, s.High = rounded(s.Low), rounded(s.High)
+	return s.judged()
+}
+
+// rounded takes away what binary fractions add.
+func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
