@@ -93,7 +93,7 @@ func FuzzWords(f *testing.F) {
 			line = strings.TrimRight(line, "\n")
 			switch {
 			case open == "" && strings.HasPrefix(line, "~~~"):
-				open = strings.TrimRight(line, "text")
+				open = line[:len(line)-len(strings.TrimLeft(line, "~"))]
 			case open != "" && line == open:
 				open = ""
 			case open != "" && strings.HasPrefix(strings.TrimLeft(line, " "), open):

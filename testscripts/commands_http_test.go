@@ -19,7 +19,8 @@ import (
 func httpCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		// http STATUS METHOD PATH [KEY=VALUE...]: ask the server whose address is the first line of $WORK/url, which has to answer with
-		// STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address. Of the keys, Cookie,
+		// STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address, RUN anywhere what is in $WORK/run. @FILE
+		// stands for what is in it. Of the keys, Cookie,
 		// Host, Origin and other headers begin with a capital letter (an empty value takes the header away), and all others are fields of
 		// a form. The cookie that was given last is sent along, and so is the form token that was seen last, and the right origin.
 		"http": cmdHTTP,
@@ -38,6 +39,12 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	at, err := url.Parse(strings.TrimSpace(line))
 	ts.Check(err)
 	path := strings.ReplaceAll(args[2], "TOKEN", at.Query().Get("token"))
+	if run, err := os.ReadFile(inWork(ts, "run")); err == nil {
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "RUN", strings.TrimSpace(string(run)))
+		}
+		path = strings.ReplaceAll(path, "RUN", strings.TrimSpace(string(run)))
+	}
 	form := url.Values{}
 	header := http.Header{}
 	if token := ts.Getenv("FORM_TOKEN"); token != "" && args[1] == http.MethodPost {
@@ -49,6 +56,9 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	host := ""
 	for _, kv := range args[3:] {
+		if file, ok := strings.CutPrefix(kv, "@"); ok {
+			kv = strings.TrimSpace(ts.ReadFile(file))
+		}
 		key, value, _ := strings.Cut(kv, "=")
 		switch {
 		case key == "Host":

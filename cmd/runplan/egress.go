@@ -105,6 +105,11 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 		}
 		o.Ways = append(o.Ways, w...)
 	}
+	fixes, err := a.fixOutlets(ctx, p)
+	if err != nil {
+		return o, err
+	}
+	o.Ways = append(o.Ways, fixes...)
 	o.Leaves = leaves(o.Ways)
 	return o, nil
 }

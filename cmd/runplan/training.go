@@ -24,8 +24,13 @@ func newTrainingCommand(a *App) *cobra.Command {
 		Long: `Turn what runs and the history of repositories leave behind into examples, choose among them, write them for a trainer,
 and put what comes of it into service. Nothing is trained, and nothing put into service, unless a person says so.
 
-  runplan training outcomes sync           what became of the code of earlier runs
-  runplan training pairs --out data        examples from everything that was logged and has a receipt`,
+  runplan training outcomes sync                                    what became of the code of earlier runs
+  runplan training pairs --out data                                 examples of all that was logged and has a receipt
+  runplan training bootstrap . --seed 1 --out history               examples of what history did
+  runplan training plan --in data --in history --out plan.toml      what is weak, and a plan against it
+  runplan training curate --plan plan.toml --in data --out set      a dataset by the plan
+  runplan training export --help                                    the dataset as a trainer reads it
+  runplan training adapters                                         what was trained, and what is in service`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

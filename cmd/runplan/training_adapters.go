@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/adapters"
 	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/validate"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -261,6 +263,9 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 		return err
 	}
 	defer done()
+	if why := unvalidated(v); why != "" {
+		fmt.Fprintf(a.Stderr, "note: %s %s; runplan training validate --adapter %s tells how good it is\n", v.Name(), why, v.Name())
+	}
 	changed, err := d.Deploy(ctx, v, base, a.mayDeploy(ctx, "a deployment", o.by))
 	if err != nil {
 		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
@@ -274,6 +279,22 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 		}
 	}
 	return a.showChanged(ctx, changed, o.json)
+}
+
+// unvalidated says what speaks against a version: it is for the owner to know, and to decide.
+func unvalidated(v adapters.Version) string {
+	text, err := os.ReadFile(validationFile(v))
+	if err != nil {
+		return "was never validated"
+	}
+	var last validated
+	if err := json.Unmarshal(text, &last); err != nil {
+		return "has a validation that cannot be read"
+	}
+	if last.Score.Verdict != validate.Pass {
+		return "was validated at " + scoreText(last.Score)
+	}
+	return ""
 }
 
 func (a *App) rollbackAdapter(ctx context.Context, name string, o deployOptions) error {

@@ -186,7 +186,12 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(filepath.Dir(v.File()), "validation.json"), append(text, '\n'), 0o644)
+	return atomicfile.Write(validationFile(v), append(text, '\n'), 0o644)
+}
+
+// validationFile has the last validation of a version.
+func validationFile(v adapters.Version) string {
+	return filepath.Join(filepath.Dir(v.File()), "validation.json")
 }
 
 // heldBack are the examples that a version was not trained on.

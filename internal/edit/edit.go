@@ -57,7 +57,7 @@ func Apply(src string, e Edit) (string, error) {
 			return "", newMatchError(src, e, 0)
 		}
 	}
-	switch n := strings.Count(src, search); {
+	switch n := count(src, search); {
 	case n == 1 || n > 1 && e.All:
 		return strings.ReplaceAll(src, search, replace), nil
 	default:
@@ -65,15 +65,24 @@ func Apply(src string, e Edit) (string, error) {
 	}
 }
 
-// wholeLines lists where search, which ends with a line end, begins at the start of a line. The last line
-// of src need not have a line end.
+// count counts the places where search begins, those that share text too: each of them may be the one that is meant.
+func count(src, search string) (n int) {
+	for i := 0; ; n++ {
+		j := strings.Index(src[i:], search)
+		if j < 0 {
+			return n
+		}
+		i += j + 1
+	}
+}
+
+// wholeLines lists where search, which ends with a line end, begins at the start of a line, also where places share
+// lines. The last line of src need not have a line end.
 func wholeLines(src, search string) []int {
 	var at []int
 	for i := 0; i < len(src); {
 		if strings.HasPrefix(src[i:], search) || src[i:] == chomp(search) {
 			at = append(at, i)
-			i += len(search)
-			continue
 		}
 		j := strings.IndexByte(src[i:], '\n')
 		if j < 0 {
@@ -89,6 +98,9 @@ func splice(src string, at []int, search, replace string) string {
 	var b strings.Builder
 	done := 0
 	for _, i := range at {
+		if i < done {
+			continue // it shares lines with one that was replaced
+		}
 		b.WriteString(src[done:i])
 		if i+len(search) <= len(src) {
 			b.WriteString(replace)

@@ -41,6 +41,9 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 			return d
 		}
 	}
+	if t.Log == "" && t.Commit != "" {
+		return diff{Note: "The change cannot be read: git does not have it, or says nothing of it."}
+	}
 	if t.Log == "" {
 		return diff{Note: "There is no change yet."}
 	}

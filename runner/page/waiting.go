@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 				a.BatchHref = a.RunHref + batchHref(q.Batch)
 			}
 			for _, e := range unheard {
-				if e.Command == q.Command && e.Commit == q.Commit {
+				if e.Command == q.Command && e.Commit == q.Commit && e.Tree == q.Tree {
 					a.Answered = map[bool]string{true: "approved", false: "denied"}[e.Kind == runner.ApprovalGiven]
 				}
 			}
@@ -130,7 +131,7 @@ func (s *site) waitingParts(ctx context.Context) (waitingView, []web.Part, error
 	}
 	for i := range v.Approvals {
 		a := &v.Approvals[i]
-		a.Diff = s.diffOf(ctx, &try{Base: a.Base, Commit: a.Commit})
+		a.Diff = s.diffOf(ctx, &try{Base: a.Base, Commit: cmp.Or(a.Commit, a.Tree)})
 	}
 	v.Nothing = len(v.Approvals)+v.count() == 0
 	k := sketch{site: s}

@@ -108,7 +108,8 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		ex.Positive = !after.reverted()
 		return b.emit(where, ex)
 	}
-	if e.passed == nil || !*e.passed {
+	failed := e.passed == nil || !*e.passed
+	if failed {
 		ex.Signals = []training.Signal{signal("gates", 0, cmp.Or(e.score(), e.said()))}
 		if e.passed == nil { // the agent itself gave up, or was stopped
 			ex.Signals = []training.Signal{{Name: "gates", Note: e.said()}}
@@ -120,7 +121,10 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 	}
 	switch {
 	case !e.lost || winner == nil || winner.number != e.number:
-		return nil
+		if failed {
+			return nil
+		}
+		return b.refuse(where, superseded())
 	case after.reverted():
 		return b.refuse(where, undone())
 	case winner.edits == e.edits:

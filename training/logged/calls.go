@@ -2,6 +2,7 @@ package logged
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +90,7 @@ func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
 	return b.tasks.get(id, func() (*task, error) {
 		list, err := b.Log.Tasks(ctx, store.TaskFilter{Task: id})
 		if err != nil {
-			return nil, err
+			return nil, unreadable("the row of task "+id, err)
 		}
 		plan := ""
 		if len(list) == 1 {
@@ -106,15 +107,23 @@ func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
 		}
 		all, err := b.Log.Decisions(ctx, store.DecisionFilter{Of: store.TaskFilter{Task: id}})
 		if err != nil {
-			return nil, err
+			return nil, unreadable("decisions of task "+id, err)
 		}
 		t.decisions = lastWord(all)
 		if t.attempts, err = b.Log.Attempts(ctx, id); err != nil {
-			return nil, err
+			return nil, unreadable("attempts of task "+id, err)
 		}
 		t.files, err = b.taken(t)
 		return t, err
 	})
+}
+
+// unreadable says which rows could not be read. A file that is damaged or in use is no matter of its rows.
+func unreadable(which string, err error) error {
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrBusy) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", store.ErrRow, which, err)
 }
 
 // taken lists the versions of the files that retrieval took.

@@ -35,6 +35,11 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return training.Tally{}, fmt.Errorf("make %s: %w", dir, err)
 	}
+	for _, name := range []string{PairsName, ManifestName} { // of builds that were killed
+		if err := atomicfile.Sweep(filepath.Join(dir, name)); err != nil {
+			return training.Tally{}, err
+		}
+	}
 	var tally training.Tally
 	sum := sha256.New()
 	err := atomicfile.Fill(filepath.Join(dir, PairsName), 0o644, func(w io.Writer) error {

@@ -144,7 +144,10 @@ func notEdits() refusal {
 }
 func changeGone() refusal { return refusal{"the change is gone", false} }
 func alike() refusal      { return refusal{"winner and loser wrote the same", false} }
-func undone() refusal     { return refusal{"the winner was reverted later", false} }
+func superseded() refusal {
+	return refusal{"the attempt passed, and another one was merged", false}
+}
+func undone() refusal { return refusal{"the winner was reverted later", false} }
 
 // refuse counts a row that becomes no example. where names it.
 func (b *build) refuse(where string, r refusal) error {

@@ -48,7 +48,7 @@ func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
 		r := &run{id: id, batches: map[string]*batch{}}
 		for ev, err := range local.Events(ctx, b.Journal, id, 0) {
 			if err != nil {
-				return nil, err
+				return nil, unreadable("events of run "+id, err)
 			}
 			r.add(ev)
 		}

@@ -118,7 +118,13 @@ func Mean(threshold float64, list []Score) Score {
 		s.High += one.High / float64(len(list))
 	}
 	s.Low, s.High = rounded(s.Low), rounded(s.High)
-	return s.judged()
+	s = s.judged()
+	for _, one := range list {
+		if s.Verdict == Unknown && s.Why == "" && one.Why != "" {
+			s.Why = "of " + one.Unit + ", " + one.Why
+		}
+	}
+	return s
 }
 
 // rounded takes away what binary fractions add.

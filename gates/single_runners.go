@@ -1,0 +1,181 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// plan finds out what runs the file, once for all of its runs.
+func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, error), err error) {
+	always := func(r testRun, err error) (func() (testRun, error), error) {
+		return func() (testRun, error) { return r, nil }, err
+	}
+	if s.Shell != "" {
+		return always(s.shell(), nil)
+	}
+	lang := languageOf(s.Path)
+	root := "."
+	for _, p := range Detect(w.subject.Dir) {
+		if p.Language == lang && within(s.Path, p.Root) && len(p.Root) >= len(root) {
+			root = p.Root
+		}
+	}
+	switch lang {
+	case LangGo:
+		return func() (testRun, error) { return s.goRun(w) }, nil // each run reads events of its own
+	case LangPython:
+		return s.pythonRun(ctx, w, root)
+	case LangNode:
+		return always(s.nodeRun(w, root))
+	case LangShell:
+		if s.Only != "" {
+			return nil, s.wholeOnly()
+		}
+		return always(testRun{program: program{args: scriptArgs(w.subject.Dir, s.Path)}, about: s.Path}, nil)
+	}
+	return nil, fmt.Errorf("what runs %s is not known by its name; give the command that does", s.Path)
+}
+
+func (s Single) wholeOnly() error {
+	return fmt.Errorf("one test of %s cannot be run by itself with its runner; name the file alone, or give a command", s.Path)
+}
+
+// below is the file as seen from root.
+func (s Single) below(root string) string {
+	if root == "." {
+		return s.Path
+	}
+	return strings.TrimPrefix(s.Path, root+"/")
+}
+
+func (s Single) shell() testRun {
+	return testRun{
+		program: program{args: []string{"bash", "-eu", "-o", "pipefail", "-c", s.Shell}},
+		cause: func(r ran) error {
+			if r.exit == 126 || r.exit == 127 {
+				return fmt.Errorf("exit %d: the shell could not start a program: %s", r.exit, lastTelling(r.text))
+			}
+			return nil
+		},
+	}
+}
+
+// goRun runs the file's own tests by name, and never from the cache. Those of its neighbours build with it and do not
+// run.
+func (s Single) goRun(w *work) (testRun, error) {
+	at, ok := upwards(w.subject.Dir, path.Dir(s.Path), "go.mod")
+	if !ok {
+		return testRun{}, fmt.Errorf("there is no go.mod above %s", s.Path)
+	}
+	root, module := path.Dir(at), ""
+	if m := goModule.FindStringSubmatch(readText(w.subject.Dir, root, "go.mod")); m != nil {
+		module = m[1]
+	}
+	pattern := "^$" // nothing, which is told as such
+	if s.Only != "" {
+		var parts []string
+		for part := range strings.SplitSeq(s.Only, "/") {
+			parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+		}
+		pattern = strings.Join(parts, "/")
+	} else if names := goTests(readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))); len(names) > 0 {
+		pattern = "^(" + strings.Join(names, "|") + ")$"
+	}
+	events := testout.NewGo(module)
+	return testRun{
+		program: program{
+			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root, line: events.Line,
+		},
+		read: func(ran) testout.Result { return events.Result() },
+		show: events.Output,
+	}, nil
+}
+
+// goTests names the tests, examples and seeded fuzz tests of a file. One that does not parse has none that could run.
+func goTests(text string) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return []string{"Test"} // the compiler says what is wrong
+	}
+	var out []string
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Name.Name == "TestMain" {
+			continue
+		}
+		if name := f.Name.Name; strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example") {
+			out = append(out, regexp.QuoteMeta(name))
+		}
+	}
+	return out
+}
+
+func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (testRun, error), error) {
+	python, err := interpreter(ctx, w, root)
+	if err != nil {
+		return nil, err
+	}
+	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
+	if err != nil {
+		return nil, err
+	}
+	if probe.ok() {
+		id := strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")
+		return func() (testRun, error) { return pytest(root, python, []string{id}) }, nil // each run has a report of its own
+	}
+	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
+	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") || strings.Contains(text, "from pytest") {
+		return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv", s.Path, python)
+	}
+	return func() (testRun, error) { return s.unittest(w, root, python), nil }, nil
+}
+
+// unittest finds the file as the project's own discovery would, on each side as that side has its packages.
+func (s Single) unittest(w *work, root, python string) testRun {
+	folder := path.Dir(s.below(root))
+	top := folder
+	for top != "." && exists(w.subject.Dir, path.Join(root, top), "__init__.py") {
+		top = path.Dir(top)
+	}
+	name := strings.NewReplacer("[", "[[]", "?", "[?]", "*", "[*]").Replace(path.Base(s.Path))
+	args := []string{python, "-m", "unittest", "discover", "-s", folder, "-t", top, "-p", name}
+	if s.Only != "" {
+		args = append(args, "-k", "*."+strings.ReplaceAll(s.Only, "::", "."))
+	}
+	const noTests = 5 // since Python 3.12
+	return testRun{program: program{args: args, dir: root}, empty: noTests}
+}
+
+func (s Single) nodeRun(w *work, root string) (testRun, error) {
+	if s.Only != "" { // its runners count all others as skipped
+		return testRun{}, s.wholeOnly()
+	}
+	pkg := readPackage(w.subject.Dir, root)
+	for _, own := range []struct {
+		tool string
+		args []string
+	}{{"vitest", []string{"run"}}, {"jest", []string{"--ci"}}, {"mocha", nil}} {
+		if !pkg.depends(own.tool) {
+			continue
+		}
+		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
+		if !ok {
+			return testRun{}, fmt.Errorf("the package of %s depends on %s, which is not installed: run npm ci, or let the workspace's set-up do it", s.Path, own.tool)
+		}
+		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
+		if err != nil {
+			return testRun{}, fmt.Errorf("find %s: %w", own.tool, err)
+		}
+		return testRun{program: program{args: append(append([]string{abs}, own.args...), s.below(root)), dir: root}}, nil
+	}
+	return testRun{program: program{args: []string{"node", "--test", s.below(root)}, dir: root}}, nil
+}

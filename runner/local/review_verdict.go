@@ -1,0 +1,86 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/runner"
+)
+
+// verdict says what a review of a candidate asks for.
+func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
+	why := w.redact.String(strings.Join(v.Reasons, ", "))
+	switch {
+	case v.Verdict == review.OK:
+		e.Outcome = runner.OutcomeOK
+		return e, nil
+	case v.Verdict == review.NoVerdict:
+		for _, p := range v.Passes {
+			if p.Status == gates.Errored {
+				why += "; " + p.Name + ": " + p.Note
+			}
+		}
+		return e, &reviewError{fmt.Sprintf("the review says nothing: %s", w.redact.String(why))}
+	}
+	reports, ids, again := blocking(v)
+	if len(reports) == 0 {
+		e.Outcome, e.Reason = runner.OutcomeUndecided, why
+		return e, nil
+	}
+	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), fingerprint(strings.Join(ids, " ")), runner.OutcomeShallow
+	if failureIsComplex(v, reports, again) {
+		e.Outcome = runner.OutcomeComplex
+	}
+	e.Reason = w.redact.String(reasonOf(gates.Verdict{Reports: reports}))
+	return e, nil
+}
+
+// blocking are the passes of a review that ask for something to be corrected, with no findings but those. again tells
+// whether one of them was asked for before.
+func blocking(v review.Review) (reports []gates.Report, ids []string, again bool) {
+	for _, p := range v.Passes {
+		if p.Status != gates.Fail {
+			continue
+		}
+		r := p.Report
+		r.Findings = nil
+		for _, f := range p.Findings {
+			if f.Severity != gates.Error || f.Unproven || f.State != "" && f.State != review.Open {
+				continue
+			}
+			again = again || !f.New && !f.Fact
+			ids = append(ids, f.ID)
+			r.Findings = append(r.Findings, f.Finding)
+		}
+		reports = append(reports, r)
+	}
+	if len(v.Open) > 0 {
+		r := gates.Report{Gate: "review:earlier", Status: gates.Fail, Note: "found by an earlier review, and not looked at since"}
+		for _, f := range v.Open {
+			again = true
+			ids = append(ids, f.ID)
+			r.Findings = append(r.Findings, gates.Finding{Rule: f.Rule, Path: f.Path, Line: f.Line, Severity: f.Severity, Message: f.Message})
+		}
+		reports = append(reports, r)
+	}
+	slices.Sort(ids)
+	return reports, ids, again
+}
+
+// shallowFiles is in how many files a small fix may have to be made.
+const shallowFiles = 3
+
+// failureIsComplex tells what has to be thought through from what a small fix will do for (REV-11): it does not fit
+// where it was put, it is wrong in many places, or an attempt to correct it did not.
+func failureIsComplex(v review.Review, reports []gates.Report, again bool) bool {
+	files := map[string]bool{}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			files[f.Path] = true
+		}
+	}
+	return again || len(files) > shallowFiles || v.Passes[review.Architectural-1].Status == gates.Fail
+}
