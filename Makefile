@@ -15,7 +15,7 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama agents-smoke clean
+.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -69,6 +69,10 @@ storm: ## kill runs N times at random moments and look what is left; N=200 SEED=
 
 agents-smoke: ## run the real CLIs that npm has, installed outside of the clone, against a model server on this machine
 	@bash testscripts/agentsmoke/run.sh
+
+screenshots: ## make the screenshots of docs, with Chromium
+	@mkdir -p docs/screenshots
+	$(GO) test -count=1 -run '^TestScreenshots$$' ./testscripts/browser -screenshots "$(CURDIR)/docs/screenshots"
 
 bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
 	$(GO) run ./internal/bench $(BENCH)

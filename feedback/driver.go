@@ -180,18 +180,21 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 		// Another plan needs an approval of its own.
 		return d.note(ctx, i, Triaged, NotAsked, StagePlan, p.String(), p)
 	}
-	if large, _ := IsLarge(*s.plan); large && i.Approval != Given {
-		return d.approval(ctx, i, s)
+	if large, _ := IsLarge(*s.plan); large {
+		// What the row says of an approval is a copy: the signature is in the audit, or it is none.
+		by, err := d.Stages.Agreed(ctx, i, *s.plan)
+		if err != nil {
+			return fail(StageApproval, err)
+		}
+		if by == "" || i.Approval != Given {
+			return d.approval(ctx, i, s, by)
+		}
 	}
 	return d.note(ctx, i, InFix, i.Approval, StageStart, "the runner begins with plan "+fmt.Sprint(s.plan.Round), nil)
 }
 
 // approval posts a large job to the owner, and goes on once the owner signed for this very plan (FIX-13, C-40).
-func (d *Driver) approval(ctx context.Context, i Item, s story) (Item, Waits, error) {
-	by, err := d.Stages.Agreed(ctx, i, *s.plan)
-	if err != nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
-	}
+func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item, Waits, error) {
 	if by != "" {
 		return d.note(ctx, i, Triaged, Given, StageApproval, by+" approved it", Asked{Plan: s.plan.Digest, By: by})
 	}
@@ -238,13 +241,18 @@ func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error
 	}
 	switch {
 	case s.fix == nil:
+		if large, why := IsLarge(*s.plan); large {
+			if by, err := d.Stages.Agreed(ctx, i, *s.plan); err != nil || by == "" {
+				return i, Waits{}, errors.Join(err, blocked("runplan audit shows what was signed", "feedback %s is a large job (%s), and the audit has no signature for its plan", i.ID, why))
+			}
+		}
 		f, err := d.Stages.Fix(ctx, i, *s.plan)
 		if err != nil {
 			return refuse(StageFix, err)
 		}
 		return d.note(ctx, i, InFix, i.Approval, StageFix, f.String(), f)
 	case s.differ == nil:
-		if err := tooLarge(*s.plan, *s.fix, i.Approval); err != nil {
+		if err := tooLarge(*s.plan, *s.fix); err != nil {
 			return refuse(StageFix, err)
 		}
 		v, err := d.Stages.Differential(ctx, i, *s.plan, *s.fix)

@@ -299,6 +299,35 @@ func TestLargeJobWaits(t *testing.T) {
 	}
 }
 
+// What a row says of an approval is worth nothing without the signature: a repository that brings rows along signs for nobody.
+func TestApprovalThatNobodySigned(t *testing.T) {
+	b := newBench(t)
+	b.small.LineEstimate = MaxLines + 1
+	out := b.process(Triaged)
+	forged, _, err := b.note(t.Context(), out.Item, Triaged, Given, StageApproval, "ada approved it", Asked{By: "ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := b.process(Triaged); !out.Waits.Human {
+		t.Errorf("%+v", out)
+	}
+	b = newBench(t)
+	b.small.LineEstimate = MaxLines + 1
+	out = b.process(Triaged)
+	if forged, _, err = b.note(t.Context(), out.Item, InFix, Given, StageStart, "it begins", nil); err != nil {
+		t.Fatal(err)
+	}
+	var in *Blocked
+	if got, err := b.Process(t.Context(), forged.ID); !errors.As(err, &in) || got.Moved {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, c := range b.calls {
+		if c == "fix" {
+			t.Error("it was run")
+		}
+	}
+}
+
 // Nobody to ask is a warning, and the next go tries again (FIX-14).
 func TestNoInboxIsDeferred(t *testing.T) {
 	b := newBench(t)

@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,16 +70,10 @@ func PlanFile(dir string, p Plan) string {
 	return filepath.Join(dir, p.FeedbackID, fmt.Sprintf("%s-r%d.md", p.FeedbackID, p.Round))
 }
 
-// Write writes the plan down as markdown, as it was at base.
-func (f Fixer) Write(ctx context.Context, body string, p Plan, base string) (string, error) {
-	files := AtCommit(f.Repo, base)
-	var bad error
-	text, err := Render(p, body, func(path string) bool {
-		_, ok, err := files(ctx, path)
-		bad = errors.Join(bad, err)
-		return ok
-	})
-	if err = errors.Join(err, bad); err != nil {
+// Write writes the plan down as markdown.
+func (f Fixer) Write(body string, p Plan) (string, error) {
+	text, err := Render(p, body)
+	if err != nil {
 		return "", err
 	}
 	file := PlanFile(f.Plans, p)
@@ -97,12 +90,9 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	if err != nil {
 		return Fix{}, err
 	}
-	file := PlanFile(f.Plans, p)
-	// What a run began with stays as it is: a run goes on only with the plan that it was started with.
-	if _, err := os.Stat(file); err != nil {
-		if file, err = f.Write(ctx, i.Body, p, target.Commit); err != nil {
-			return Fix{}, err
-		}
+	file, err := f.Write(i.Body, p)
+	if err != nil {
+		return Fix{}, err
 	}
 	ran, err := f.Runner.Run(ctx, Job{File: file, Base: target.Commit})
 	switch {

@@ -59,10 +59,6 @@ func New(p Parts) *Driver {
 			return out, err
 		},
 		Plan: func(ctx context.Context, i Item, w PlanWish) (Plan, error) {
-			target, err := p.Fixer.Base(ctx)
-			if err != nil {
-				return Plan{}, err
-			}
 			a, err := p.Plan(ctx)
 			if err != nil {
 				return Plan{}, err
@@ -71,8 +67,7 @@ func New(p Parts) *Driver {
 			if err != nil {
 				return Plan{}, err
 			}
-			// The file of an earlier process that was killed here is of no plan that anybody knows of.
-			_, err = p.Fixer.Write(ctx, i.Body, plan, target.Commit)
+			_, err = p.Fixer.Write(i.Body, plan) // for whoever is to approve it
 			return plan, err
 		},
 		Ask:    func(ctx context.Context, _ Item, plan Plan) (Asked, error) { return p.Owner.Ask(ctx, plan) },

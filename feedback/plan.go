@@ -106,8 +106,8 @@ func looksLikeTest(name string) bool {
 }
 
 // tooLarge refuses a change that turned out to be a large job which nobody approved.
-func tooLarge(p Plan, f Fix, a Approval) error {
-	if f.Lines <= MaxLines || a == Given {
+func tooLarge(p Plan, f Fix) error {
+	if large, _ := IsLarge(p); f.Lines <= MaxLines || large {
 		return nil
 	}
 	return refuse("the next plan says so, and waits for the owner", "the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round, p.LineEstimate, MaxLines)

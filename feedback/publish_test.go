@@ -74,7 +74,7 @@ func FuzzWords(f *testing.F) {
 		}
 		p := change("one").Plan
 		p.RootCause, p.Change, p.Test.Sketch = words, words, words
-		text, err := Render(p, words, func(string) bool { return true })
+		text, err := Render(p, words)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}

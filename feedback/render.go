@@ -11,16 +11,15 @@ import (
 // Render writes a plan down as the markdown plan that the runner executes: one batch, because neither the test alone nor
 // the fix alone is anything to keep. The header of the batch names the regression test, which the differential gate runs on
 // both sides. Words of others stand in fences, and the text is read again before it counts.
-func Render(p Plan, body string, known func(path string) bool) (string, error) {
+//
+// The same plan is the same text, whenever it is written down: a file that somebody changed meanwhile is put right, and a
+// run that was stopped finds what it began with.
+func Render(p Plan, body string) (string, error) {
 	title := fmt.Sprintf("Fix %s", p.FeedbackID)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n## Batch 1: %s\n\nregression: %s\n\n**Files:**\n", title, title, p.Test.Path)
 	for _, f := range p.Files {
-		verb := "Modify"
-		if !known(f) {
-			verb = "Create"
-		}
-		fmt.Fprintf(&b, "- %s: `%s`\n", verb, f)
+		fmt.Fprintf(&b, "- Modify: `%s`\n", f)
 	}
 	fmt.Fprintf(&b, "- Test: `%s`\n", p.Test.Path)
 	b.WriteString("\n### Task 1: Reproduce it, and put it right\n\n")

@@ -106,7 +106,11 @@ func Tools() []Tool {
 			if s.plan == nil {
 				return Fix{}, needs(in.ID, StagePlan)
 			}
-			if large, why := IsLarge(*s.plan); large && i.Approval != Given {
+			by, err := d.Stages.Agreed(ctx, i, *s.plan)
+			if err != nil {
+				return Fix{}, err
+			}
+			if large, why := IsLarge(*s.plan); large && by == "" {
 				return Fix{}, refuse("runplan self-fix approve "+in.ID, "the plan is a large job (%s), and its owner did not approve it", why)
 			}
 			return d.Stages.Fix(ctx, i, *s.plan)
@@ -116,10 +120,10 @@ func Tools() []Tool {
 			if err != nil {
 				return Written{}, err
 			}
-			if s.plan == nil || s.places == nil {
+			if s.plan == nil {
 				return Written{}, needs(in.ID, StagePlan)
 			}
-			file, err := p.Fixer.Write(ctx, i.Body, *s.plan, s.places.Base)
+			file, err := p.Fixer.Write(i.Body, *s.plan)
 			return Written{Branch(i.ID), s.plan.Test.Path, file}, err
 		}),
 		tool("verify_differential", `{"base", "tip", "test"}: whether a test fails on one commit and passes on the other`, false, func(ctx context.Context, _ *Driver, p Parts, in struct {

@@ -92,6 +92,7 @@ func layers() []layer {
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
+		{"testscripts/browser", nil},    // all tests: the page in Chromium
 
 		// Plumbing knows nothing of plans.
 		{"internal/atomicfile", nil},

@@ -234,6 +234,15 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 	if len(unseen) > 0 && len(now) == 0 {
 		return p, "its source cannot be summarised: " + unseen[0].Reason, nil
 	}
+	if p.Summaries, err = scrub(p.Summaries, b.redact); err != nil {
+		return p, "", err
+	}
+	if p.Review, err = scrub(p.Review, b.redact); err != nil {
+		return p, "", err
+	}
+	if p.Modifications, err = scrub(p.Modifications, b.redact); err != nil {
+		return p, "", err
+	}
 	p.ID = p.id()
 	if _, err := Blocks(p.Service, p.Output); err != nil {
 		return p, err.Error(), nil

@@ -191,6 +191,15 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// Secrets are taken out of all texts of a value, and of nothing else.
+func TestScrub(t *testing.T) {
+	in := []summary.Summary{{Path: "a.go", Lines: 7, Constants: []summary.Constant{{Name: "token", Value: "hunter2", Line: 3}}}}
+	out, err := scrub(in, func(s string) string { return strings.ReplaceAll(s, "hunter2", "…") })
+	if err != nil || out[0].Constants[0].Value != "…" || out[0].Lines != 7 || out[0].Constants[0].Line != 3 || in[0].Constants[0].Value != "hunter2" {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
 // The unit's own summaries would give its answer away.
 func TestIdiomsAreOfOthers(t *testing.T) {
 	var all []Idiom

@@ -1,0 +1,243 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nikolalohinski/gonja/v2/builtins"
+	"github.com/nikolalohinski/gonja/v2/config"
+	"github.com/nikolalohinski/gonja/v2/exec"
+	"github.com/nikolalohinski/gonja/v2/loaders"
+	"github.com/nikolalohinski/gonja/v2/nodes"
+	"github.com/nikolalohinski/gonja/v2/parser"
+
+	"github.com/runplan/runplan/training"
+)
+
+// Jinja renders with the chat template of a tokenizer, as the transformers library does.
+type Jinja struct {
+	name     string
+	template *exec.Template
+	tokens   map[string]string // special tokens by the names under which templates use them
+	now      func() time.Time
+}
+
+// tokenizerConfig is what is read of a tokenizer_config.json.
+type tokenizerConfig struct {
+	Template json.RawMessage `json:"chat_template"`
+	BOS      token           `json:"bos_token"`
+	EOS      token           `json:"eos_token"`
+	PAD      token           `json:"pad_token"`
+	UNK      token           `json:"unk_token"`
+}
+
+// token is the text of a special token, which stands there as a string or as an object around one.
+type token string
+
+func (t *token) UnmarshalJSON(b []byte) error {
+	var object struct{ Content string }
+	if err := json.Unmarshal(b, &object); err == nil {
+		*t = token(object.Content)
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(t))
+}
+
+// LoadJinja reads the template at path: a tokenizer_config.json, a folder with one, or a file that is nothing but the
+// template. What today is used for the clock that some templates print.
+func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the template: %w", err)
+	}
+	var c tokenizerConfig
+	var text string
+	switch {
+	case info.IsDir():
+		if c, err = readTokenizer(filepath.Join(path, "tokenizer_config.json")); err != nil {
+			return nil, err
+		}
+		b, err := os.ReadFile(filepath.Join(path, "chat_template.jinja")) // newer models have it in a file of its own
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("read the template: %w", err)
+		}
+		text = string(b)
+	case strings.HasSuffix(path, ".json"):
+		if c, err = readTokenizer(path); err != nil {
+			return nil, err
+		}
+	default:
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the template: %w", err)
+		}
+		text = string(b)
+	}
+	if text == "" {
+		if text, err = c.template(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	special := map[string]string{"bos_token": string(c.BOS), "eos_token": string(c.EOS), "pad_token": string(c.PAD), "unk_token": string(c.UNK)}
+	return ParseJinja(path, text, special, now)
+}
+
+func readTokenizer(path string) (tokenizerConfig, error) {
+	var c tokenizerConfig
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("read the template from %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// template is the text of the template. Where a tokenizer has several it is the one named default.
+func (c tokenizerConfig) template() (string, error) {
+	var text string
+	var several []struct{ Name, Template string }
+	switch {
+	case len(c.Template) == 0 || bytes.Equal(c.Template, []byte("null")):
+		return "", fmt.Errorf("%w: there is no chat_template; the model was not made for conversations, or has it in a file chat_template.jinja beside this one: give the folder", ErrTemplate)
+	case json.Unmarshal(c.Template, &text) == nil:
+		return text, nil
+	case json.Unmarshal(c.Template, &several) == nil:
+		for _, t := range several {
+			if t.Name == "default" {
+				return t.Template, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: chat_template is neither a text nor a list with one named default", ErrTemplate)
+}
+
+// ParseJinja reads a template. special are the tokens that it may use, such as bos_token; those without a text are not
+// defined.
+func ParseJinja(name, text string, special map[string]string, now func() time.Time) (j *Jinja, err error) {
+	defer rescue(&err)
+	// As the transformers library does it.
+	c := config.New()
+	c.TrimBlocks, c.LeftStripBlocks = true, true
+	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
+	if err := filters.Replace("tojson", toJSON); err != nil {
+		return nil, err
+	}
+	structures := exec.NewControlStructureSet(map[string]parser.ControlStructureParser{}).Update(builtins.ControlStructures)
+	if err := structures.Register("generation", generation); err != nil {
+		return nil, err
+	}
+	for _, other := range []string{"include", "import", "from", "extends"} { // there is no other file
+		if err := structures.Replace(other, refused(other)); err != nil {
+			return nil, err
+		}
+	}
+	const only = "/template"
+	loader, err := loaders.NewMemoryLoader(map[string]string{only: text})
+	if err != nil {
+		return nil, err
+	}
+	t, err := exec.NewTemplate(only, c, loader, &exec.Environment{
+		Context:           exec.EmptyContext().Update(builtins.GlobalFunctions).Update(builtins.GlobalVariables),
+		Filters:           filters,
+		Tests:             builtins.Tests,
+		ControlStructures: structures,
+		Methods:           builtins.Methods,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s. A template that cannot be read here can still be used where an Ollama server has the model: --template ollama:MODEL", name, ErrTemplate, short(err))
+	}
+	return &Jinja{name: name, template: t, tokens: special, now: now}, nil
+}
+
+// Name returns where the template is from.
+func (j *Jinja) Name() string { return j.name }
+
+// Begins returns the token that the template may put at the beginning, which some trainers add once more.
+func (j *Jinja) Begins() string { return j.tokens["bos_token"] }
+
+// Render writes a conversation, with generate up to where the model would go on.
+func (j *Jinja) Render(conversation []training.Message, generate bool) (text string, err error) {
+	defer rescue(&err)
+	values := map[string]any{
+		"messages":              list(objects(conversation)),
+		"add_generation_prompt": generate,
+		"tools":                 nil,
+		"documents":             nil,
+		"raise_exception":       func(why string) (string, error) { return "", fmt.Errorf("%w: it says: %s", ErrTemplate, why) },
+		"strftime_now":          func(format string) string { return strftime(j.now(), format) },
+	}
+	for name, text := range j.tokens {
+		if text != "" {
+			values[name] = text
+		}
+	}
+	var b bytes.Buffer
+	if err := j.template.Execute(&limited{&b}, exec.NewContext(values)); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", j.name, ErrTemplate, short(err))
+	}
+	return b.String(), nil
+}
+
+// Pair writes a prompt and the answer to it.
+func (j *Jinja) Pair(_ context.Context, prompt []training.Message, answer string) (Pair, error) {
+	asked, err := j.Render(prompt, true)
+	if err != nil {
+		return Pair{}, err
+	}
+	full, err := j.Render(append(prompt[:len(prompt):len(prompt)], training.Message{Role: "assistant", Content: answer}), false)
+	if err != nil {
+		return Pair{}, err
+	}
+	completion, ok := strings.CutPrefix(full, asked)
+	if !ok {
+		return Pair{}, fmt.Errorf("%s: %w: what it makes of a conversation with an answer does not begin with the prompt: %s", j.name, ErrTemplate, difference(full, asked))
+	}
+	if said := strings.TrimSpace(answer); !strings.Contains(completion, said) {
+		return Pair{}, fmt.Errorf("%s: %w: it changes the answer: %s", j.name, ErrTemplate, difference(completion, said))
+	}
+	return Pair{asked, completion}, nil
+}
+
+// rescue turns a panic of the library into an error: a template is text of others.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", ErrTemplate, p)
+	}
+}
+
+// short is an error of the library without the template that it quotes.
+func short(err error) string {
+	text := err.Error()
+	if at := strings.LastIndex(text, "': "); at >= 0 && strings.HasPrefix(text, "failed to parse template") {
+		text = text[at+3:]
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	if len(line) > 300 {
+		line = line[:300] + "…"
+	}
+	return line
+}
+
+type limited struct{ b *bytes.Buffer }
+
+const mostRendered = 64 << 20
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.b.Len()+len(p) > mostRendered {
+		return 0, fmt.Errorf("it makes more than %d MiB of one conversation", mostRendered>>20)
+	}
+	return l.b.Write(p)
+}
+
+func generation(p, args *parser.Parser) (nodes.ControlStructure, error) {
+	return wrapped(p, args, "endgeneration")
+}
