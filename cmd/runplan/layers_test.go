@@ -142,7 +142,7 @@ func doors() []door {
 		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan"}, "testscript blocks are a matter of the script agent"},
 		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"}, "a lock is taken with the file that it guards, or where the order of locks is known"},
 		{"os/signal", []string{"cmd/runplan", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
-		{"log", nil, "a tool prints for people or writes to the journal; it keeps no log on the side"},
+		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
 		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
 		{"github.com/ollama/ollama", []string{"llm", "llm/llmtest"}, "another provider changes one package"},

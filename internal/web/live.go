@@ -72,6 +72,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	out := stream{w: w, to: http.NewResponseController(w)}
+	out.err = out.to.SetReadDeadline(time.Time{}) // the one of the request would end the stream
 	has := r.Header.Get("Last-Event-ID")
 	if has == "" {
 		has = r.URL.Query().Get("v")

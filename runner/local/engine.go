@@ -104,9 +104,8 @@ type session struct {
 	machine *runner.Machine
 	fold    runner.Fold
 	work    *work
-	seq     int
+	books   *runner.Scribe
 	heard   int64 // id of the post that was taken up last
-	status  map[string]runner.Status
 	results chan result
 	jobs    map[string]*job // under way, by the id of their command
 	last    map[string]*job // of each batch, the one started last
@@ -140,7 +139,7 @@ var errStopped = errors.New("the run was stopped")
 // the caller holds the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := &session{
-		Engine: e, run: run, status: map[string]runner.Status{}, results: make(chan result),
+		Engine: e, run: run, results: make(chan result),
 		jobs: map[string]*job{}, last: map[string]*job{},
 		facts: map[string]*facts{}, merged: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
 		stopping: make(chan struct{}),
@@ -267,34 +266,8 @@ func (s *session) writeNotes() error {
 func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event) {
 	start := s.Now()
 	ev, lost, err := s.tries(ctx, c)
-	if c.Slot != nil {
-		ev.Candidate, ev.Variant = c.Slot.Number, c.Slot.Variant
-	}
-	ev.Command, ev.Batch, ev.Attempt, ev.DurationMS = c.ID, c.Batch, c.Attempt, since(start, s.Now())
-	switch c.Kind {
-	case runner.Execute:
-		ev.Kind = runner.Executed
-	case runner.Sample:
-		ev.Kind = runner.Sampled
-	case runner.Judge:
-		ev.Kind = runner.Judged
-	case runner.Rebase:
-		ev.Kind = runner.Rebased
-	case runner.Wait:
-		ev.Kind = runner.Waited
-	case runner.Gate:
-		ev.Kind = runner.Gated
-	case runner.Commit:
-		ev.Kind = runner.Committed
-	case runner.Merge:
-		ev.Kind = runner.Merged
-	case runner.LandRun:
-		ev.Kind = runner.Landed
-	case runner.Review, runner.Fidelity:
-		ev.Kind = runner.Reviewed
-	case runner.Ask:
-		ev.Kind = runner.ApprovalAsked
-	}
+	ev = c.Report(ev)
+	ev.DurationMS = since(start, s.Now())
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
 		if unstarted := (*agentError)(nil); errors.As(err, &unstarted) {
@@ -340,7 +313,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		case runner.Fidelity:
 			ev, err = s.work.Fidelity(ctx, c, lines(s.Line))
 		case runner.Ask: // the fact is all: who answers posts it
-			ev = runner.Event{Outcome: runner.OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why}
+			ev = c.Asked()
 		default:
 			return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 		}
@@ -348,7 +321,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 			return ev, lost, err
 		}
 		if c.Kind == runner.Execute && ev.Usage != nil {
-			lost = append(lost, spent(c, ev))
+			lost = append(lost, c.Spending(ev))
 		}
 		s.note(fmt.Sprintf("%s could not be carried out and is tried again: %v", c.ID, err))
 		s.work.pool.Release(c.Place())
@@ -367,51 +340,18 @@ func (f lines) Line(batch, text string) { f(batch, text) }
 
 // record writes an event and what follows from it, in one transaction, and returns what is to be done.
 func (s *session) record(ev runner.Event) ([]runner.Command, error) {
-	ev = s.stamp(ev)
-	width := s.machine.Width()
-	cmds := s.machine.Apply(ev)
-	if s.machine.Width() < width {
-		s.note(fmt.Sprintf("%san agent could not be started beside others (%s), so one works at a time from now on", runner.FallbackNote, ev.Reason))
+	step := s.books.Fold(ev, s.underWay())
+	if step.Note != "" {
+		s.note(step.Note)
 	}
 	if ev.Kind == runner.StopAsked {
 		s.stop()
 	}
-	events := append([]runner.Event{ev}, s.withdrawn(cmds)...)
-	events = append(events, s.changes()...)
-	for _, c := range cmds {
-		events = append(events, s.stamp(dispatched(c)))
-	}
-	if err := s.append(events); err != nil {
+	s.callOff(step.CalledOff)
+	if err := s.append(step.Events); err != nil {
 		return nil, err
 	}
-	return cmds, nil
-}
-
-func (s *session) stamp(ev runner.Event) runner.Event {
-	s.seq++
-	ev.Seq, ev.At, ev.Run = s.seq, s.Now().UTC(), s.run
-	return ev
-}
-
-// changes tells readers which batches began or ended with the last event.
-func (s *session) changes() []runner.Event {
-	var out []runner.Event
-	s.machine.EachStatus(func(key string, st runner.Status) {
-		old, known := s.status[key]
-		s.status[key] = st
-		if known && old == st || !known && st == runner.Waiting {
-			return
-		}
-		kind, ok := map[runner.Status]runner.EventKind{
-			runner.Working: runner.BatchStarted, runner.Passed: runner.BatchPassed, runner.Failed: runner.BatchFailed, runner.Skipped: runner.BatchSkipped,
-		}[st]
-		if !ok {
-			return
-		}
-		v, _ := s.machine.Batch(key)
-		out = append(out, s.stamp(runner.Event{Kind: kind, Batch: key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason}))
-	})
-	return out
+	return step.Commands, nil
 }
 
 // append writes events to the journal and then shows them.

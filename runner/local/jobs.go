@@ -29,13 +29,8 @@ type result struct {
 	lost  []runner.Event // what was spent on tries that came to nothing
 }
 
-// spent is what an agent cost whose work nobody takes up.
-func spent(c runner.Command, e runner.Event) runner.Event {
-	return runner.Event{Kind: runner.Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Critique: e.Critique, Reason: c.ID}
-}
-
 // errWithdrawn is the cause of a context that ends because its command was called off.
-var errWithdrawn = errors.New("called off: what it stood on is not there any more")
+var errWithdrawn = errors.New(runner.WithdrawnReason)
 
 // start begins a job.
 func (s *session) start(c runner.Command) {
@@ -67,7 +62,7 @@ func (s *session) done(r result) ([]runner.Command, error) {
 	var cmds []runner.Command
 	var err error
 	if r.stale && r.Kind == runner.Execute && r.event.Usage != nil {
-		r.lost = append(r.lost, spent(r.Command, r.event)) // nobody waits for what it did, but it was paid for
+		r.lost = append(r.lost, r.Spending(r.event)) // nobody waits for what it did, but it was paid for
 	}
 	for _, e := range r.lost {
 		if _, err := s.record(e); err != nil {
@@ -124,31 +119,22 @@ func (s *session) retire(place string, last runner.Command) {
 	})
 }
 
-// withdrawn stops the jobs that the machine called off with the last event, and tells readers of it. What it asks for
-// anew under the same name counts as called off before.
-func (s *session) withdrawn(anew []runner.Command) []runner.Event {
-	pending := map[string]bool{}
-	for _, c := range s.machine.Pending() {
-		pending[c.ID] = !slices.ContainsFunc(anew, func(a runner.Command) bool { return a.ID == c.ID })
-	}
-	var out []runner.Event
+// underWay lists the commands of the jobs at work.
+func (s *session) underWay() []runner.Command {
+	out := make([]runner.Command, 0, len(s.jobs))
 	for _, id := range sortedKeys(s.jobs) {
-		j := s.jobs[id]
-		if pending[id] && !j.stale {
-			continue
-		}
-		delete(s.jobs, id)
-		j.stale = true
-		j.cancel(errWithdrawn)
-		out = append(out, s.stamp(runner.Event{Kind: runner.Withdrawn, Command: id, Batch: j.Batch, Attempt: j.Attempt, On: j.On, Reason: errWithdrawn.Error()}))
+		out = append(out, s.jobs[id].Command)
 	}
 	return out
 }
 
-func dispatched(c runner.Command) runner.Event {
-	return runner.Event{
-		Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model,
-		Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
+// callOff stops jobs that the machine does not wait for any more.
+func (s *session) callOff(cmds []runner.Command) {
+	for _, c := range cmds {
+		j := s.jobs[c.ID]
+		delete(s.jobs, c.ID)
+		j.stale = true
+		j.cancel(errWithdrawn)
 	}
 }
 

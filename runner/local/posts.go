@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -22,9 +21,7 @@ const mostSaidInPost = 16 << 10
 // Post says something to a run from whichever process: that a person agrees or does not, or that the run is to stop. A
 // run that is at work takes it up within a second, one that is stopped when it goes on. Each post is taken up once.
 func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) error {
-	switch ev.Kind {
-	case runner.ApprovalGiven, runner.ApprovalDenied, runner.StopAsked, runner.Note:
-	default:
+	if !ev.Kind.Outside() {
 		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
 	}
 	if n := len(ev.Reason) + len(ev.By); n > mostSaidInPost {
@@ -85,16 +82,7 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 			return nil, err
 		}
 		ev.Reason, ev.By = s.said(ev.Reason), s.said(ev.By)
-		if v, ok := s.machine.Batch(ev.Batch); ok {
-			ev.Attempt = v.Attempt
-		}
-		switch {
-		case ev.Kind == runner.StopAsked && resuming: // whoever goes on with it wants it to go on
-			ev = runner.Event{Kind: runner.Note, Post: ev.Post, Reason: "a wish to stop was heard after the run had stopped"}
-		case ev.Kind == runner.ApprovalDenied:
-			ev.Reports = []gates.Report{denial(ev)}
-			ev.Fingerprint = fingerprint(ev.Reason)
-		}
+		ev = s.machine.Heard(ev, resuming)
 		more, err := s.record(ev)
 		if err != nil {
 			return nil, err
@@ -113,11 +101,3 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 
 // said is what a person said, as the journal may have it.
 func (s *session) said(text string) string { return redact.Clean(s.work.redact.String(text)) }
-
-// denial is a person's no as a report, so that the brief of the next attempt has it.
-func denial(ev runner.Event) gates.Report {
-	return gates.Report{
-		Gate: "approval", Status: gates.Fail, Note: "a person did not agree to the change",
-		Findings: []gates.Finding{{Rule: "approval", Severity: gates.Error, Message: ev.Reason}},
-	}
-}

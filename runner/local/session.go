@@ -31,7 +31,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	s.machine = machine
+	s.machine, s.books = machine, runner.NewScribe(s.run, machine, s.Now)
 	known, err := s.replay(ctx)
 	if err != nil {
 		return nil, err
@@ -40,17 +40,12 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 		return s.resume(ctx)
 	}
 	s.live = true
-	started := s.stamp(runner.Event{Kind: runner.RunStarted, Job: &info})
-	cmds := machine.Start()
-	first := append([]runner.Event{started}, s.changes()...)
-	for _, c := range cmds {
-		first = append(first, s.stamp(dispatched(c)))
-	}
-	records, err := encode(first)
+	first := s.books.Begin(info)
+	records, err := encode(first.Events)
 	if err != nil {
 		return nil, err
 	}
-	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: s.PlanText, Started: started.At}
+	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: s.PlanText, Started: first.Events[0].At}
 	if err := s.Journal.AddRun(ctx, run, records...); err != nil {
 		return nil, err
 	}
@@ -58,7 +53,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 		return nil, err
 	}
 	s.work.noteOutward(ctx)
-	return cmds, s.show(first)
+	return first.Commands, s.show(first.Events)
 }
 
 // begun returns what the run was about when it started, nil for a new one.
@@ -71,16 +66,12 @@ func (s *session) begun(ctx context.Context) (*runner.Info, error) {
 
 // replay folds the events that the journal has of this run.
 func (s *session) replay(ctx context.Context) (known bool, err error) {
-	last := 0
 	for ev, err := range s.Events(ctx, s.run, 0) {
 		if err != nil {
 			return false, err
 		}
-		if !known {
-			s.machine.Start()
-			known = true
-		}
-		s.machine.Apply(ev)
+		known = true
+		s.books.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
 			s.limits = limitsOf(*ev.Job)
@@ -92,11 +83,6 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 			return false, err
 		}
 		s.watch.Recall(s.factOf(ev))
-		last = ev.Seq
-	}
-	if known {
-		s.changes()  // readers were told of these
-		s.seq = last // changes counted them once more
 	}
 	return known, nil
 }
@@ -187,13 +173,7 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 	if err := s.writeNotes(); err != nil {
 		return err
 	}
-	last := runner.Event{Kind: runner.RunFinished, Outcome: runner.OutcomeOK, Commit: res.Tip, Reason: res.Reason}
-	switch res.Status {
-	case runner.RunFailed:
-		last.Outcome = runner.OutcomeFailed
-	case runner.RunStopped:
-		last.Outcome, last.Reason = res.Stop.Outcome, res.Stop.Reason
-	}
+	last := res.Ending()
 	if s.Report != nil {
 		// The report comes first, so that a run that the journal calls finished has one.
 		last.At = s.Now().UTC()

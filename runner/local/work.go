@@ -3,8 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -333,8 +331,7 @@ func agentReport(reason string, res agents.Result, b *planparse.Batch) gates.Rep
 }
 
 func fingerprint(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return runner.Fingerprint(text)
 }
 
 func tail(s string, n int) string {

@@ -42,8 +42,6 @@ type batchView struct {
 	Diff                              diff
 	Receipt                           *local.Receipt
 	ReceiptFile, ReceiptNote          string
-
-	stamp string
 }
 
 type needed struct{ Number, Title, Href, Word string }

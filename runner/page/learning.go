@@ -235,7 +235,14 @@ func (v *learningView) spend(lines []ledger.Line) {
 		}
 		g := spendGroup{Name: by}
 		for _, x := range groups {
-			g.Rows = append(g.Rows, spendRow{x.Key, x.Sum.String(), tokens(x.Input) + " in, " + tokens(x.Output) + " out", x.Attempts})
+			told := tokens(x.Input) + " in, " + tokens(x.Output) + " out"
+			switch {
+			case x.Uncounted == x.Attempts:
+				told = "unknown"
+			case x.Uncounted > 0:
+				told += fmt.Sprintf(", and %d of %d attempts unknown", x.Uncounted, x.Attempts)
+			}
+			g.Rows = append(g.Rows, spendRow{x.Key, x.Sum.String(), told, x.Attempts})
 		}
 		v.Groups = append(v.Groups, g)
 	}

@@ -53,7 +53,7 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.follow("A thousand")
 	b.until(`document.querySelector("#link").dataset.state === "on"`)
-	eval[int](b, `window.slow = []; new PerformanceObserver(l => slow.push(...l.getEntries().map(e => e.duration))).observe({type: "longtask", buffered: true}); 1`)
+	eval[int](b, `window.slow = []; new PerformanceObserver(l => slow.push(...l.getEntries().map(e => e.duration))).observe({type: "longtask"}); 1`)
 	for n := range 16 {
 		key := fmt.Sprint(n + 1)
 		var records []store.Record
@@ -65,13 +65,13 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 		if err := journal.Append(t.Context(), records...); err != nil {
 			t.Fatal(err)
 		}
-		b.until(fmt.Sprintf(`document.querySelector("#b-%d .busy")`, n+1))
+		b.until(fmt.Sprintf(`document.querySelector("#story").textContent.includes("batch %d (")`, n+1))
 	}
 	bytes := eval[float64](b, `performance.getEntriesByType("navigation")[0].decodedBodySize`)
 	paint := eval[float64](b, `(performance.getEntriesByName("first-contentful-paint")[0] || {startTime: -1}).startTime`)
-	took := eval[float64](b, `Number(document.querySelector("main").dataset.took)`)
+	took := eval[float64](b, `Number(document.documentElement.dataset.took)`)
 	slow := eval[float64](b, `Math.max(0, ...slow)`)
-	t.Logf("1,000 batches: page %.0f kB, first paint %.0f ms, longest update %.1f ms of script, longest task of the main thread %.0f ms", bytes/1000, paint, took, slow)
+	t.Logf("1,000 batches: page %.0f kB, first paint %.0f ms, longest update %.1f ms of script, longest task of the main thread during updates %.0f ms (0: none above 50)", bytes/1000, paint, took, slow)
 	if bytes > 300_000 {
 		t.Errorf("the page has %.0f bytes", bytes)
 	}

@@ -1,0 +1,162 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// inFix has the plan run, and what came of it looked at and published.
+func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	refuse := func(stage Stage, err error) (Item, Waits, error) {
+		r, ok := refused(err)
+		if !ok {
+			return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
+		}
+		to, end := Triaged, fmt.Sprintf("; another plan is drafted, %d of %d", s.rounds+1, MaxRounds)
+		if s.rounds >= MaxRounds {
+			to, end = Rejected, fmt.Sprintf("; that was plan %d of %d", s.rounds, MaxRounds)
+		}
+		why := Refused{Round: s.rounds, Stage: stage, Reason: r.What}
+		if s.fix != nil {
+			why.Lines = s.fix.Lines
+		}
+		after, _, err := d.note(ctx, i, to, NotAsked, StageRefused, string(stage)+": "+r.What+end, why)
+		return after, Waits{}, err
+	}
+	if s.plan == nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is in-fix without a plan", i.ID, ErrHistory)
+	}
+	switch {
+	case s.fix == nil:
+		if large, why := IsLarge(*s.plan); large {
+			if by, err := d.Stages.Agreed(ctx, i, *s.plan); err != nil || by == "" {
+				return i, Waits{}, errors.Join(err, blocked("runplan audit shows what was signed", "feedback %s is a large job (%s), and the audit has no signature for its plan", i.ID, why))
+			}
+		}
+		f, err := d.Stages.Fix(ctx, i, *s.plan)
+		if err != nil {
+			return refuse(StageFix, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageFix, f.String(), f)
+	case s.differ == nil:
+		if err := tooLarge(*s.plan, *s.fix); err != nil {
+			return refuse(StageFix, err)
+		}
+		v, err := d.Stages.Differential(ctx, i, *s.plan, *s.fix)
+		if err != nil {
+			return refuse(StageDifferential, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageDifferential, v.String(), v)
+	case s.review == nil:
+		r, err := d.Stages.Review(ctx, i, *s.triage, *s.plan, *s.fix, *s.differ)
+		if err != nil {
+			return refuse(StageReview, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, StageReview, r.String(), r)
+	case !s.review.ok():
+		return refuse(StageReview, s.review.refusal())
+	}
+	return d.publish(ctx, i, s)
+}
+
+// publish opens the draft change request. Where nobody can, the branch is left for people, who may merge it without one.
+func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	if s.pr != nil {
+		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, *s.pr)
+		if err != nil {
+			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+		}
+		if m.Commit != "" {
+			return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
+		}
+	}
+	p, err := d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: publish: %w", i.ID, err)
+	}
+	if p.URL != "" {
+		return d.note(ctx, i, PROpen, i.Approval, StagePublish, p.String(), p)
+	}
+	waits := Waits{p.Note, true}
+	if s.pr != nil && *s.pr == p {
+		return i, waits, nil // as before
+	}
+	after, _, err := d.note(ctx, i, InFix, i.Approval, StagePublish, p.String(), p)
+	return after, waits, err
+}
+
+// open tells whoever is to know, and looks whether the change was merged.
+func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	if s.plan == nil || s.fix == nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, and nobody says which", i.ID, ErrHistory)
+	}
+	pr := Published{Branch: s.fix.Branch}
+	if s.pr != nil {
+		pr = *s.pr
+	}
+	if s.told == nil {
+		t, err := d.Stages.Notify(ctx, i, pr)
+		if err != nil {
+			return i, Waits{}, fmt.Errorf("feedback %s: notify: %w", i.ID, err)
+		}
+		return d.note(ctx, i, PROpen, i.Approval, StageNotify, t.String(), t)
+	}
+	if s.merged == nil {
+		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, pr)
+		switch {
+		case err != nil:
+			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+		case m.Closed:
+			return d.note(ctx, i, Rejected, i.Approval, StageClose, m.String(), nil)
+		case m.Commit == "":
+			return i, Waits{first(pr.URL, pr.Branch) + " to be merged", true}, nil
+		case slices.Contains(s.alarms, m.Commit):
+			return i, Waits{"somebody to put " + short(m.Commit) + " right: its regression test is red there", true}, nil
+		}
+		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
+	}
+	c, err := d.Stages.Verify(ctx, i, *s.plan, *s.merged)
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: verify: %w", i.ID, err)
+	}
+	if c.Green {
+		return d.note(ctx, i, Verified, i.Approval, StageVerify, c.String(), c)
+	}
+	// The alarm goes first: a process that dies here raises it again, and never lets it be forgotten.
+	if err := d.Stages.Alarm(ctx, i, c); err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: raise the alarm: %w", i.ID, err)
+	}
+	after, _, err := d.note(ctx, i, PROpen, i.Approval, StageAlarm, c.String(), c)
+	if err == nil {
+		err = &Alarm{i.ID, c}
+	}
+	return after, Waits{}, err
+}
+
+// Alarm says that a fix which was merged does not hold.
+type Alarm struct {
+	ID      string
+	Checked Checked
+}
+
+func (a *Alarm) Error() string { return "feedback " + a.ID + ": " + a.Checked.String() }
+
+// verified keeps what the fix taught, and closes.
+func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, error) {
+	switch {
+	case s.learned:
+		return d.note(ctx, i, Closed, i.Approval, StageClose, "it is fixed, merged and verified", nil)
+	case s.triage == nil || s.plan == nil || s.checked == nil:
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, and nobody says what", i.ID, ErrHistory)
+	}
+	l := Lesson{Triage: *s.triage, Plan: *s.plan, Rounds: s.rounds, Refused: s.refusals}
+	if s.review != nil {
+		l.Review = *s.review
+	}
+	if err := d.Stages.Learn(ctx, i, l); err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
+	}
+	return d.note(ctx, i, Verified, i.Approval, StageLearn, "what it taught is kept: failure_patterns, review_patterns", nil)
+}

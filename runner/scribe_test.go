@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func scribeOf(t *testing.T) (*Scribe, Info) {
+	t.Helper()
+	info := Info{Base: "b0", LoopVersion: LoopVersion, Workers: 2, MaxAttempts: 2, Speculate: true, Batches: []BatchInfo{
+		{Key: "1", Number: "1", Title: "one"}, {Key: "2", Number: "2", Title: "two", Needs: []string{"1"}, Early: []string{"1"}},
+	}}
+	m, err := New(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Unix(1000, 0)
+	return NewScribe("run", m, func() time.Time { clock = clock.Add(time.Second); return clock }), info
+}
+
+func kinds(events []Event) []EventKind {
+	var out []EventKind
+	for _, e := range events {
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+// What happens is numbered without gaps, and what readers are told stands beside it.
+func TestTheBooksAreWithoutGaps(t *testing.T) {
+	s, info := scribeOf(t)
+	step := s.Begin(info)
+	if got := kinds(step.Events); !slices.Equal(got, []EventKind{RunStarted, BatchStarted, Dispatched}) {
+		t.Errorf("a run begins with %v", got)
+	}
+	all := step.Events
+	c := step.Commands[0]
+	step = s.Fold(c.Report(Event{Outcome: OutcomeOK, Base: "b0", Commit: "c1", Tree: "t1"}), nil)
+	all = append(all, step.Events...)
+	for i, e := range all {
+		if e.Seq != i+1 || e.Run != "run" || e.At.IsZero() {
+			t.Errorf("event %d: %+v", i, e)
+		}
+	}
+	if s.Seq() != len(all) {
+		t.Errorf("%d events, the scribe knows %d", len(all), s.Seq())
+	}
+}
+
+// Whoever reads the journal back goes on with the same number, and tells readers nothing twice.
+func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
+	one, info := scribeOf(t)
+	first := one.Begin(info)
+	two, _ := scribeOf(t)
+	for _, e := range first.Events {
+		two.Recall(e)
+	}
+	done := first.Commands[0].Report(Event{Outcome: OutcomeOK, Base: "b0", Commit: "c1", Tree: "t1"})
+	a, b := one.Fold(done, nil), two.Fold(done, nil)
+	if !slices.Equal(kinds(a.Events), kinds(b.Events)) || a.Events[0].Seq != b.Events[0].Seq {
+		t.Errorf("%v\n%v", a.Events, b.Events)
+	}
+}
+
+// A command that lost its ground is called off, and readers are told; one that is still wanted is not.
+func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
+	s, info := scribeOf(t)
+	step := s.Begin(info)
+	edit := step.Commands[0]
+	step = s.Fold(edit.Report(Event{Outcome: OutcomeOK, Base: "b0", Commit: "c1", Tree: "t1"}), nil)
+	underWay := step.Commands // the gates of 1, and the agent of 2 on top of it
+	if len(underWay) != 2 {
+		t.Fatalf("%+v", underWay)
+	}
+	gate := underWay[slices.IndexFunc(underWay, func(c Command) bool { return c.Kind == Gate })]
+	other := slices.DeleteFunc(slices.Clone(underWay), func(c Command) bool { return c.ID == gate.ID })
+	step = s.Fold(gate.Report(Event{Outcome: OutcomeFailed, Tree: "t1", Fingerprint: "f"}), other)
+	if len(step.CalledOff) != 1 || step.CalledOff[0].ID != other[0].ID || !slices.Contains(kinds(step.Events), Withdrawn) {
+		t.Errorf("%+v", step)
+	}
+	s, info = scribeOf(t)
+	step = s.Begin(info)
+	if step = s.Fold(Event{Kind: Note, Reason: "x"}, step.Commands); len(step.CalledOff) != 0 {
+		t.Errorf("a note called off %+v", step.CalledOff)
+	}
+}
