@@ -147,19 +147,11 @@ func (o Owner) settle(ctx context.Context, s story, outcome string) error {
 
 // waiting finds a row whose plan has to be approved.
 func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
-	row, err := d.Store.Get(ctx, id)
-	if err != nil {
-		return Item{}, story{}, err
-	}
-	i, err := Read(row)
-	if err != nil {
-		return i, story{}, err
-	}
-	s, err := i.tell()
+	i, s, err := d.at(ctx, id)
 	if err != nil {
 		return i, s, err
 	}
-	if i.Status != Triaged || s.plan == nil || i.Approval != Waiting && i.Approval != Deferred {
+	if _, waits, err := i.Waits(); err != nil || !waits {
 		return i, s, refuse("runplan self-fix list shows what waits", "feedback %s does not wait for an approval: it is %s", id, i.Status)
 	}
 	return i, s, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
 )
 
 // Stages are the hands of the driver: one function a stage, each with a typed result, each to be replaced (FIX-25). An
@@ -53,6 +54,8 @@ type Driver struct {
 	Stages Stages
 	Now    func() time.Time
 	Say    func(i Item, text string) // is told of each step; may be nil
+
+	notified map[string]bool // rows whose notification this driver tried: once is enough for one process
 }
 
 // Waits is why a row does not go on by itself.
@@ -66,6 +69,8 @@ type Outcome struct {
 	Item  Item
 	Moved bool // anything was written down
 	Waits Waits
+	// PassedOver has what is in the way of rows that come before this one, each for itself.
+	PassedOver []error
 }
 
 // Enqueue puts words in as pending. The same words under the same id are there already, which is told with false.
@@ -74,14 +79,11 @@ func (d *Driver) Enqueue(ctx context.Context, id, body string, s Severity, url, 
 }
 
 // Process takes the first row that goes on by itself, and walks it until it waits for somebody or is at its end (FIX-02).
-// Rows that wait are looked at and passed over. An id takes that row and no other.
+// Rows that wait are looked at and passed over, and so are those that have something in their own way: one bad row does not
+// keep all others from going on. Where none goes on, that is the error. An id takes that row and no other.
 func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	if id != "" {
-		row, err := d.Store.Get(ctx, id)
-		if err != nil {
-			return Outcome{}, err
-		}
-		i, err := Read(row)
+		i, _, err := d.at(ctx, id)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -91,7 +93,8 @@ func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var waiting Outcome
+	var waiting, stuck Outcome
+	var passed []error
 	for _, row := range all {
 		i, err := Read(row)
 		if err != nil {
@@ -101,14 +104,33 @@ func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 			continue
 		}
 		out, err := d.advance(ctx, i)
-		if err != nil || out.Moved {
+		out.PassedOver = passed
+		switch {
+		case err != nil && !out.Moved && ownTrouble(err):
+			if passed = append(passed, err); len(passed) == 1 {
+				stuck = out
+			}
+			continue
+		case err != nil || out.Moved:
 			return out, err
 		}
 		if waiting.Item.ID == "" || out.Waits.Human && !waiting.Waits.Human {
 			waiting = out
 		}
 	}
+	if len(passed) > 0 {
+		stuck.PassedOver = passed[1:]
+		return stuck, passed[0]
+	}
 	return waiting, nil
+}
+
+// ownTrouble tells what is in the way of one row from what is in the way of all: an answer about it that is none, or
+// something around its change.
+func ownTrouble(err error) bool {
+	var b *Blocked
+	var a *llm.AnswerError
+	return errors.As(err, &b) || errors.As(err, &a)
 }
 
 // advance walks one row as far as it goes.

@@ -96,12 +96,19 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 	if s.pr != nil {
 		pr = *s.pr
 	}
-	if s.told == nil {
+	// What was deferred is tried again by the next process, and is no news as long as it stays so.
+	if s.told == nil || s.told.Deferred && i.URL != "" && !d.notified[i.ID] {
 		t, err := d.Stages.Notify(ctx, i, pr)
-		if err != nil {
-			return i, Waits{}, fmt.Errorf("feedback %s: notify: %w", i.ID, err)
+		if d.notified == nil {
+			d.notified = map[string]bool{}
 		}
-		return d.note(ctx, i, PROpen, i.Approval, StageNotify, t.String(), t)
+		d.notified[i.ID] = true
+		switch {
+		case err != nil:
+			return i, Waits{}, fmt.Errorf("feedback %s: notify: %w", i.ID, err)
+		case s.told == nil || !t.Deferred:
+			return d.note(ctx, i, PROpen, i.Approval, StageNotify, t.String(), t)
+		}
 	}
 	if s.merged == nil {
 		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, pr)

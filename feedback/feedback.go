@@ -35,7 +35,7 @@ const (
 func next() map[Status][]Status {
 	return map[Status][]Status{
 		"":       {Pending},
-		Pending:  {Triaged},
+		Pending:  {Triaged, Rejected}, // rejected by a person, who took it back
 		Triaged:  {InFix, Rejected},
 		InFix:    {PROpen, Rejected, Triaged}, // back to triaged with another plan
 		PROpen:   {Verified, Rejected},

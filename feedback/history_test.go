@@ -88,7 +88,7 @@ func TestStates(t *testing.T) {
 			all = append(all, string(from)+">"+string(to))
 		}
 	}
-	want := ">pending pending>triaged triaged>in-fix triaged>rejected in-fix>fix-pr-open in-fix>rejected in-fix>triaged fix-pr-open>verified fix-pr-open>rejected verified>closed rejected>closed"
+	want := ">pending pending>triaged pending>rejected triaged>in-fix triaged>rejected in-fix>fix-pr-open in-fix>rejected in-fix>triaged fix-pr-open>verified fix-pr-open>rejected verified>closed rejected>closed"
 	if got := strings.Join(all, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -2,9 +2,11 @@ package feedback
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/proc"
@@ -27,8 +29,8 @@ func (t Told) String() string {
 
 var threadForm = lazyre.New(`^/[\w.-]+/[\w.-]+/(pull|issues)/\d+/?$`)
 
-// Notify tells of the change where the feedback was given (FIX-22). Whatever keeps it from doing so is a warning, and the
-// drive goes on.
+// Notify tells of the change where the feedback was given (FIX-22), once: a comment that a process left which was killed
+// before it could write that down is found there. Whatever keeps it from telling is a warning, and the drive goes on.
 func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 	later := func(format string, args ...any) (Told, error) {
 		return Told{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
@@ -47,6 +49,15 @@ func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 	kind := map[string]string{"pull": "pr", "issues": "issue"}[m[1]]
 	where := "https://" + u.Host + u.Path
 	text := fmt.Sprintf("feedback_id: %s\n\nA draft change answers this feedback: %s\n", i.ID, first(p.URL, p.Branch))
+	there, why, err := f.commented(ctx, kind, where, text)
+	switch {
+	case err != nil:
+		return Told{}, err
+	case why != "":
+		return later("%s", why)
+	case there:
+		return Told{Where: where}, nil
+	}
 	file, err := f.text(i.ID, "comment.md", text)
 	if err != nil {
 		return Told{}, err
@@ -61,4 +72,32 @@ func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 		return later("gh %s comment: %s", kind, said)
 	}
 	return Told{Where: where}, nil
+}
+
+// commented looks whether a comment is on a thread already. why says what kept it from looking: who cannot look does not
+// tell twice.
+func (f Forge) commented(ctx context.Context, kind, where, text string) (there bool, why string, err error) {
+	out, said, err := f.program(ctx, "gh", kind, "view", where, "--json", "comments")
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		return false, "gh is not installed", nil
+	case err != nil:
+		return false, "", err
+	case said != "":
+		return false, fmt.Sprintf("gh %s view: %s", kind, said), nil
+	}
+	var thread struct {
+		Comments []struct {
+			Body string `json:"body"`
+		} `json:"comments"`
+	}
+	if err := json.Unmarshal([]byte(out), &thread); err != nil {
+		return false, fmt.Sprintf("gh %s view did not say what was commented: %s", kind, oneLine(out)), nil
+	}
+	for _, c := range thread.Comments {
+		if strings.TrimSpace(strings.ReplaceAll(c.Body, "\r\n", "\n")) == strings.TrimSpace(text) {
+			return true, "", nil
+		}
+	}
+	return false, "", nil
 }

@@ -1,20 +1,10 @@
 package feedback
 
-import (
-	"context"
-)
+import "context"
 
 // RecordPR says where the change request of a fix is that somebody opened by hand.
 func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
-	row, err := d.Store.Get(ctx, id)
-	if err != nil {
-		return Item{}, err
-	}
-	i, err := Read(row)
-	if err != nil {
-		return i, err
-	}
-	s, err := i.tell()
+	i, s, err := d.at(ctx, id)
 	if err != nil {
 		return i, err
 	}

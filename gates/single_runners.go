@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // plan finds out what runs the file, once for all of its runs.
@@ -97,8 +98,16 @@ func (s Single) goRun(w *work) (testRun, error) {
 		},
 		read: func(ran) testout.Result { return events.Result() },
 		show: events.Output,
+		cause: func(ran) error { // go ends the whole test binary, and so says nothing of what is tested
+			if m := goTimedOut.FindStringSubmatch(events.Output()); m != nil {
+				return fmt.Errorf("go test ended %s after its own limit of %s (-timeout): what it would have said is not known; give what may hang a limit of its own in the test", s.Path, m[1])
+			}
+			return nil
+		},
 	}, nil
 }
+
+var goTimedOut = lazyre.New(`(?m)^\s*panic: test timed out after (\S+)`)
 
 // goTests names the tests, examples and seeded fuzz tests of a file. One that does not parse has none that could run.
 func goTests(text string) []string {

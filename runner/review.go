@@ -12,7 +12,8 @@ type ReviewInfo struct {
 	Passes     []string `json:"passes,omitempty"`     // each as "name: status"
 	Reviewers  []string `json:"reviewers,omitempty"`  // who was asked
 	Note       string   `json:"note,omitempty"`
-	File       string   `json:"file,omitempty"` // relative to .runplan
+	Questions  []string `json:"questions,omitempty"` // of a blueprint's reviewer, for the open questions of a unit, each as "unit: text"
+	File       string   `json:"file,omitempty"`      // relative to .runplan
 	Calls      int      `json:"calls,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates"
@@ -60,6 +61,7 @@ type BatchSummary struct {
 	Candidates []*CandidateSummary `json:"candidates,omitempty"` // of the last tournament
 	Sampling   string              `json:"sampling,omitempty"`   // why there was one, or none, and who won
 	Review     *ReviewInfo         `json:"review,omitempty"`     // of the last attempt
+	Fidelity   *ReviewInfo         `json:"fidelity,omitempty"`   // of its blueprints, where a reviewer was asked
 	Receipt    string              `json:"receipt,omitempty"`
 	Reason     string              `json:"reason,omitempty"`
 	Started    time.Time           `json:"started,omitzero"`
@@ -143,7 +145,7 @@ func (f *Fold) Apply(e Event) error {
 	}
 	s.Waiting = nil
 	for _, a := range f.machine.Waiting() {
-		s.Waiting = append(s.Waiting, a.of(e.Run))
+		s.Waiting = append(s.Waiting, a.of(s.Run))
 	}
 	if e.Kind == Reviewed && e.Batch == "" && e.Review != nil {
 		s.Review = e.Review
@@ -211,7 +213,11 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 		if e.Usage != nil {
 			f.cost(b, e)
 		}
-		if e.Review != nil {
+		switch {
+		case e.Review == nil:
+		case strings.HasSuffix(e.Command, "/"+string(Fidelity)):
+			b.Fidelity = e.Review
+		default:
 			b.Review = e.Review
 		}
 	case Gated:

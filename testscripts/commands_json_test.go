@@ -20,6 +20,7 @@ func allCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	maps.Copy(all, ollamaCommands())
 	maps.Copy(all, rowsCommands())
 	maps.Copy(all, adapterCommands())
+	maps.Copy(all, lineCommands())
 	maps.Copy(all, httpCommands())
 	maps.Copy(all, listenCommands())
 	return all

@@ -3,10 +3,12 @@ package main
 
 import (
 	"os"
+
+	"github.com/runplan/runplan/cmd/runplan/app"
 )
 
 func main() {
-	os.Exit(Main(App{
+	os.Exit(app.Main(app.App{
 		Args:    os.Args[1:],
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,

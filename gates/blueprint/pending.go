@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +104,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 
 // recall reads what the reviewer was shown.
 func (r *Review) recall() error {
-	name := summariesFile(r.Unit, r.State, r.Stamp)
+	name := summariesFile(ReviewFolder(r.Unit, r.State), r.Stamp)
 	raw, err := readBelow(r.Root, name, 64<<20)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
@@ -132,6 +133,9 @@ func (r *Review) Answer() error {
 	return nil
 }
 
+// AdapterSession is what a generation says for its session where a trained adapter writes the code.
+const AdapterSession = "adapter"
+
 // Generation is one time that code of a unit was asked for.
 type Generation struct {
 	ID      string    `json:"generation_id"`
@@ -157,5 +161,6 @@ func Generations(root, unit string) ([]Generation, error) {
 		}
 		out = append(out, g)
 	}
+	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) }) // names tell seconds only
 	return out, nil
 }

@@ -82,7 +82,9 @@ type Pipeline struct {
 	Smoke    func(ctx context.Context) (gates.Verdict, error)
 	// Approve is the human gate: it returns who signed, or why nobody has.
 	Approve func(ctx context.Context, unit string) (by string, err error)
-	Stage   func(StageResult) // may be nil
+	// Audit tells whether this generation of a unit has to be reviewed, and why or why not (TRAIN-30). nil: each has to be.
+	Audit func(ctx context.Context, unit string) (due bool, why string, err error)
+	Stage func(StageResult) // may be nil
 }
 
 // ErrWaiting says that a person has to sign first.
@@ -230,10 +232,21 @@ func judged(v gates.Verdict, err error) (step, error) {
 	return step{StageSkipped, text}, nil
 }
 
-// review wants the last review to be about this very blueprint and this very source.
-func (w *walk) review(context.Context) (step, error) {
+// review wants the last review to be about this very blueprint and this very source. Where no review is due, one that is missing or
+// about earlier code is not asked for; one that rejected is always answered by another.
+func (w *walk) review(ctx context.Context) (step, error) {
 	rec, name, err := Latest(w.Root, w.p.Unit, Candidate)
-	if errors.Is(err, ErrNoReview) {
+	never := errors.Is(err, ErrNoReview)
+	current := err == nil && rec.BlueprintSHA256 == w.p.BlueprintSHA256 && rec.SourcesSHA256 == w.p.SourcesSHA256
+	if w.Audit != nil && (never || err == nil && !current && rec.Decision != Reject) {
+		switch due, why, err := w.Audit(ctx, w.p.Unit); {
+		case err != nil:
+			return step{}, err
+		case !due:
+			return step{StageSkipped, why}, nil
+		}
+	}
+	if never {
 		return step{StageFail, "the unit was never reviewed: runplan blueprint review " + w.p.Unit}, nil
 	}
 	if err != nil {

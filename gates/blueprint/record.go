@@ -69,33 +69,30 @@ func ReviewFolder(unit string, s State) string {
 // stampLayout is the time in names of files.
 const stampLayout = "20060102T150405"
 
-// Stamp is the time in the names of a review's files, made unique where two reviews fall into one second.
-func Stamp(root, unit string, s State, now time.Time) string {
+// stamp is the time in the names of a review's files, made unique where two reviews fall into one second.
+func stamp(root, folder string, now time.Time) string {
 	base := now.UTC().Format(stampLayout)
 	for n := 1; ; n++ {
 		stamp := base
 		if n > 1 {
 			stamp = fmt.Sprintf("%s_%d", base, n)
 		}
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(promptFile(unit, s, stamp)))); err != nil {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(promptFile(folder, stamp)))); err != nil {
 			return stamp
 		}
 	}
 }
 
-// The files of a review.
-func promptFile(unit string, s State, stamp string) string {
-	return path.Join(ReviewFolder(unit, s), "review_prompt_"+stamp+".txt")
+// The files of a review, in its folder.
+func promptFile(folder, stamp string) string {
+	return path.Join(folder, "review_prompt_"+stamp+".txt")
 }
 
-func summariesFile(unit string, s State, stamp string) string {
-	return path.Join(ReviewFolder(unit, s), "ast_summaries_"+stamp+".json")
+func summariesFile(folder, stamp string) string {
+	return path.Join(folder, "ast_summaries_"+stamp+".json")
 }
 
-// AnswerPath is where the answer of a review belongs.
-func AnswerPath(unit string, s State, stamp string) string {
-	return path.Join(ReviewFolder(unit, s), "cc_review_"+stamp+".json")
-}
+func answerFile(folder, stamp string) string { return path.Join(folder, "cc_review_"+stamp+".json") }
 
 // Store writes a review twice (BP-23): beside its prompt, and for training. It returns both paths.
 func Store(root, stamp string, r Record) (paths []string, err error) {
@@ -104,7 +101,7 @@ func Store(root, stamp string, r Record) (paths []string, err error) {
 		return nil, err
 	}
 	text = append(text, '\n')
-	paths = []string{AnswerPath(r.ServiceID, r.State, stamp), path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
+	paths = []string{answerFile(ReviewFolder(r.ServiceID, r.State), stamp), path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
 	for _, p := range paths {
 		if err := write(root, p, text); err != nil {
 			return nil, err

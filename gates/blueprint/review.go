@@ -35,6 +35,7 @@ type Review struct {
 
 	whole   *Blueprint
 	sources string // digest of the source files when they were summarised
+	out     string // as [Options.Out]
 }
 
 // Deps are what a review is prepared with.
@@ -43,6 +44,7 @@ type Deps struct {
 	Prompts prompt.Set
 	Now     func() time.Time
 	NewID   func() string
+	Hide    func(string) string // takes known secrets out of what is kept; may be nil
 }
 
 // Options say what is reviewed.
@@ -52,6 +54,7 @@ type Options struct {
 	Scope    string // one source file; "" is the unit
 	YAML     bool
 	Reviewer string
+	Out      string // another folder for what is written, below the name of the unit; "" is the place of reviews in the repository
 }
 
 // ErrNothingSeen says that no source file could be summarised, so that nobody can judge the unit.
@@ -64,7 +67,14 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 		return nil, err
 	}
 	now := d.Now()
-	r := &Review{Root: root, Unit: o.Unit, State: o.State, Stamp: Stamp(root, o.Unit, o.State, now), ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope, Reviewer: o.Reviewer}
+	r := &Review{Root: root, Unit: o.Unit, State: o.State, ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope, Reviewer: o.Reviewer, out: o.Out}
+	if r.out != "" {
+		if err := os.MkdirAll(r.out, 0o755); err != nil {
+			return nil, fmt.Errorf("review %s: %w", o.Unit, err)
+		}
+	}
+	home, folder := r.home()
+	r.Stamp = stamp(home, folder, now)
 	if r.sources, err = SourcesDigest(root, b); err != nil {
 		return nil, err
 	}
@@ -100,17 +110,35 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := write(root, summariesFile(o.Unit, o.State, r.Stamp), append(text, '\n')); err != nil {
+	hide := d.Hide
+	if hide == nil {
+		hide = func(s string) string { return s }
+	}
+	if err := write(home, summariesFile(folder, r.Stamp), []byte(hide(string(text))+"\n")); err != nil {
 		return nil, err
 	}
-	return r, write(root, r.PromptPath(), []byte(r.System+"\n---\n\n"+r.Prompt))
+	return r, write(home, r.PromptPath(), []byte(hide(r.System+"\n---\n\n"+r.Prompt)))
+}
+
+// home is the folder that what a review leaves is kept below, and where in it.
+func (r *Review) home() (root, folder string) {
+	if r.out != "" {
+		return r.out, r.Unit
+	}
+	return r.Root, ReviewFolder(r.Unit, r.State)
 }
 
 // PromptPath is the file with the prompt.
-func (r *Review) PromptPath() string { return promptFile(r.Unit, r.State, r.Stamp) }
+func (r *Review) PromptPath() string {
+	_, folder := r.home()
+	return promptFile(folder, r.Stamp)
+}
 
 // AnswerPath is where the answer belongs.
-func (r *Review) AnswerPath() string { return AnswerPath(r.Unit, r.State, r.Stamp) }
+func (r *Review) AnswerPath() string {
+	_, folder := r.home()
+	return answerFile(folder, r.Stamp)
+}
 
 // Summaries are those of source files of a unit. A file that is not there is among the unseen.
 func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary, []patterns.Skip, error) {
@@ -167,8 +195,9 @@ func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewR
 
 // Keep stores what a reviewer said that is no review, beside its prompt. It returns the path.
 func (r *Review) Keep(raw string) (string, error) {
-	name := path.Join(ReviewFolder(r.Unit, r.State), "no_review_"+r.Stamp+".txt")
-	return name, write(r.Root, name, []byte(raw))
+	home, folder := r.home()
+	name := path.Join(folder, "no_review_"+r.Stamp+".txt")
+	return name, write(home, name, []byte(raw))
 }
 
 // Judged is the record of a result.

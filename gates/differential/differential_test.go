@@ -294,6 +294,16 @@ func TestCannotLook(t *testing.T) {
 	}
 }
 
+// A test that go itself ends says nothing of the code: it is no failing test on the base.
+func TestGoEndsATestThatHangs(t *testing.T) {
+	hangs := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tfor Add(1, 2) != 3 {\n\t\ttime.Sleep(time.Minute)\n\t}\n}\n"
+	k := check(t, differential.Options{Files: []string{goFile}}, goBase, goBase.with(files{"calc.go": goFixed, goFile: hangs}))
+	k.subject.Env = append(os.Environ(), "GOFLAGS=-timeout=300ms")
+	if rep, err := k.run(); err == nil || !strings.Contains(err.Error(), "its own limit of 300ms") || len(rep.Findings) > 0 {
+		t.Errorf("%v: %+v", err, rep.Findings)
+	}
+}
+
 // A command of the caller's own takes the place of the project's runner.
 func TestCommand(t *testing.T) {
 	base := files{"greet.sh": "echo hullo\n", "check.txt": ""}

@@ -48,7 +48,30 @@ func (r *run) factsText() string {
 	if told > mostFacts {
 		fmt.Fprintf(&b, "- and %d more\n", told-mostFacts)
 	}
+	r.doubts(&b)
 	return orElse(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
+}
+
+// mostDoubts bounds what reviewers are told of what was only thought to be seen.
+const mostDoubts = 10
+
+// doubts tells what somebody thought to have seen. It is nobody's finding: a reviewer has to see it in the diff itself.
+func (r *run) doubts(b *strings.Builder) {
+	if len(r.in.Doubts) == 0 {
+		return
+	}
+	b.WriteString("seen by a critic while the change was written, who was not sure, and maybe put right since; these are no facts, look whether they hold:\n")
+	for i, f := range r.in.Doubts {
+		if i == mostDoubts {
+			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)
+			return
+		}
+		at := r.clean(f.Path)
+		if f.Line > 0 {
+			at += fmt.Sprintf(":%d", f.Line)
+		}
+		fmt.Fprintf(b, "- %s %s\n", orElse(at, "no place"), strings.Join(strings.Fields(cut(r.clean(f.Message), 300)), " "))
+	}
 }
 
 // sort puts what blocks first, then by place.

@@ -41,6 +41,9 @@ type Input struct {
 	Persona   string  // how the project writes
 	Margin    float64 // by which estimates of tokens are raised
 
+	Programs bool            // nobody else is meant to look: the bar is held against what could be looked at; see [Weigh]
+	Doubts   []gates.Finding // what somebody thought to have seen while the change was written; for reviewers to look at, and no more
+
 	Feedback     string                                      // the words that a self-fix answers; "" where it is none
 	Differential func(context.Context) (gates.Report, error) // whether its test fails on the base and passes on the change; may be nil
 	Only         []int                                       // the passes to make; empty is all
@@ -277,7 +280,7 @@ func (r *run) close() Review {
 			}
 		}
 	}
-	facts := Facts{SelfFix: strings.TrimSpace(r.in.Feedback) != "" && r.wanted(Feedback)}
+	facts := Facts{Programs: r.in.Programs, SelfFix: strings.TrimSpace(r.in.Feedback) != "" && r.wanted(Feedback)}
 	calls := 0
 	for i := range r.passes {
 		p := &r.passes[i]

@@ -3,6 +3,7 @@ package review
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review/security"
@@ -33,9 +34,10 @@ type Standing struct {
 
 // Facts are what a verdict follows from, and nothing else.
 type Facts struct {
-	Passes  []Standing
-	Open    int  // findings that block, of passes that did not look this time
-	SelfFix bool // the change answers a feedback, so that pass 7 has to pass
+	Passes   []Standing
+	Open     int  // findings that block, of passes that did not look this time
+	SelfFix  bool // the change answers a feedback, so that pass 7 has to pass
+	Programs bool // nobody but programs was meant to look
 }
 
 // Weigh is the arithmetic of a review.
@@ -53,9 +55,13 @@ type Facts struct {
 //	block            the confidence is below 60
 //	request-changes  another pass failed, or findings of earlier rounds are open
 //	pass
+//
+// Where only programs were meant to look, the bar of 60 is held against the same sum over those passes alone that could
+// look: what nobody can know keeps nothing from going on. The confidence stays what it is, and the reasons of a pass below
+// the bar name who did not look. Where nobody could look at all, it blocks.
 func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
-	sum, all := 0, 0
-	var hard, blind, failed []string
+	sum, all, looked := 0, 0, 0
+	var hard, blind, failed, unseen []string
 	answered := !f.SelfFix
 	for _, s := range f.Passes {
 		if s.Left {
@@ -64,7 +70,10 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 		k := kindOf(s.Pass)
 		all += k.weight
 		switch s.Status {
+		case gates.Skipped:
+			unseen = append(unseen, k.name)
 		case gates.Pass, gates.Warn:
+			looked += k.weight
 			sum += k.weight * min(max(s.TrustPct, 0), 100)
 			answered = answered || s.Pass == Feedback
 		case gates.Fail:
@@ -84,6 +93,10 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	if f.Open > 0 {
 		failed = append(failed, fmt.Sprintf("%d of earlier rounds open", f.Open))
 	}
+	enough := confidencePct >= EnoughPct
+	if f.Programs && !enough && looked > 0 {
+		enough = sum/looked >= EnoughPct
+	}
 	switch {
 	case len(hard) > 0:
 		return Block, confidencePct, slices.Concat(hard, blind, failed)
@@ -91,10 +104,12 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 		return NoVerdict, confidencePct, slices.Concat(blind, failed)
 	case !answered:
 		return Block, confidencePct, append([]string{"nobody said whether the change answers the feedback"}, failed...)
-	case confidencePct < EnoughPct:
+	case !enough:
 		return Block, confidencePct, append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was looked at", confidencePct, EnoughPct)}, failed...)
 	case len(failed) > 0:
 		return RequestChanges, confidencePct, failed
+	case confidencePct < EnoughPct:
+		return OK, confidencePct, []string{"nobody looked in " + strings.Join(unseen, ", ")}
 	}
 	return OK, confidencePct, nil
 }

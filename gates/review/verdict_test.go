@@ -68,6 +68,42 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
+// Where only programs were meant to look, what nobody could look at keeps nothing from going on. The confidence is the same.
+func TestWeighProgramsAlone(t *testing.T) {
+	pass := func(pct int) Standing { return Standing{Status: gates.Pass, TrustPct: pct} }
+	skipped, fail := Standing{Status: gates.Skipped}, Standing{Status: gates.Fail}
+	alone := func(more map[int]Standing) map[int]Standing {
+		out := map[int]Standing{3: skipped, 4: pass(80), 5: pass(50), 6: skipped}
+		for n, s := range more {
+			out[n] = s
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		change  map[int]Standing
+		verdict Verdict
+		pct     int
+		reasons string
+	}{
+		"tests are green":                {alone(nil), OK, 61, ""},
+		"there are no tests":             {alone(map[int]Standing{2: skipped}), OK, 36, "nobody looked in functional, architectural, adversarial"},
+		"what looked is not sure":        {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17, "confidence 17 of 100 is below 60: too little was looked at"},
+		"nobody looked":                  {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0, "confidence 0 of 100 is below 60: too little was looked at"},
+		"no tests, and a rule is broken": {alone(map[int]Standing{2: skipped, 5: fail}), RequestChanges, 31, "prose failed"},
+		"no tests, and a secret":         {alone(map[int]Standing{2: skipped, 4: fail}), Block, 20, "security failed"},
+	} {
+		f := Facts{Passes: standings(c.change), Programs: true}
+		v, pct, reasons := Weigh(f)
+		if v != c.verdict || pct != c.pct || strings.Join(reasons, ", ") != c.reasons {
+			t.Errorf("%s: %s %d %q, want %s %d %q", name, v, pct, reasons, c.verdict, c.pct, c.reasons)
+		}
+		f.Programs = false
+		if _, same, _ := Weigh(f); same != pct {
+			t.Errorf("%s: the confidence depends on who was meant to look: %d and %d", name, pct, same)
+		}
+	}
+}
+
 // The weights of a review without feedback make 100, so that a confidence can be added up by hand.
 func TestWeights(t *testing.T) {
 	sum := 0

@@ -3,98 +3,110 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
 
-// bootstrap measures what examples of a history take: commits a second against git log -p over the same commits, and the
-// memory for a short and a long history of the same repository.
+// bootstrap measures what examples of a history take: the time of git log -p over the same commits is the floor, and the
+// memory for a short history is that for a long one. One history is like those that people have, and one is the worst
+// case, in which every commit makes examples. The third is the one of the folder where this runs.
 func (b *bench) bootstrap() error {
-	var peaks []int64
-	short := b.of(1000, 200)
-	for _, n := range []int{short, 10 * short} {
-		dir, err := b.rebates(n)
-		if err != nil {
-			return err
+	short, long := b.of(2000, 400), 0
+	if *long20 {
+		long = 20_000
+	}
+	for _, h := range []struct {
+		name string
+		fill func(int) func(*past)
+	}{{"everyday", everyday}, {"all used", rebates}} {
+		var peak int64
+		for _, n := range []int{short, long} {
+			if n == 0 {
+				continue
+			}
+			dir, err := b.fastImport(fmt.Sprintf("%s %d", h.name, n), h.fill(n))
+			if err != nil {
+				return err
+			}
+			at, err := b.bootstrapOf(h.name, dir)
+			if err != nil {
+				return err
+			}
+			if n == long {
+				b.add("… memory of a history ten times as long", mebi(at), mebi(peak), float64(at)/float64(peak), 1.15)
+			}
+			peak = at
+			os.RemoveAll(dir)
 		}
-		took, peak, used, err := b.bootstrapRun(dir)
-		if err != nil {
-			return err
-		}
+	}
+	if _, err := os.Stat(".git"); err != nil {
+		return nil
+	}
+	here, err := filepath.Abs(".")
+	if err == nil {
+		_, err = b.bootstrapOf("this project", here)
+	}
+	return err
+}
+
+// long20 is for when there is time: histories of that length take minutes.
+var long20 = flag.Bool("long", false, "with bootstrap: histories of 20,000 commits as well")
+
+func mebi(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// bootstrapOf measures one history, and returns the most memory that its examples took.
+func (b *bench) bootstrapOf(name, dir string) (int64, error) {
+	var ours, floor, ratio []float64
+	var most int64
+	var m made
+	for range b.of(3, 1) {
 		began := time.Now()
 		if err := b.place.Command(dir, "git", "log", "-p", "HEAD").Run(); err != nil {
-			return fmt.Errorf("git log -p: %w", err)
+			return 0, fmt.Errorf("git log -p: %w", err)
 		}
-		bare := time.Since(began)
-		b.add(fmt.Sprintf("examples of %d commits, %d used", n, used), fmt.Sprintf("%.0f commits/s", float64(n)/took.Seconds()),
-			fmt.Sprintf("git log -p %.0f/s", float64(n)/bare.Seconds()), took.Seconds()/bare.Seconds(), 1.5)
-		peaks = append(peaks, peak)
+		bare := time.Since(began).Seconds()
+		took, peak, x, err := b.bootstrapRun(dir)
+		if err != nil {
+			return 0, err
+		}
+		m, most = x, max(most, peak)
+		ours, floor, ratio = append(ours, took), append(floor, bare), append(ratio, took/bare)
 	}
-	b.add("… memory of a history ten times as long", fmt.Sprintf("%d MiB", peaks[1]>>20), fmt.Sprintf("%d MiB", peaks[0]>>20), float64(peaks[1])/float64(peaks[0]), 1.5)
-	return nil
+	bytes := 0
+	for _, f := range m.Files {
+		bytes += f.Bytes
+	}
+	b.add(fmt.Sprintf("examples of a history, %s: %d of %d commits (git log -p)", name, m.Used, m.Commits),
+		fmt.Sprintf("%.2f s", median(ours)), fmt.Sprintf("%.2f s", median(floor)), median(ratio), 1.5)
+	b.notes = append(b.notes, fmt.Sprintf("examples, %s: %.0f commits/s, %.1f MiB of examples, at most %s of memory", name, float64(m.Commits)/median(ours), float64(bytes)/(1<<20), mebi(most)))
+	return most, nil
+}
+
+// made is what a manifest says of a set of examples.
+type made struct {
+	Commits int `json:"commits"`
+	Used    int `json:"commits_used"`
+	Files   map[string]struct {
+		Bytes int `json:"bytes"`
+	} `json:"files"`
 }
 
 // bootstrapRun makes all examples of a repository once.
-func (b *bench) bootstrapRun(dir string) (took time.Duration, peak int64, used int, err error) {
-	cmd := b.place.Command(dir, b.place.Runplan, "training", "bootstrap", ".", "--json", "--out", filepath.Join(b.place.Dir, "examples-"+filepath.Base(dir)))
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+func (b *bench) bootstrapRun(dir string) (took float64, peak int64, m made, err error) {
+	out := filepath.Join(b.place.Dir, "examples")
+	defer os.RemoveAll(out)
+	cmd := b.place.Command(dir, b.place.Runplan, "training", "bootstrap", ".", "--json", "--out", out)
+	var said, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &errOut
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, 0, 0, fmt.Errorf("runplan training bootstrap: %w\n%s", err, errOut.String())
+		return 0, 0, m, fmt.Errorf("runplan training bootstrap: %w\n%s", err, errOut.String())
 	}
-	took = time.Since(began)
-	var m struct {
-		Used int `json:"commits_used"`
-	}
-	err = json.Unmarshal(out.Bytes(), &m)
-	return took, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10, m.Used, err
-}
-
-// rebates is a history of n small commits on 60 files of Go that use each other, made by git fast-import.
-func (b *bench) rebates(n int) (string, error) {
-	const files, functions = 60, 12
-	dir := filepath.Join(b.place.Dir, fmt.Sprintf("rebates-%d", n))
-	if _, err := b.place.Git(b.place.Dir, "init", "-q", "-b", "main", dir); err != nil {
-		return "", err
-	}
-	version := map[int]int{}
-	text := func(f int) string {
-		var s strings.Builder
-		fmt.Fprintf(&s, "// Package p%d knows rebates.\npackage p%d\n", f%6, f%6)
-		for k := range functions {
-			next := (f+6)%files*functions + k
-			fmt.Fprintf(&s, "\n// Rebate%d takes a rebate off.\nfunc Rebate%d(cents int) int {\n\tif cents < %d {\n\t\treturn cents\n\t}\n\treturn Rebate%d(cents - 1)\n}\n", f*functions+k, f*functions+k, version[f*functions+k], next)
-		}
-		return s.String()
-	}
-	var in bytes.Buffer
-	file := func(name, text string) { fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text) }
-	name := func(f int) string { return fmt.Sprintf("p%d/rebate_%d.go", f%6, f) }
-	for i := range n {
-		message := fmt.Sprintf("Raise the rebate of group %d to %d cents", i*7%files, i)
-		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter bench <b@example.org> %d +0000\ndata %d\n%s\n", 1700000000+i, len(message), message)
-		if i == 0 {
-			file("go.mod", "module example.org/rebates\n\ngo 1.24\n")
-			for f := range files {
-				file(name(f), text(f))
-			}
-			continue
-		}
-		for k := range 1 + i%3 {
-			f := (i*7 + k) % files
-			version[f*functions+i%functions]++
-			file(name(f), text(f))
-		}
-	}
-	cmd := b.place.Command(dir, "git", "fast-import", "--quiet")
-	cmd.Stdin = &in
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("git fast-import: %w\n%s", err, out)
-	}
-	_, err := b.place.Git(dir, "reset", "-q", "--hard")
-	return dir, err
+	took = time.Since(began).Seconds()
+	err = json.Unmarshal(said.Bytes(), &m)
+	return took, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10, m, err
 }

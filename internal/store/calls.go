@@ -39,3 +39,26 @@ func (j *Journal) AddCall(ctx context.Context, c Call) error {
 		return err
 	})
 }
+
+// CallSum is what questions of one type to one model took.
+type CallSum struct {
+	Type             string
+	Model            string
+	Calls            int
+	Failed           int // answers that could not be used
+	PromptTokens     int64
+	CompletionTokens int64
+	Untold           int // calls whose tokens are not known; they are in neither sum
+}
+
+// CallsBeside sums up the calls that are of no run: what runs took is told by their own events, and counts once.
+func (j *Journal) CallsBeside(ctx context.Context) ([]CallSum, error) {
+	return rows(ctx, j.db, "the calls of models", func(r *sql.Rows, s *CallSum) error {
+		return r.Scan(&s.Type, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens, &s.Untold)
+	}, `SELECT c.call_type, c.model, COUNT(*), COUNT(c.error),
+			COALESCE(SUM(CASE WHEN c.completion_tokens IS NOT NULL THEN c.prompt_tokens END), 0),
+			COALESCE(SUM(CASE WHEN c.prompt_tokens IS NOT NULL THEN c.completion_tokens END), 0),
+			SUM(c.prompt_tokens IS NULL OR c.completion_tokens IS NULL)
+		FROM retrieval_llm_calls c WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE c.task_id = r.run OR substr(c.task_id, 1, length(r.run) + 1) = r.run || '/')
+		GROUP BY 1, 2 ORDER BY 1, 2`)
+}

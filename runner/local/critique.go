@@ -91,22 +91,31 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	return e, nil
 }
 
-// critique is the report on the steps of the attempt, for the verdict that its gates give. It advises: whatever the file
-// says, it neither fails nor passes anything.
-func (w *work) critique(c runner.Command) []gates.Report {
+// seen reads what was seen of the steps of the attempt; false where nobody looked.
+func (w *work) seen(c runner.Command) (Critique, bool) {
+	var seen Critique
 	if w.Critic == nil {
-		return nil
+		return seen, false
 	}
 	data, err := os.ReadFile(filepath.Join(w.attemptDir(c), CritiqueFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nobody looked
+		return seen, false
 	}
-	var seen Critique
 	if err == nil {
 		err = json.Unmarshal(data, &seen)
 	}
 	if err != nil {
 		w.Note(fmt.Sprintf("the critique of batch %s could not be read: %v", c.Batch, err))
+		return seen, false
+	}
+	return seen, true
+}
+
+// critique is the report on the steps of the attempt, for the verdict that its gates give. It advises: whatever the file
+// says, it neither fails nor passes anything.
+func (w *work) critique(c runner.Command) []gates.Report {
+	seen, ok := w.seen(c)
+	if !ok {
 		return nil
 	}
 	rep := seen.Report
@@ -117,4 +126,10 @@ func (w *work) critique(c runner.Command) []gates.Report {
 		rep.Findings[i].Severity, rep.Status = gates.Warning, gates.Warn
 	}
 	return []gates.Report{rep}
+}
+
+// doubts are what the critic saw and was not sure enough of to show at once. A review is told to look at it (FIX-29).
+func (w *work) doubts(c runner.Command) []gates.Finding {
+	seen, _ := w.seen(c)
+	return seen.Kept
 }

@@ -138,6 +138,18 @@ var errStopped = errors.New("the run was stopped")
 // Start runs the plan until it has ended or stopped. A run that the journal knows goes on where it was;
 // the caller holds the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
+	s := e.open(ctx, run, info)
+	defer s.clearing.Wait()
+	defer s.cancel(errStopped)
+	pending, err := s.begin(ctx, info)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	return s.loop(ctx, pending)
+}
+
+// open makes the session of a run, which knows nothing yet.
+func (e *Engine) open(ctx context.Context, run string, info runner.Info) *session {
 	s := &session{
 		Engine: e, run: run, results: make(chan result),
 		jobs: map[string]*job{}, last: map[string]*job{},
@@ -145,8 +157,6 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer s.clearing.Wait()
-	defer s.cancel(errStopped)
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
 	cfg := e.Config
 	cfg.Note = s.note
@@ -164,11 +174,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs, stir: s.work.lookout.drop,
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
-	pending, err := s.begin(ctx, info)
-	if err != nil {
-		return runner.Result{}, err
-	}
-	return s.loop(ctx, pending)
+	return s
 }
 
 // loop hands out commands and folds what comes back, until nothing is under way.

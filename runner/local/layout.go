@@ -84,6 +84,11 @@ func (l Layout) Workspace(slug string, n int) string {
 // Logs holds what the attempts of a run left to read.
 func (l Layout) Logs(run string) string { return filepath.Join(l.Root, "logs", run) }
 
+// Findings is the file with what reviews of a batch found from round to round.
+func (l Layout) Findings(run, batch string) string {
+	return filepath.Join(l.Logs(run), "review", batch+".json")
+}
+
 // Attempt holds the brief, the log and the gate logs of one attempt.
 func (l Layout) Attempt(run, batch string, attempt int) string {
 	return filepath.Join(l.Logs(run), fmt.Sprintf("%s-a%d", batch, attempt))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/atomicfile"
@@ -25,6 +26,7 @@ type Reviews struct {
 	Persona   string
 	Margin    float64
 	NewID     func() string
+	Blueprint *blueprint.Reviewer                                   // holds units against their blueprints; nil asks nobody
 	More      []gates.Gate                                          // that look in a review and nowhere else
 	Vendor    func(agent, model string) string                      // who makes what an agent works with; "" is not known
 	Price     func(c review.Call) (usd *float64, src agents.Source) // nil is unknown
@@ -49,25 +51,6 @@ type seen struct {
 	review     *runner.ReviewInfo // of that very change
 }
 
-// Fidelity tells what the blueprint gate said of the candidate. It has looked already, so nothing is done twice; what
-// takes judgement is asked with runplan blueprint review.
-func (w *work) Fidelity(_ context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
-	e := runner.Event{Base: c.Base, Tree: c.Tree, Outcome: runner.OutcomeSkipped, Reason: "the blueprint gate did not look"}
-	for _, r := range w.factsOf(c.Batch, c.Base).last.reports {
-		if r.Gate != "blueprint" {
-			continue
-		}
-		switch e.Reason = r.Note; r.Status {
-		case gates.Skipped:
-		case gates.Fail:
-			e.Outcome, e.Reports, e.Fingerprint = runner.OutcomeFailed, []gates.Report{r}, fingerprint(r.Note)
-		default:
-			e.Outcome, e.Reason = runner.OutcomeOK, "mechanical: the blueprint gate is "+string(r.Status)
-		}
-	}
-	return e, nil
-}
-
 // Review looks at what the candidate of c changes; without a batch, at all that the run made.
 func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Tree: c.Tree}
@@ -88,7 +71,7 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	if err != nil {
 		return e, err
 	}
-	dir := filepath.Join(w.Layout.Logs(w.run), "review")
+	dir := filepath.Join(w.Layout.Logs(w.run), finalPlace)
 	if c.Batch != "" {
 		dir = w.attemptDir(c)
 		if err := in.Ledger.Write(w.findings(c.Batch)); err != nil {
@@ -107,13 +90,11 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	return w.verdict(e, v)
 }
 
-// finalPlace names the workspace in which the final review looks.
+// finalPlace names the workspace in which the final review looks, and the folder with what it leaves.
 const finalPlace = "final-review"
 
 // findings is the file with what reviews of a batch found from round to round.
-func (w *work) findings(batch string) string {
-	return filepath.Join(w.Layout.Logs(w.run), "review", batch+".json")
-}
+func (w *work) findings(batch string) string { return w.Layout.Findings(w.run, batch) }
 
 // reviewOf makes what a review gets: the change in a workspace, and what is known of it already.
 func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
@@ -144,6 +125,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		}
 		f := w.factsOf(c.Batch, c.Base)
 		last = f.last
+		in.Doubts = w.doubts(*c)
 		in.Subject.Batch, in.Plan, in.Author.Model = *b, "## "+b.Title+"\n"+b.Text, f.model
 		if in.Ledger, err = review.ReadLedger(w.findings(c.Batch), c.Batch); err != nil {
 			return in, nil, err
@@ -163,7 +145,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 	if err != nil {
 		return in, nil, err
 	}
-	logs := filepath.Join(w.Layout.Logs(w.run), "review")
+	logs := filepath.Join(w.Layout.Logs(w.run), finalPlace)
 	if c.Batch != "" {
 		logs = w.attemptDir(*c)
 	}
@@ -183,6 +165,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 			})
 		}
 	}
+	in.Programs = how == ReviewPrograms
 	if how == ReviewAll {
 		in.Reviewers = w.Reviews.Reviewers
 	}

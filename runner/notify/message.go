@@ -19,6 +19,8 @@ const (
 	Failed  Kind = "failed"  // a batch was given up, or a run ended without all of its batches
 	Done    Kind = "done"    // a run ended well
 	Test    Kind = "test"    // asked for by a person
+
+	Approval Kind = "approval" // a person is to agree, or not
 )
 
 // Version is that of the form of a message. Fields are only ever added to it.
@@ -40,7 +42,9 @@ type Message struct {
 	Attempt    int       `json:"attempt,omitempty"`
 	Agent      string    `json:"agent,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
-	RetryAt    time.Time `json:"retry_at,omitzero"` // with paused, where it is known
+	Approval   string    `json:"approval,omitempty"` // with approval: its id
+	Approve    string    `json:"approve,omitempty"`  // with approval: the command that agrees
+	RetryAt    time.Time `json:"retry_at,omitzero"`  // with paused, where it is known
 
 	CostUSD     *float64 `json:"cost_usd"`     // what is known of the run so far; null while nothing is
 	CostUnknown int      `json:"cost_unknown"` // attempts of which nobody told the cost
@@ -77,7 +81,7 @@ func (m *Message) write() {
 	}
 	said := map[Kind]string{
 		Started: "started", Gate: "gates are red", Blocked: "needs you", Paused: "is paused", Budget: "has spent most of its money",
-		Failed: "failed", Done: "is done", Test: "a message to try the hook",
+		Failed: "failed", Done: "is done", Test: "a message to try the hook", Approval: "waits for you",
 	}[m.Event]
 	if m.Event == Paused && !m.RetryAt.IsZero() {
 		said += " until " + m.RetryAt.UTC().Format("2006-01-02 15:04:05 MST")
@@ -88,6 +92,9 @@ func (m *Message) write() {
 	}
 	if m.Reason != "" {
 		m.Text += ": " + m.Reason
+	}
+	if m.Approve != "" {
+		m.Text += ": " + m.Approve
 	}
 	if m.URL != "" {
 		m.Text += ": " + m.URL

@@ -28,6 +28,7 @@ type Notifier struct {
 	fold    runner.Fold
 	said    map[string]bool // kind, batch and cause
 	told    []string        // reasons of batches in this session
+	asked   []string        // what a person was told to be asked for
 	session int             // how often the run was begun or resumed
 	cost    *float64
 	unknown int
@@ -61,7 +62,7 @@ func New(o Options) *Notifier {
 		n.want[Kind(name)] = true
 	}
 	if len(o.Events) == 0 {
-		for _, k := range []Kind{Blocked, Paused, Budget, Failed, Done} {
+		for _, k := range []Kind{Blocked, Paused, Budget, Failed, Done, Approval} {
 			n.want[k] = true
 		}
 	}
@@ -195,6 +196,11 @@ func (n *Notifier) messages(e runner.Event) []Message {
 		if e.Outcome == runner.OutcomeFailed {
 			tell(Gate, e.Reason)
 		}
+	case runner.ApprovalAsked:
+		if e.Outcome == runner.OutcomeOK && n.want[Approval] {
+			n.asked = append(n.asked, e.Reason)
+			tell(Approval, strings.Join([]string{e.Command, e.Commit, e.Tree, e.Reason}, "\x00"))
+		}
 	case runner.BatchFailed:
 		tell(Failed, fmt.Sprint(e.Reason, e.Attempt))
 	case runner.Landed:
@@ -207,7 +213,7 @@ func (n *Notifier) messages(e runner.Event) []Message {
 
 // finished tells how a run ended. A stop whose cause was told of a batch is not told again.
 func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
-	again := slices.ContainsFunc(n.told, func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
+	again := slices.ContainsFunc(slices.Concat(n.told, n.asked), func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
 	end := fmt.Sprintf("%d %s", n.session, e.Reason)
 	switch e.Outcome {
 	case runner.OutcomeOK:
@@ -261,6 +267,11 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 	switch k {
 	case Paused:
 		m.RetryAt = e.RetryAt.UTC()
+	case Approval:
+		if i := slices.IndexFunc(n.fold.Summary().Waiting, func(a runner.Approval) bool { return a.Command == e.Command }); i >= 0 {
+			m.Approval = n.fold.Summary().Waiting[i].ID
+			m.Approve = "runplan approve " + m.Approval
+		}
 	case Done, Failed:
 		if e.Kind == runner.RunFinished {
 			m.URL, m.Report = n.url, ".runplan/reports/"+e.Run+"/report.md"
@@ -291,7 +302,7 @@ func (n *Notifier) counts() *Counts {
 
 // clean takes secrets and control codes out of whatever came from elsewhere.
 func (n *Notifier) clean(m *Message) {
-	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason, &m.URL} {
+	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason, &m.URL, &m.Approval, &m.Approve} {
 		*s = redact.Clean(n.hook.Redact(*s))
 	}
 }

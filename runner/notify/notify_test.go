@@ -141,6 +141,60 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
+// A person is told of each question once, with the command that answers it; a resumed run does not say it again.
+func TestApprovalsAreTold(t *testing.T) {
+	job := info()
+	job.Batches[0].Approve = true
+	ask := func(tree, why string) []runner.Event {
+		return []runner.Event{
+			{Kind: runner.Executed, Command: "k1/r1-c0/execute", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Commit: tree, Tree: tree},
+			{Kind: runner.Gated, Command: "k1/r1-c0/gate", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Tree: tree},
+			{Kind: runner.ApprovalAsked, Command: "k1/r1-c0/ask", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Commit: tree, Tree: tree, Reason: why},
+		}
+	}
+	events := append([]runner.Event{{Kind: runner.RunStarted, Job: &job}}, ask("t", "the plan asks")...)
+	events = append(events, ended(runner.OutcomeHuman, "batch 1 waits for a person: the plan asks"))
+	for i := range events {
+		events[i].Seq, events[i].Run, events[i].At = i+1, "11111111-2222", time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+	}
+	for name, tt := range map[string]struct {
+		kinds []string
+		want  string
+	}{
+		"unasked":             {nil, "approval 1"},
+		"not wanted as such":  {[]string{"blocked"}, "blocked"},
+		"wanted, and no more": {[]string{"approval", "done"}, "approval 1"},
+	} {
+		l := listen(t)
+		n := New(Options{Hook: l.hook, Events: tt.kinds, Info: job, Repository: "project"})
+		for _, e := range events {
+			n.Event(e)
+		}
+		n.Close()
+		told := l.told()
+		if got := kinds(told); got != tt.want {
+			t.Errorf("%s: told %q, want %q", name, got, tt.want)
+			continue
+		}
+		if m := told[0]; m.Event == Approval && (m.Approval != "11111111/k1" || m.Approve != "runplan approve 11111111/k1" || !strings.HasSuffix(m.Text, "batch 1 greet: waits for you: the plan asks: runplan approve 11111111/k1")) {
+			t.Errorf("%s: %+v", name, m)
+		}
+		l = listen(t)
+		n = New(Options{Hook: l.hook, Events: tt.kinds, Info: job, Repository: "project"})
+		for _, e := range events {
+			n.Recall(e)
+		}
+		n.Event(runner.Event{Kind: runner.RunResumed, Run: "11111111-2222", Seq: 9})
+		again := events[len(events)-1]
+		again.Seq = 10
+		n.Event(again)
+		n.Close()
+		if got := kinds(l.told()); got != "" && tt.kinds == nil {
+			t.Errorf("%s: resumed, it tells %q again", name, got)
+		}
+	}
+}
+
 func TestTheMessage(t *testing.T) {
 	l := listen(t)
 	l.hook.Command = []string{"sh", "-c", "cat >>" + l.file + `; printf '%s|%s' "$RUNPLAN_EVENT" "$RUNPLAN_TEXT" >env`}

@@ -130,6 +130,17 @@ func (s *site) tries(ctx context.Context, w *watch, key string) ([]try, []ledger
 			} else if t := at(e, e.Candidate); kindOf(e) == runner.Gate && t.Tone == "busy" {
 				t.Word = "checking"
 			}
+		case runner.Reviewed:
+			t := at(e, e.Candidate)
+			t.reports = slices.Concat(t.reports, e.Reports) // beside what the gates said
+			if e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeShallow || e.Outcome == runner.OutcomeComplex {
+				t.Word, t.Tone, t.Reason = "review: to be fixed", "bad", e.Reason
+			}
+		case runner.ApprovalDenied:
+			if len(out) > 0 { // a person's word names no attempt; it is about the last one
+				t := &out[len(out)-1]
+				t.Word, t.Tone, t.Reason = "denied", "bad", e.By+": "+e.Reason
+			}
 		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged:
 			at(e, e.Candidate).took(e)
 		}
@@ -294,6 +305,13 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 	}
 	add("tests", map[bool]string{true: v.Row.Tests}[v.Row.Tests != none])
 	add("sampling", b.Sampling)
+	if r := b.Review; r != nil {
+		text := r.Verdict
+		if r.Confidence != nil {
+			text += fmt.Sprintf(", %d %% sure", *r.Confidence)
+		}
+		add("review", strings.Trim(text+"; "+strings.Join(r.Passes, ", ")+"; "+r.Note, "; "))
+	}
 }
 
 func orNothing(before, s, after string) string {

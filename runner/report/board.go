@@ -38,6 +38,9 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 		line += fmt.Sprintf("; speed-up %s, predicted %s", times(real), times(s.SpeedUp))
 	}
 	b.Footer = append(b.Footer, line)
+	for _, a := range s.Waiting {
+		b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
+	}
 	if s.Status == runner.RunPaused {
 		b.Footer = append(b.Footer, "paused "+s.why())
 	}
@@ -45,6 +48,16 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 		b.Footer = append(b.Footer, outcomeOf(s.Summary).word+": "+s.Reason)
 	}
 	return b
+}
+
+// asks is what a person is asked of a batch; "" where that is nothing.
+func asks(s runner.Summary, b runner.BatchSummary) string {
+	for _, a := range s.Waiting {
+		if a.Batch == b.Key {
+			return ui.Sanitize(a.Question)
+		}
+	}
+	return ""
 }
 
 // about is what a run is about, beside its title.
@@ -95,6 +108,8 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 		if after := due(s.Summary, b); len(after) > 0 {
 			r.Detail = "after " + strings.Join(after, ", ")
 		}
+	case asks(s.Summary, b) != "":
+		r.Detail = asks(s.Summary, b)
 	case f.tone == ui.Warn:
 		r.Detail = "while " + stateWord(runner.State(b.State))
 		if b.Reason != "" {

@@ -41,7 +41,7 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 			say(ui.Muted, "%s  skipped, %s", what, orWord(e.Reason, "nobody looked"))
 		}
 	case runner.OutcomeOK:
-		say(verdictTone(e.Review), "%s  %s", what, orWord(reviewText(e.Review), "pass"))
+		say(verdictTone(e.Review), "%s  %s%s", what, orWord(reviewText(e.Review), "pass"), fidelityText(e))
 	case runner.OutcomeUndecided:
 		say(ui.Warn, "%s  %s: %s", what, reviewText(e.Review), e.Reason)
 	case runner.OutcomeShallow:
@@ -51,6 +51,14 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	default:
 		say(trouble(e.Outcome), "%s  %s", what, p.wentWrong(e))
 	}
+}
+
+// fidelityText is what a reviewer said of the blueprints' units, or why none was asked.
+func fidelityText(e runner.Event) string {
+	if kindOf(e) != runner.Fidelity || e.Reason == "" {
+		return ""
+	}
+	return ": " + ui.Sanitize(e.Reason)
 }
 
 // verdictTone is how a review looks. Of a run that is merged, it may be anything.
@@ -105,6 +113,7 @@ func reviews(b *strings.Builder, s runner.Summary) {
 			fmt.Fprintf(b, "- %s: %s (%s)\n", md(what), md(w.Question), code("runplan approve "+w.ID))
 		}
 	}
+	fidelity(b, s)
 	if s.Review == nil {
 		return
 	}
@@ -116,5 +125,28 @@ func reviews(b *strings.Builder, s runner.Summary) {
 	}
 	if s.Review.File != "" {
 		fmt.Fprintf(b, "\nAll of it: %s\n", code(s.Review.File))
+	}
+}
+
+// fidelity lists what was said of blueprints, with the questions that nobody has added to them yet.
+func fidelity(b *strings.Builder, s runner.Summary) {
+	begun := false
+	for _, x := range s.Batches {
+		if x.Fidelity == nil {
+			continue
+		}
+		if !begun {
+			b.WriteString("\n## Blueprints\n\n")
+			begun = true
+		}
+		for _, p := range x.Fidelity.Passes {
+			fmt.Fprintf(b, "- batch %s: %s\n", md(x.Number), md(p))
+		}
+		for _, q := range x.Fidelity.Questions {
+			fmt.Fprintf(b, "  - open question: %s\n", md(q))
+		}
+		if x.Fidelity.File != "" {
+			fmt.Fprintf(b, "  - all of it: %s\n", code(x.Fidelity.File))
+		}
 	}
 }

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -24,6 +26,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 	given := runner.Event{Kind: runner.ApprovalGiven, Command: "1/r1-c0/ask", Batch: "1", Commit: "c", Tree: "t", By: "ada\x1b[31m", Reason: "<b>fine</b>"}
 	var asking runner.Summary
 	var shown face
+	var board ui.Board
 	for i, e := range []runner.Event{
 		{Kind: runner.RunStarted, Job: &job},
 		{Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Commit: "c", Tree: "t"},
@@ -43,6 +46,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 		if e.Kind == runner.ApprovalAsked && e.Batch != "" {
 			asking = p.Standing().Summary
 			shown = faceOf(asking, asking.Batches[0]) // the batches are the fold's own, and go on
+			board = Board(p.Standing(), nil, e.At)
 		}
 	}
 	told := strings.Join(lines, "\n")
@@ -59,6 +63,12 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 	}
 	if shown.word != "to approve" || len(asking.Waiting) != 1 || asking.Waiting[0].ID != "1f0c2a7b/1" {
 		t.Errorf("%+v %+v", shown, asking.Waiting)
+	}
+	if r := board.Rows[0]; r.State != "to approve" || r.Detail != "the plan asks for a person's approval" {
+		t.Errorf("the live view shows %+v", r)
+	}
+	if !slices.Contains(board.Footer, "waits for a person: runplan approve 1f0c2a7b/1") {
+		t.Errorf("the live view does not say what to type: %q", board.Footer)
 	}
 	s := p.Standing().Summary
 	md := Markdown(s, all)

@@ -26,13 +26,16 @@ type Data struct {
 	Source   training.Source
 	Positive int
 	Negative int
-	Exported bool // the lines are in a trainer's form: what they are about cannot be checked
+	Exported bool   // the lines are in a trainer's form
+	HeldFile string // the examples that were held back; "": there are none
 }
 
 // The files of a folder of data.
 const (
 	TrainFile      = "train.jsonl"
 	ValidationFile = "validation.jsonl"
+	heldFile       = "held-back.jsonl" // validation, as examples, beside what was exported, and beside a version
+	exportFile     = "export.json"
 )
 
 // ErrNoData says that there is nothing to train on.
@@ -77,17 +80,23 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 	}, &d.Examples); err != nil {
 		return d, err
 	}
+	validation := ValidationFile
 	if d.Exported {
-		d.Positive = d.Examples // what is exported is to be learnt
+		validation = heldFile
+		d.Positive = d.Examples // what somebody made by hand is to be learnt
+		if err := d.manifest(spec); err != nil {
+			return d, err
+		}
 	}
-	held, err := os.Open(filepath.Join(dir, ValidationFile))
+	held, err := os.Open(filepath.Join(dir, validation))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return d, fmt.Errorf("read the data: %w", err)
 	default:
 		defer held.Close()
-		if err := d.count(held, ValidationFile, spec, func(training.Example) {}, &d.Held); err != nil {
+		d.HeldFile = held.Name()
+		if err := d.read(held, validation, spec, func(training.Example) {}, &d.Held); err != nil {
 			return d, err
 		}
 	}
@@ -98,6 +107,43 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 		return d, &TooFewError{d.Examples + d.Held, spec.MinimumCorpusSize}
 	}
 	return d, nil
+}
+
+// manifest looks at what an export says of itself. Data that somebody made otherwise has none, and says nothing.
+func (d *Data) manifest(spec curriculum.Spec) error {
+	name := filepath.Join(d.Name, exportFile)
+	text, err := os.ReadFile(filepath.Join(d.Dir, exportFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var m struct {
+		Plan struct {
+			Stage training.Stage `json:"stage"`
+		} `json:"plan"`
+		Train struct {
+			Positive    int `json:"positive"`
+			Negative    int `json:"negative"`
+			Preferences int `json:"preferences"`
+			Synthetic   int `json:"synthetic"`
+		} `json:"train"`
+		Files map[string]string `json:"files"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the data: %s: %w", name, err)
+	case m.Plan.Stage != spec.Stage:
+		return fmt.Errorf("%s: the data is of stage %s, and %s is for %s; an adapter never crosses", name, m.Plan.Stage, spec.Name, spec.Stage)
+	case m.Files[TrainFile] != d.SHA256:
+		return fmt.Errorf("%s: %s was changed since it was exported; what was checked then no longer holds", d.Name, TrainFile)
+	}
+	d.Positive, d.Negative = m.Train.Positive+m.Train.Preferences, m.Train.Negative
+	if m.Train.Synthetic > 0 && m.Train.Synthetic == d.Examples {
+		d.Source = training.Synthetic
+	}
+	return nil
 }
 
 // exported tells by the first line whether a file is in a trainer's form: examples say which stage they are of, and where from.
@@ -116,23 +162,32 @@ func exported(f io.ReadSeeker) (bool, error) {
 	return keys["stage"] == nil && keys["origin"] == nil && len(keys) > 0, nil
 }
 
+// count looks through train.jsonl.
 func (d Data) count(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	name := filepath.Join(d.Name, file)
 	if d.Exported {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 		dec := json.NewDecoder(f)
 		for {
 			var object map[string]json.RawMessage
 			if err := dec.Decode(&object); errors.Is(err, io.EOF) {
 				return nil
 			} else if err != nil {
-				return fmt.Errorf("%s: object %d: %w", name, *n+1, err)
+				return fmt.Errorf("%s: object %d: %w", filepath.Join(d.Name, file), *n+1, err)
 			}
 			*n++
 		}
 	}
+	return d.read(f, file, spec, add, n)
+}
+
+// read looks through a file of examples.
+func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	name := filepath.Join(d.Name, file)
 	for e, err := range training.Read(name, f) {
 		if err != nil {
 			return err

@@ -94,6 +94,9 @@ func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 	if err := atomicfile.Write(filepath.Join(work.dir, hyperFile), append(v.Hyper, '\n'), 0o644); err != nil {
 		return v, err
 	}
+	if err := v.holdBack(job.Data.HeldFile); err != nil {
+		return v, err
+	}
 	began := t.Now()
 	if err := t.run(ctx, job, v); err != nil {
 		return v, work.failed(err, t.Now())
@@ -249,7 +252,15 @@ func registered(rows []store.TrainedAdapter, v Version) bool {
 	return false
 }
 
-// dataset is the row of what a version was trained on.
+// absolute is where data lies that is named relative to the repository.
+func (s Shelf) absolute(data string) string {
+	if name := filepath.FromSlash(data); filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Dir, "..", "..", "..", filepath.FromSlash(data))
+}
+
+// dataset is the row of what a version was trained on: the last one of that folder from before it was trained.
 func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
 	sets, err := log.Datasets(ctx)
 	if err != nil {
@@ -257,7 +268,8 @@ func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.L
 	}
 	for i := len(sets) - 1; i >= 0; i-- {
 		d := sets[i]
-		if (d.Path == v.Data || filepath.Dir(d.Path) == v.Data) && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples >= v.Examples {
+		here := d.Path == v.Data || filepath.Dir(d.Path) == s.absolute(v.Data)
+		if here && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples == v.Examples && !d.At.After(v.TrainedAt) {
 			return d.ID, nil
 		}
 	}

@@ -61,6 +61,9 @@ const (
 // File is the path of the adapter itself.
 func (v Version) File() string { return filepath.Join(v.dir, adapterFile) }
 
+// ValidationFile is the path of what the last validation found.
+func (v Version) ValidationFile() string { return filepath.Join(v.dir, "validation.json") }
+
 // Name is "code-architect@v2".
 func (v Version) Name() string { return fmt.Sprintf("%s@v%d", v.Adapter, v.Number) }
 

@@ -23,6 +23,7 @@ const (
 	ManifestFile = "export.json"
 	OutFile      = "left-out.jsonl"
 	CardFile     = "README.md"
+	HeldFile     = "held-back.jsonl" // what was exported for validation, as examples: an adapter is measured by it
 	trainFile    = "train.jsonl"
 )
 
@@ -130,6 +131,7 @@ type job struct {
 	in     string
 	m      *Manifest
 	out    []curate.Out
+	taken  map[string]bool // examples of the validation side that were written
 }
 
 // counted tells how tokens were counted.
@@ -141,7 +143,7 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 	if err != nil {
 		return m, err
 	}
-	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit, in: in, m: &m}
+	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit, in: in, m: &m, taken: map[string]bool{}}
 	if j.limit == 0 {
 		j.limit = set.Plan.Hyperparameters.MaxSequenceLength
 	}
@@ -186,6 +188,9 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 	}
 	if j.m.Train.Examples == 0 || j.m.Validation.Examples == 0 {
 		return j.empty()
+	}
+	if err := f.File(HeldFile, j.held); err != nil {
+		return err
 	}
 	if err := f.File(OutFile, j.leftOut); err != nil {
 		return err
@@ -363,6 +368,9 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 		}
 	}
 	j.m.Longest = max(j.m.Longest, n)
+	if name == curate.ValidationFile {
+		j.taken[e.ID] = true
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -410,6 +418,20 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 	}
 	good.Prompt = strings.TrimPrefix(good.Prompt, j.DropBegin)
 	return j.format.fromText(good, bad, e.Positive), texts, nil
+}
+
+// held writes the examples of the validation side that the trainer's own form was made of.
+func (j *job) held(w io.Writer) error {
+	return j.each(curate.ValidationFile, func(e training.Example) error {
+		if !j.taken[e.ID] {
+			return nil
+		}
+		line, err := e.Encode()
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		return err
+	})
 }
 
 func (j *job) leave(id string, why curate.Reason, note string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 )
 
-// Read makes generations of the reviews of candidates. Each code of a unit that somebody from outside reviewed is one; the first review
-// of it counts. What the adapter said of the same code and blueprint is its own assessment. Promotions tell what became of it.
+// Read makes generations of the reviews of candidates. Each code of a unit that the adapter wrote and somebody from outside reviewed is
+// one; the first review of it counts. What the adapter said of the same code and blueprint is its own assessment. Promotions tell what became of it.
 func Read(root string) ([]Generation, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(blueprint.Folder, "review", "*", "cc_review_*.json"))
 	if err != nil {
@@ -53,6 +53,11 @@ func Read(root string) ([]Generation, error) {
 		} else {
 			seen[k] = true
 		}
+		if by, err := adapters(root, r); err != nil {
+			return nil, err
+		} else if !by {
+			continue
+		}
 		g := Generation{Unit: r.ServiceID, At: r.ReceivedAt, Divergence: r.Divergence(), Reviewer: r.Discrepancies, Promoted: promoted(r, promotions)}
 		for _, o := range own {
 			if o.ServiceID == r.ServiceID && o.SourcesSHA256 == r.SourcesSHA256 && o.BlueprintSHA256 == r.BlueprintSHA256 {
@@ -63,6 +68,21 @@ func Read(root string) ([]Generation, error) {
 		out = append(out, g)
 	}
 	return out, nil
+}
+
+// adapters tells whether the code that was reviewed is the adapter's: its context was handed out to it last before the review.
+func adapters(root string, r blueprint.Record) (bool, error) {
+	made, err := blueprint.Generations(root, r.ServiceID)
+	if err != nil {
+		return false, err
+	}
+	by := false
+	for _, g := range made {
+		if !g.At.After(r.ReceivedAt) {
+			by = g.Session == blueprint.AdapterSession
+		}
+	}
+	return by, nil
 }
 
 // promoted tells whether the code that was reviewed was promoted as it was. One that was rejected, or followed by other code of the

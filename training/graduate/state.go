@@ -88,17 +88,6 @@ func (s State) text() string {
 	return "adapter " + s.Adapter + " " + word
 }
 
-// Since are the generations after a time: those that the audits of a graduated adapter are counted by.
-func Since(list []Generation, at time.Time) int {
-	n := 0
-	for _, g := range list {
-		if g.At.After(at) {
-			n++
-		}
-	}
-	return n
-}
-
 // Trained is one training cycle: a version, and when it was there.
 type Trained struct {
 	Version int

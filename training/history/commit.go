@@ -12,13 +12,14 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // change is what a commit does to one file.
 type change struct {
 	path          string
 	before, after *source // nil: there is none
-	hunks         []hunk
+	hunks         []edits.Hunk
 	touched       []int // symbols of before that change
 	made          []int // symbols of after that are in what changes
 }
@@ -189,7 +190,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		if c.after != nil {
 			now = c.after.ended
 		}
-		hunks, n, ok := compare(old, now, mostLines-1-w.lines)
+		hunks, n, ok := edits.Compare(old, now, mostLines-1-w.lines)
 		if !ok {
 			return TooMany
 		}
@@ -322,11 +323,11 @@ func (w *work) understand() {
 	for _, c := range w.changes {
 		for _, side := range []struct {
 			s    *source
-			of   func(hunk) (int, int)
+			of   func(edits.Hunk) (int, int)
 			into *[]int
 		}{
-			{c.before, func(h hunk) (int, int) { return h.from, h.to }, &c.touched},
-			{c.after, func(h hunk) (int, int) { return h.newFrom, h.newTo }, &c.made},
+			{c.before, func(h edits.Hunk) (int, int) { return h.From, h.To }, &c.touched},
+			{c.after, func(h edits.Hunk) (int, int) { return h.NewFrom, h.NewTo }, &c.made},
 		} {
 			if side.s == nil {
 				continue
@@ -490,7 +491,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 			}
 		}
 		list := slices.DeleteFunc(w.tree.having(stems, pool), func(f found) bool {
-			return w.changed(f.path) || madeByProgram(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
+			return w.changed(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
 		})
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
 		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) }) // the most alike are the hardest

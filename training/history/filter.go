@@ -3,7 +3,6 @@ package history
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
@@ -140,17 +139,38 @@ func wanted(e git.Entry) bool {
 	return outline.LanguageOf(e.Path) != "" && regular(e) && !madeByProgram(e.Path)
 }
 
-var generatedName = lazyre.New(`(?i)(?:\.pb\.go|\.pb\.gw\.go|_pb2(?:_grpc)?\.pyi?|\.gen\.go|_gen\.go|_generated\.\w+|\.generated\.\w+|\.min\.(?:js|mjs|cjs)|-min\.js|\.bundle\.js|zz_generated\.[\w.]+|bindata\.go|_string\.go)$`)
-
 // madeByProgram tells by its path a file that nobody of this project wrote.
 func madeByProgram(name string) bool {
-	return generatedName.MatchString(path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
-		switch dir {
-		case "vendor", "third_party", "node_modules", "_vendor", "site-packages", "dist", "bower_components", "external":
+	for dir := range strings.SplitSeq(path.Dir(name), "/") {
+		if foreignFolder(dir) {
 			return true
 		}
-		return false
-	})
+	}
+	return generatedName(path.Base(name))
+}
+
+// foreignFolder tells by its name a folder of what others wrote, or a build.
+func foreignFolder(dir string) bool {
+	switch dir {
+	case "vendor", "third_party", "node_modules", "_vendor", "site-packages", "dist", "bower_components", "external":
+		return true
+	}
+	return false
+}
+
+// generatedName tells by the last part of its path a file that a program made.
+func generatedName(base string) bool {
+	base = strings.ToLower(base)
+	for _, end := range []string{
+		".pb.go", ".pb.gw.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", ".gen.go", "_gen.go", ".min.js", ".min.mjs", ".min.cjs",
+		"-min.js", ".bundle.js", "bindata.go", "_string.go",
+	} {
+		if strings.HasSuffix(base, end) {
+			return true
+		}
+	}
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return strings.HasSuffix(stem, "_generated") || strings.HasSuffix(stem, ".generated") || strings.Contains(base, "zz_generated.")
 }
 
 var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // maker makes examples of commits. Several goroutines may use it.
@@ -20,7 +21,7 @@ type maker struct {
 
 // shared is what the stages of the solver have in common.
 type shared struct {
-	answers []written
+	answers []edits.Answer
 	context retrieve.Package
 	texts   []*source
 	bad     string
@@ -87,10 +88,10 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 // share writes the edits and finds the context that the stages of the solver have in common.
 func (m *maker) share(w *work) shared {
 	var s shared
-	s.answers = make([]written, len(w.changes))
+	s.answers = make([]edits.Answer, len(w.changes))
 	for i, c := range w.changes {
 		var err error
-		if s.answers[i], err = write(c); err != nil {
+		if s.answers[i], err = c.edits(); err != nil {
 			s.bad = "the change cannot be written as edits"
 			return s
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -47,73 +46,6 @@ func TestMessagesThatSayWhatChanged(t *testing.T) {
 	}
 	if got := taskOf("Say it\n\nAt length.\n\nSigned-off-by: a <a@b>\nCo-authored-by: b <c@d>\n"); got != "Say it\n\nAt length." {
 		t.Errorf("task %q", got)
-	}
-}
-
-// Whatever changes, the hunks make the one text of the other, and so do the edits where there are any.
-func TestDiffsAndEditsMakeTheNewText(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	made := 0
-	for n := range 3000 {
-		var before []string
-		for range rnd.IntN(40) {
-			before = append(before, fmt.Sprintf("line %d\n", rnd.IntN(30)))
-		}
-		var after []string
-		for _, l := range before {
-			switch rnd.IntN(12) {
-			case 0:
-			case 1:
-				after = append(after, l, fmt.Sprintf("new %d\n", rnd.IntN(99)))
-			case 2:
-				after = append(after, fmt.Sprintf("other %d\n", rnd.IntN(5)))
-			default:
-				after = append(after, l)
-			}
-		}
-		hunks, changed, ok := compare(before, after, 1000)
-		if !ok {
-			t.Fatalf("%d: no way from %q to %q", n, before, after)
-		}
-		var got []string
-		at, count := 0, 0
-		for _, h := range hunks {
-			got = append(append(got, before[at:h.from]...), after[h.newFrom:h.newTo]...)
-			at = h.to
-			count += h.to - h.from + h.newTo - h.newFrom
-		}
-		if got = append(got, before[at:]...); strings.Join(got, "") != strings.Join(after, "") || count != changed {
-			t.Fatalf("%d: %q to %q by %v makes %q", n, before, after, hunks, got)
-		}
-		if changed > 0 {
-			if _, _, ok := compare(before, after, changed-1); ok {
-				t.Fatalf("%d: %d lines are found with %d allowed", n, changed, changed-1)
-			}
-		}
-		if len(before) == 0 || len(hunks) == 0 {
-			continue
-		}
-		c := &change{path: "a/b.go", hunks: hunks}
-		c.before, c.after = newSource(c.path, "1", []byte(strings.Join(before, ""))), newSource(c.path, "2", []byte(strings.Join(after, "")))
-		if _, err := write(c); err == nil { // which has carried them out
-			made++
-		} else if strings.Contains(err.Error(), "another text") {
-			t.Fatalf("%d: %v\n%q\n%q", n, err, before, after)
-		}
-	}
-	if made < 1500 {
-		t.Errorf("edits could be written of %d changes only", made)
-	}
-}
-
-// Marks in the code itself do not end a block.
-func TestEditsOfCodeWithMarks(t *testing.T) {
-	old := "package a\n\nconst x = `\n<<<<<<< SEARCH\nfoo\n=======\nbar\n>>>>>>> REPLACE\n`\n"
-	c := &change{path: "a.go", before: newSource("a.go", "1", []byte(old)), after: newSource("a.go", "2", []byte(strings.Replace(old, "foo", "new", 1)))}
-	c.hunks, _, _ = compare(c.before.ended, c.after.ended, 10)
-	w, err := write(c)
-	if err != nil || !strings.Contains(w.text, "<<<<<<<<< SEARCH\n") {
-		t.Errorf("%v\n%s", err, w.text)
 	}
 }
 

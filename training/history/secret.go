@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,86 +19,109 @@ type sentry struct {
 	gate   gates.Gate
 	dir    string
 	redact func(string) string
+	clean  *lineSet // lines that were looked at
 }
 
 // newSentry makes one. dir is a folder that is there: the gate asks for one, though it reads nothing in it.
 func newSentry(dir string, redact func(string) string) sentry {
-	return sentry{secrets.New(), dir, redact}
+	return sentry{secrets.New(), dir, redact, &lineSet{}}
 }
 
 // hide takes out what looks like a secret.
 func (s sentry) hide(text string) string {
-	text = fence.Hide(text)
+	if hinted(text) {
+		text = fence.Hide(text)
+	}
 	if s.redact != nil {
 		text = s.redact(text)
 	}
 	return text
 }
 
-// hints are in each line that the gate may find a secret in, in small letters: all others need no look.
-var hints = []string{
+// hints are in each line that the gate may find a secret in, and in each text that the redactor changes by its looks, in
+// small letters: all others need no look.
+var hints = newFinder(
 	"passw", "passphrase", "secret", "token", "key", "credential", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-	"hooks.slack", "aiza", "gocspx-", "k_live_", "k_test_", "whsec_", "sk-", "npm_", "pypi-", "eyj", "://",
-}
+	"hooks.slack", "aiza", "gocspx-", "k_live_", "k_test_", "whsec_", "sk-", "npm_", "pypi-", "eyj", "://", "uthorization",
+)
 
-// suspicious are the lines of a text that are worth a look.
-func suspicious(text string) string {
-	var b strings.Builder
-	small := strings.ToLower(text)
-	if !slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(small, h) }) {
-		return ""
+func hinted(text string) bool { return hints.next(text, 0) >= 0 }
+
+// wide are in texts in which a secret may go over more than one line.
+var wide = newFinder("private key", "uthorization")
+
+// document tells a file of words by its name: what the gate says of such names alone is nothing.
+func document(name string) bool {
+	switch path.Ext(name) {
+	case ".md", ".mdx", ".txt", ".rst", ".adoc", ".html", ".css", ".scss", ".svg", ".csv", ".sum", ".mod", ".lock", ".proto", ".sql", ".sh", ".xml", ".tmpl", ".golden", ".txtar", ".yaml", ".yml", ".toml":
+		return !strings.HasPrefix(path.Base(name), ".")
 	}
-	for line := range strings.Lines(text) {
-		small := strings.ToLower(line)
-		for _, h := range hints {
-			if strings.Contains(small, h) {
-				b.WriteString(strings.TrimRight(line, "\r\n") + "\n")
-				break
-			}
-		}
-	}
-	return b.String()
+	return outline.LanguageOf(name) != ""
 }
 
 // text is something that may hold a secret, as a file of that path.
 type text struct{ path, text string }
 
+// suspects are the lines of a text that are worth a look, and that nobody has looked at.
+func (s sentry) suspects(t text) []string {
+	var out []string
+	seen := s.clean.of(t.path)
+	for at := hints.next(t.text, 0); at >= 0; {
+		from, to := strings.LastIndexByte(t.text[:at], '\n')+1, len(t.text)
+		if n := strings.IndexByte(t.text[at:], '\n'); n >= 0 {
+			to = at + n
+		}
+		if line := strings.TrimSuffix(t.text[from:to], "\r"); !seen(line) {
+			out = append(out, line)
+		}
+		at = hints.next(t.text, to)
+	}
+	return out
+}
+
 // look tells which of the texts hold a secret, wherever it stands in them. A key in a folder of fixtures is one as well here:
 // what is learnt is not known to be a sample.
 func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 	out := make([]bool, len(all))
-	ask := make([]text, len(all))
+	ask := make([]string, len(all))
+	lines := make([][]string, len(all))
 	err := parallel(ctx, len(all), func(i int) error {
-		if out[i] = s.hide(all[i].text) != all[i].text; out[i] {
-			return nil
+		t := all[i]
+		lines[i] = s.suspects(t)
+		ask[i] = strings.Join(lines[i], "\n")
+		if len(lines[i]) > 0 && fence.Hide(t.text) != t.text || s.redact != nil && s.redact(t.text) != t.text {
+			out[i], ask[i] = true, ""
+		} else if !document(t.path) {
+			ask[i] = t.text // its name alone may say that it holds secrets
 		}
-		lines := all[i].text
-		if outline.LanguageOf(all[i].path) != "" { // of others, the name alone may say that it holds secrets
-			lines = suspicious(lines)
-		}
-		ask[i] = text{itoa(i) + "/" + all[i].path, lines} // versions of a file share its path
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	d := addition{}
-	for _, t := range ask {
-		if t.text != "" {
-			d[t.path] = t.text
+	for i, t := range ask {
+		if t != "" {
+			d[itoa(i)+"/"+all[i].path] = t // versions of a file share its path
 		}
 	}
-	if len(d) == 0 {
-		return out, nil
+	if len(d) > 0 {
+		r, err := s.gate.Check(ctx, gates.Subject{Dir: s.dir, Diff: d, Changed: slices.Sorted(maps.Keys(d))})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range r.Findings {
+			n, _, _ := strings.Cut(f.Path, "/")
+			if i, err := strconv.Atoi(n); err == nil && f.Rule != "secrets/private-host" && f.Rule != "secrets/not-looked-at" {
+				out[i] = true
+			}
+		}
 	}
-	r, err := s.gate.Check(ctx, gates.Subject{Dir: s.dir, Diff: d, Changed: slices.Sorted(maps.Keys(d))})
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range r.Findings {
-		n, _, _ := strings.Cut(f.Path, "/")
-		if i, err := strconv.Atoi(n); err == nil && f.Rule != "secrets/private-host" && f.Rule != "secrets/not-looked-at" {
-			out[i] = true
+	for i, found := range out {
+		for _, line := range lines[i] {
+			if !found && wide.next(line, 0) < 0 {
+				s.clean.add(all[i].path, line)
+			}
 		}
 	}
 	return out, nil

@@ -13,17 +13,19 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // What is shown of a changed file.
 const (
 	wholeLines  = 250 // so short a file is shown as a whole
 	symbolLines = 120 // so short a symbol is
+	beside      = 3   // lines above and below a quote
 )
 
 // context is what retrieval would have found, had it found all that the change needs: the places that change, line by
 // line, and what the changed code uses by its signatures.
-func (m *maker) context(w *work, answers []written) (retrieve.Package, []*source, string) {
+func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	var texts []*source
 	for i, c := range w.changes {
@@ -64,21 +66,33 @@ func (m *maker) context(w *work, answers []written) (retrieve.Package, []*source
 	return p, texts, ""
 }
 
+// edits are what a model has to answer to make the change.
+func (c *change) edits() (edits.Answer, error) {
+	e := edits.Change{Path: c.path, Made: c.before == nil, Deleted: c.after == nil, Hunks: c.hunks}
+	if c.before != nil {
+		e.Before = c.before.ended
+	}
+	if c.after != nil {
+		e.After = c.after.ended
+	}
+	return e.Write()
+}
+
 // lineSpan is a run of lines, counted from 1.
 type lineSpan struct {
 	from, to int
 	symbol   *symbol // that it is
 }
 
-// shown are the parts of a file that change, and all lines that the edits quote.
-func (m *maker) shown(c *change, answer written) []retrieve.Part {
+// shown are the parts of a file that change, and all lines that the edits quote, with a few around them.
+func (m *maker) shown(c *change, answer edits.Answer) []retrieve.Part {
 	s := c.before
 	if len(s.lines) <= wholeLines {
 		return []retrieve.Part{m.whole(s, lineSpan{1, len(s.lines), nil})}
 	}
 	var spans []lineSpan
-	for _, b := range answer.blocks {
-		spans = append(spans, lineSpan{b.from + 1, b.to, nil})
+	for _, b := range answer.Blocks {
+		spans = append(spans, lineSpan{max(1, b.From+1-beside), min(len(s.lines), b.To+beside), nil})
 	}
 	for _, i := range c.touched {
 		if x := &s.symbols[i]; x.end-x.start < symbolLines {
@@ -172,7 +186,7 @@ func (w *work) order() []int {
 		}
 		text := map[string]bool{}
 		for _, h := range x.hunks {
-			for word := range words(x.after.span(h.newFrom+1, h.newTo)) {
+			for word := range words(x.after.span(h.NewFrom+1, h.NewTo)) {
 				text[word] = true
 			}
 		}
@@ -211,7 +225,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	}
 	var blocks []string
 	for _, i := range w.order() {
-		blocks = append(blocks, s.answers[i].text)
+		blocks = append(blocks, s.answers[i].Text)
 	}
 	l.completion, l.texts = strings.Join(blocks, "\n"), slices.Clone(s.texts)
 	for _, c := range w.changes {

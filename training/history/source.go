@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // source is one version of a file. It never changes once it is outlined.
@@ -68,7 +69,7 @@ func unfit(data []byte) Reason {
 
 func newSource(name, blob string, data []byte) *source {
 	s := &source{path: name, blob: blob, language: outline.LanguageOf(name), text: string(data)}
-	s.ended = splitLines(s.text)
+	s.ended = edits.Lines(s.text)
 	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
 	return s
 }
@@ -157,7 +158,7 @@ func topNames(symbols []symbol, most int) string {
 
 // touched returns the pieces that hunks change: the innermost ones, and of a class only what no method of it holds. side says
 // which lines of a hunk count.
-func (s *source) touched(hunks []hunk, side func(hunk) (from, to int)) []int {
+func (s *source) touched(hunks []edits.Hunk, side func(edits.Hunk) (from, to int)) []int {
 	var out []int
 	for _, h := range hunks {
 		from, to := side(h) // from 0, the end is not part of it

@@ -23,6 +23,7 @@ type folder struct {
 type leaf struct {
 	name, blob string
 	stems      []string
+	made       bool // by a program
 }
 
 type branch struct {
@@ -160,7 +161,7 @@ func (x *folder) read(o git.Object) error {
 		case e.File() && e.Name == "go.mod":
 			x.module = e.Hash
 		case e.File() && outline.LanguageOf(e.Name) != "":
-			x.files = append(x.files, leaf{name: e.Name, blob: e.Hash, stems: stems(strings.TrimSuffix(e.Name, path.Ext(e.Name)))})
+			x.files = append(x.files, leaf{name: e.Name, blob: e.Hash, stems: stems(strings.TrimSuffix(e.Name, path.Ext(e.Name))), made: generatedName(e.Name)})
 		}
 	}
 	return nil
@@ -229,7 +230,7 @@ type found struct {
 	words      []string
 }
 
-// having returns the files whose path has words, in the order of the tree. words are stems, as the keys say them.
+// having returns the files that people wrote whose path has words, in the order of the tree. words are stems, as the keys say them.
 func (x *folder) having(words map[string]string, most int) []found {
 	var out []found
 	var walk func(x *folder, dir string, have []string)
@@ -246,11 +247,17 @@ func (x *folder) having(words map[string]string, most int) []found {
 			return have
 		}
 		for _, l := range x.files {
+			if l.made {
+				continue
+			}
 			if all := add(have, l.stems); len(all) > 0 && len(out) < most {
 				out = append(out, found{path.Join(dir, l.name), l.blob, all})
 			}
 		}
 		for _, b := range x.below {
+			if foreignFolder(b.name) {
+				continue
+			}
 			walk(b.folder, path.Join(dir, b.name), add(have, b.stems))
 		}
 	}

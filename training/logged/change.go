@@ -18,6 +18,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // change is what an attempt did to files, as edits.
@@ -51,7 +52,7 @@ func (b *build) between(ctx context.Context, base, tree string) (change, *refusa
 			}
 		}
 		switch {
-		case errors.Is(err, training.ErrNoEdits), errors.Is(err, git.ErrBlobTooLarge):
+		case errors.Is(err, edits.ErrNone), errors.Is(err, git.ErrBlobTooLarge):
 			why := notEdits()
 			return out, &why, nil
 		case err != nil:
@@ -68,9 +69,9 @@ func (c *change) add(parts *[]string, path string, before, after []byte) error {
 	if before != nil && after != nil && bytes.Equal(before, after) {
 		return nil
 	}
-	text, err := training.Edits(path, before, after)
+	a, err := edits.Of(path, before, after)
 	if err == nil {
-		*parts = append(*parts, text)
+		*parts = append(*parts, a.Text)
 	}
 	return err
 }
@@ -184,7 +185,7 @@ func parsePatch(patch []byte) ([]*gitdiff.File, error) {
 	}
 	for _, f := range files {
 		if f.IsBinary || f.IsRename || f.IsCopy || f.NewName == "" && f.OldName == "" {
-			return nil, training.ErrNoEdits
+			return nil, edits.ErrNone
 		}
 	}
 	slices.SortStableFunc(files, func(a, b *gitdiff.File) int {

@@ -45,6 +45,11 @@ func openReviews(root string, l local.Layout, hide func(string) string) (*review
 	if err != nil {
 		return nil, err
 	}
+	ofRuns, err := filepath.Glob(l.Findings("*", "*"))
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, ofRuns...)
 	slices.Sort(names)
 	for _, name := range names {
 		data, err := os.ReadFile(name)
@@ -67,7 +72,8 @@ func (r *reviews) openRecords(root string) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive")} {
+	inRuns := path.Join(local.DirName, "reports", "*", local.BlueprintReviews)
+	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive"), inRuns} {
 		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
 		if err != nil {
 			return err

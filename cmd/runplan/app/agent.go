@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	_ "time/tzdata" // providers tell of limits in the zone of the account; not every machine knows the zones
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+)
+
+// chosenAgent is an agent that is decided on but not built yet: it needs the run's own helpers.
+type chosenAgent struct {
+	name  string
+	build func(self string, r *proc.Reaper) agents.Agent
+	// open is for an agent that needs more of the run, and something to be closed after it.
+	open func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error)
+}
+
+// start makes the agent ready for a run.
+func (c chosenAgent) start(ctx context.Context, x *execution, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+	if c.open != nil {
+		return c.open(ctx, x, r)
+	}
+	return c.build(self, r), func() {}, nil
+}
+
+// Name is the agent's name.
+func (c chosenAgent) Name() string { return c.name }
+
+// auto asks for the choice that is made where nobody asks for an agent.
+const auto = "auto"
+
+// chooseAgent picks the agent: asked for, else configured, else script for a literal plan, else the only
+// one that is configured, else the first CLI that is installed. It says why, where nobody asked for it.
+func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent, string, error) {
+	name, why := asked, ""
+	if name == auto {
+		name = ""
+	}
+	if name == "" {
+		if name = p.config.Run.Agent; name != "" {
+			why = "from " + p.config.Source("run.agent")
+		}
+	}
+	if name == "" || name == auto {
+		var err error
+		if name, why, err = a.anyAgent(p, plan, d); err != nil {
+			return chosenAgent{}, "", err
+		}
+	}
+	agent, err := a.namedAgent(p, path, name)
+	return agent, why, err
+}
+
+// namedAgent is the agent of a name.
+func (a *App) namedAgent(p *project, path, name string) (chosenAgent, error) {
+	if name == script.Name {
+		return chosenAgent{name: name, build: func(self string, r *proc.Reaper) agents.Agent {
+			agent := script.New(path, r)
+			agent.Engine = []string{self, testscriptCommand}
+			return agent
+		}}, nil
+	}
+	if name == solver.Name {
+		return a.solverAgent(context.Background(), p, path)
+	}
+	c, err := a.commandAgent(p, name)
+	if err != nil {
+		return chosenAgent{}, err
+	}
+	return chosenAgent{name: name, build: func(_ string, r *proc.Reaper) agents.Agent {
+		c.Reaper = r
+		return command.New(c)
+	}}, nil
+}
+
+// anyAgent picks an agent where nobody named one.
+func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (name, why string, err error) {
+	prose := proseLines(plan, d)
+	if len(prose) == 0 {
+		return script.Name, "the plan spells everything out, so no model is needed", nil
+	}
+	switch len(p.config.Agents) {
+	case 0:
+		for _, preset := range command.Presets() {
+			if path, err := a.onPath(preset.Program); err == nil {
+				return preset.Name, "none is configured, and the first that is installed is " + path, nil
+			}
+		}
+	case 1:
+		for n := range p.config.Agents {
+			return n, "the only one that is configured", nil
+		}
+	}
+	return "", "", usage(fmt.Errorf("the plan needs an agent: %s", prose[0]),
+		"name one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor shows what is installed")
+}
+
+// commandAgent is the agent of a name: as it is configured, or else the CLI of that name, if it is installed.
+func (a *App) commandAgent(p *project, name string) (command.Config, error) {
+	c, configured := p.config.Agents[name]
+	out := command.Config{
+		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.repo.Root, Environ: a.Environ,
+		Permission: c.Permission, Models: c.Models, Sandbox: sandboxOf(c),
+	}
+	presetName := c.Preset
+	if !configured {
+		presetName = name
+	}
+	preset, known := command.PresetOf(presetName)
+	switch {
+	case known:
+		out.Preset = &preset
+	case !configured:
+		return out, a.unknownAgent(p, name)
+	}
+	if !configured {
+		if _, err := a.onPath(preset.Program); err != nil {
+			return out, fail(exitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s", preset.Install)
+		}
+	}
+	var err error
+	if out.Prices, err = price.Load(a.priceFile()); err != nil {
+		return out, usage(err, "the form is described at the top of the built-in table, agents/price/prices.toml")
+	}
+	return out, nil
+}
+
+func (a *App) unknownAgent(p *project, name string) error {
+	known := []string{script.Name, solver.Name}
+	for n := range p.config.Agents {
+		known = append(known, n)
+	}
+	for _, preset := range command.Presets() {
+		if _, err := a.onPath(preset.Program); err == nil && !slices.Contains(known, preset.Name) {
+			known = append(known, preset.Name)
+		}
+	}
+	sort.Strings(known)
+	return usage(fmt.Errorf("there is no agent %q; there are: %s", name, strings.Join(known, ", ")),
+		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
+}
+
+// priceFile is the user's own table of prices.
+func (a *App) priceFile() string {
+	file, err := config.UserFile(a.Getenv)
+	if err != nil {
+		return "" // a machine without a home folder has no prices of its own
+	}
+	return filepath.Join(filepath.Dir(file), "prices.toml")
+}
+
+// proseLines says which tasks to run are prose, which only an agent with a model can carry out.
+func proseLines(plan *planparse.Plan, d routing.Decision) []string {
+	var out []string
+	for i, s := range d.Steps {
+		if s.Skip != "" {
+			continue
+		}
+		b := &plan.Batches[i]
+		for _, t := range b.Tasks {
+			if !t.Literal && !t.Done {
+				out = append(out, fmt.Sprintf("line %d: task %s is prose", t.Line, strings.TrimSpace(t.Number+" "+t.Title)))
+			}
+		}
+		if len(b.Tasks) == 0 && len(b.Blocks) == 0 {
+			out = append(out, fmt.Sprintf("line %d: batch %s is prose", b.StartLine, b.Number))
+		}
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+// Package app is the command line: flags, wiring and exit codes, one file a command group. Logic lies elsewhere. It is no
+// program itself, so that another one can be runplan with more engines.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// App is what a command gets of the world.
+type App struct {
+	Args    []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string
+
+	dir string // where to look for the repository; "" is the current folder
+}
+
+// Main runs one command line and returns its exit code.
+func Main(a App) int {
+	if len(a.Args) > 0 {
+		// Both are for runplan itself: it starts itself again where a process of its own is needed.
+		switch a.Args[0] {
+		case reapCommand:
+			proc.ReapMain(a.Stdin)
+			return exitOK
+		case testscriptCommand:
+			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
+		}
+	}
+	// A run waits for agents and gates most of its time; memory is dearer to them than these few cycles. But what is small
+	// need not be gone through for each megabyte: the ballast counts as memory in use, and takes none, as nobody touches it.
+	ballast := make([]byte, 12<<20)
+	defer runtime.KeepAlive(ballast)
+	debug.SetGCPercent(20)
+	root := newRootCommand(&a)
+	root.SetArgs(withRun(root, a.Args))
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		return exitOK
+	}
+	code, hint := codeOf(err)
+	// Errors may quote plans, file names and programs: no control code of theirs reaches the terminal.
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+	}
+	if hint != "" {
+		fmt.Fprintf(a.Stderr, "  → %s\n", redact.Clean(hint))
+	}
+	return code
+}
+
+// Getenv looks a variable up. The last one of a name counts, as for programs.
+func (a *App) Getenv(name string) (string, bool) {
+	for i := len(a.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(a.Environ[i], name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// env returns the environment as a map, for conditions.
+func (a *App) env() map[string]string {
+	m := map[string]string{}
+	for _, kv := range a.Environ {
+		k, v, _ := strings.Cut(kv, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// project is the repository that a command works in.
+type project struct {
+	repo   *git.Repo
+	layout local.Layout
+	config *config.Loaded
+
+	solver solveOptions // what the command line says of the solver
+
+	when      []gates.When // conditions of the configuration
+	overrides []gates.Override
+}
+
+// openProject finds the repository and reads the settings.
+func (a *App) openProject(ctx context.Context) (*project, error) {
+	dir := a.dir
+	if dir == "" {
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	}
+	repo, err := git.Open(ctx, dir, a.Environ)
+	if errors.Is(err, git.ErrNotRepo) {
+		return nil, usage(err, "run it inside a repository, or make one: git init && git add -A && git commit -m start")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &project{repo: repo, layout: local.LayoutOf(repo.Root)}
+	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
+		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan keeps its files in a folder of that name; move the file away")
+	}
+	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
+		return nil, err
+	}
+	return p, p.conditions()
+}
+
+// conditions compiles those of the gates: what is wrong with one is told before anything runs.
+func (p *project) conditions() error {
+	c := p.config.Gates
+	wrong := func(key, what string, err error) error {
+		return usage(fmt.Errorf("%s: %s: %w", p.rel(p.config.Source(key)), what, err), "a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, line, severity, message, test and env")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.When)) {
+		w, err := gates.ParseWhen(name, c.When[name])
+		if err != nil {
+			return wrong("gates.when", "gates.when."+name, err)
+		}
+		p.when = append(p.when, w)
+	}
+	for _, g := range c.Command {
+		if g.When == "" {
+			continue
+		}
+		w, err := gates.ParseWhen(g.Name, g.When)
+		if err != nil {
+			return wrong("gates.command", "gate "+g.Name, err)
+		}
+		p.when = append(p.when, w)
+	}
+	for i, s := range c.Severity {
+		o, err := gates.ParseOverride(s.When, s.Severity)
+		if err != nil {
+			return wrong("gates.severity", fmt.Sprintf("gates.severity %d", i+1), err)
+		}
+		p.overrides = append(p.overrides, o)
+	}
+	return nil
+}
+
+func (a *App) loadConfig(projectFile string) (*config.Loaded, error) {
+	user, err := config.UserFile(a.Getenv)
+	if err != nil {
+		// A machine without a home folder has no user settings; that is not an error of the project's.
+		user = ""
+	}
+	c, err := config.Load([]string{user, projectFile}, a.Getenv)
+	if err != nil {
+		return nil, usage(err, "runplan config --keys lists what can be set")
+	}
+	return c, nil
+}
+
+// readPlan reads and parses a plan file.
+func readPlan(path string) (*planparse.Plan, []byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, usage(fmt.Errorf("there is no plan %s", path), "give the path of a markdown file")
+	case err != nil:
+		return nil, nil, usage(fmt.Errorf("read the plan: %w", err), "")
+	case info.IsDir():
+		return nil, nil, usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
+	case info.Size() > planparse.MaxSize:
+		return nil, nil, usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, usage(fmt.Errorf("read the plan: %w", err), "")
+	}
+	p, err := planparse.Parse(path, src)
+	if err != nil {
+		return nil, nil, usage(err, "")
+	}
+	return p, src, nil
+}
+
+// invalid turns the errors of a plan into one error that names each place.
+func invalid(path string, p *planparse.Plan) error {
+	errs := p.Errors()
+	if len(errs) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for i, d := range errs {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
+	}
+	return usage(errors.New(b.String()), "nothing was run; runplan check %s tells more", path)
+}
+
+// openJournal opens the journal of a project for reading. A project without one has no runs.
+func (p *project) openJournal(ctx context.Context) (*store.Journal, error) {
+	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fail(exitUsage, fmt.Errorf("%s has no runs yet", p.repo.Root), "start one: runplan PLAN.md")
+	}
+	return j, err
+}
+
+// planPath is how a run names its plan: relative to the repository where it lies inside.
+func (p *project) planPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	root := p.repo.Root
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return abs, nil
+	}
+	return filepath.ToSlash(rel), nil
+}

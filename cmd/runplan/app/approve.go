@@ -1,0 +1,290 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/trust"
+)
+
+// waitingItem is what runplan approve --json prints of each.
+type waitingItem struct {
+	runner.Approval
+	Plan     string `json:"plan"`
+	Branch   string `json:"branch"`
+	Live     bool   `json:"live"`               // its run is at work
+	Answered string `json:"answered,omitempty"` // given or denied; the run has not taken it up yet
+}
+
+func newApproveCommand(a *App) *cobra.Command {
+	var deny, asJSONFlag bool
+	var by trust.Signed
+	cmd := &cobra.Command{
+		Use:   "approve [ID]",
+		Short: "Agree to what a run waits for, or list what waits",
+		Long: `List what waits for a person, over all runs and all feedback of the repository; or agree to the one that is
+named, or with --deny do not. The id of a run's question may be cut short as long as it is clear.
+
+A batch waits once its gates are green, if the plan says "approve: true" of it or if its review leaves it to
+a person. What is merged is the very tree that was approved: if the run branch has moved meanwhile, the run
+asks again. A denial is a failure of the batch, and the reason stands in the brief of the next attempt.
+
+A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
+a feedback that is a large job: approve feedback/ID is self-fix approve ID.
+
+A run that is at work goes on by itself; one that has stopped (exit status 3) with runplan resume.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Example: `  runplan approve
+  runplan approve 1f0c2a7b/2
+  runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if deny || by != (trust.Signed{}) {
+					return usage(errors.New("which one?"), "runplan approve lists what waits; name one by its id")
+				}
+				return a.listWaiting(cmd.Context(), p, asJSONFlag)
+			}
+			if err := a.notAnAgent("an approval"); err != nil {
+				return err
+			}
+			if deny && strings.TrimSpace(by.Reason) == "" {
+				return usage(errors.New("--deny needs a reason: the next attempt is told"), "say what has to change with --reason")
+			}
+			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
+				return a.signFeedback(cmd.Context(), id, deny, by)
+			}
+			return a.answer(cmd, p, args[0], deny, by)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&deny, "deny", false, "do not agree; with --reason")
+	f.StringVar(&by.Reason, "reason", "", "why")
+	f.StringVar(&by.Name, "signature", "", "the owner's name, where the owner has to sign")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON array of what waits")
+	return cmd
+}
+
+// waiting lists what runs of the repository wait for, the newest run first.
+func (p *project) waiting(ctx context.Context) ([]waitingItem, error) {
+	out := []waitingItem{}
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil || !slices.ContainsFunc(sums, func(s runner.Summary) bool { return len(s.Waiting) > 0 }) {
+		return out, err
+	}
+	p.lookAlive(sums)
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	for _, s := range sums {
+		if len(s.Waiting) == 0 || s.Status == runner.RunDone {
+			continue
+		}
+		unheard, err := local.Unheard(ctx, j, s.Run)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range s.Waiting {
+			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
+			for _, ev := range unheard {
+				if ev.Command == w.Command && ev.Commit == w.Commit && ev.Tree == w.Tree {
+					item.Answered = map[bool]string{true: "given", false: "denied"}[ev.Kind == runner.ApprovalGiven]
+				}
+			}
+			out = append(out, item)
+		}
+	}
+	return out, nil
+}
+
+func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) error {
+	list, err := p.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	large, err := a.waitingFeedback(ctx, p)
+	if err != nil { // what runs wait for is told all the same
+		fmt.Fprintf(a.Stderr, "warning: what feedback waits for is not known: %s\n", ui.Sanitize(err.Error()))
+	}
+	list = append(list, large...)
+	if asJSONFlag {
+		return asJSON(a.Stdout, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing waits")
+		return nil
+	}
+	var rows [][]string
+	for _, w := range list {
+		what := "landing of " + w.Branch
+		switch {
+		case w.Kind == approveLargeJob:
+			what = "large job: " + ui.Cut(w.Title, 40, "…")
+		case w.Batch != "":
+			what = fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…"))
+		}
+		state := "waits"
+		if w.Answered != "" {
+			state = w.Answered + ", not taken up"
+		}
+		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), ui.Sanitize(what), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
+	}
+	if err := table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
+		return err
+	}
+	w := list[0]
+	if w.Kind == approveLargeJob {
+		fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s --signature NAME --reason WHY\ndo not:     runplan approve %s --deny --reason TEXT\n", ui.Sanitize(w.Plan), w.ID, w.ID)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "\nlook at it: git diff %s\nagree:      runplan approve %s\ndo not:     runplan approve %s --deny --reason TEXT\n", w.Diff(), w.ID, w.ID)
+	return nil
+}
+
+// answer posts what a person says to the run that asked.
+func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by trust.Signed) error {
+	ctx := cmd.Context()
+	list, err := p.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	asked := make([]runner.Approval, len(list))
+	for i, w := range list {
+		asked[i] = w.Approval
+	}
+	found, err := runner.FindApproval(asked, id)
+	if err != nil {
+		return usage(err, "runplan approve lists what waits")
+	}
+	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
+	if w.Answered != "" {
+		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it counts once the run takes it up: runplan resume %s", w.Run[:8])
+	}
+	if w.Gate != "" && !deny {
+		if err := a.agree(cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
+			return err
+		}
+	}
+	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	who := first(by.Name, p.person(ctx))
+	said := w.Yes(who, redact.Clean(by.Reason))
+	word := "approved"
+	if deny {
+		said, word = w.No(who, redact.Clean(by.Reason)), "denied"
+	}
+	if err := local.Post(ctx, j, w.Run, said); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))
+	if w.Live {
+		fmt.Fprintln(a.Stderr, "its run is at work and goes on by itself")
+	} else {
+		fmt.Fprintf(a.Stderr, "go on: runplan resume %s\n", w.Run[:8])
+	}
+	return nil
+}
+
+// person is who sits at the terminal, as git knows them.
+func (p *project) person(ctx context.Context) string {
+	for _, key := range []string{"user.name", "user.email"} {
+		if out, err := p.repo.Run(ctx, "config", key); err == nil && strings.TrimSpace(out) != "" {
+			return redact.Clean(strings.TrimSpace(out))
+		}
+	}
+	for _, key := range []string{"USER", "USERNAME"} {
+		if name := os.Getenv(key); name != "" {
+			return redact.Clean(name)
+		}
+	}
+	return "somebody"
+}
+
+// whatToAnswer says how a run goes on that stopped for a person.
+func (x *execution) whatToAnswer() string {
+	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
+	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
+		return "then go on: runplan resume"
+	}
+	var lines []string
+	for _, w := range sums[0].Waiting {
+		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
+	}
+	return strings.Join(append(lines, "then go on: runplan resume "+x.run[:8]), "\n")
+}
+
+func newCancelCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel [RUN]",
+		Short: "Stop a run that is at work in another terminal",
+		Long: `Ask a run that is at work to stop, as Ctrl-C in its terminal does: what is under way is finished, nothing
+else is begun. It stops with exit status 130, and runplan resume goes on with it. The run may be left out
+where only one is at work.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.cancel(cmd.Context(), p, strings.Join(args, ""))
+		},
+	}
+}
+
+func (a *App) cancel(ctx context.Context, p *project, name string) error {
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	p.lookAlive(sums)
+	var live []string
+	known := false
+	for _, s := range sums {
+		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != name && s.Slug != name {
+			continue
+		}
+		known = true
+		if s.Status.Live() {
+			live = append(live, s.Run)
+		}
+	}
+	switch {
+	case !known && name != "":
+		return noSuchRun(name)
+	case len(live) == 0:
+		return usage(errors.New("no run is at work"), "runplan status tells how they stand")
+	case len(live) > 1:
+		return usage(fmt.Errorf("%d runs are at work: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+	}
+	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + p.person(ctx), At: time.Now()}
+	if err := local.Post(ctx, j, live[0], said); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "run %s stops after the step at work; then: runplan resume %s\n", live[0][:8], live[0][:8])
+	return nil
+}

@@ -1,0 +1,251 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+func newBlueprintInitCommand(a *App) *cobra.Command {
+	var sources []string
+	var print bool
+	cmd := &cobra.Command{
+		Use:   "init UNIT --source GLOB",
+		Short: "Draft a candidate from code that is there",
+		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from what
+is caught. What code cannot tell is an open question. The draft is a candidate; a blueprint that is there is not replaced.` +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
+		Args:    exactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.blueprintInit(cmd.Context(), args[0], sources, print)
+		},
+	}
+	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or a glob below the root of the repository; may be given again")
+	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
+	return cmd
+}
+
+func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, print bool) error {
+	if err := blueprint.ValidUnit(unit); err != nil {
+		return usage(err, "")
+	}
+	if len(sources) == 0 {
+		return usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	paths, err := a.sourceFiles(ctx, p, sources)
+	if err != nil {
+		return err
+	}
+	files, skipped, err := a.summaries(ctx, p.repo.Root, paths, nil)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fail(exitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
+	}
+	b := blueprint.Draft(unit, files, skipped)
+	if print {
+		_, err := fmt.Fprint(a.Stdout, redact.Clean(b.YAML()))
+		return err
+	}
+	name, err := blueprint.Save(p.repo.Root, b, blueprint.Candidate)
+	if err != nil {
+		return usage(err, "move it away, or give the unit another name; --print shows the draft")
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", name)
+	for _, s := range skipped {
+		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n", len(b.Intent.OpenQuestions), unit)
+	return nil
+}
+
+// sourceFiles are the files of the repository that some globs match.
+func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]string, error) {
+	all, _, err := patterns.Files(ctx, a.Environ, p.repo.Root)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, g := range globs {
+		g = strings.TrimPrefix(filepath.ToSlash(g), "./")
+		if !doublestar.ValidatePattern(g) {
+			return nil, usage(fmt.Errorf("--source %q is no glob", g), "such as 'services/orders/**/*.py'")
+		}
+		n := 0
+		for _, f := range all {
+			if ok, _ := doublestar.Match(g, f); ok && outline.LanguageOf(f) != "" {
+				n++
+				if !slices.Contains(out, f) {
+					out = append(out, f)
+				}
+			}
+		}
+		if n == 0 {
+			return nil, usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+		}
+	}
+	return out, nil
+}
+
+type blueprintCheckOptions struct {
+	live bool
+	json bool
+}
+
+func newBlueprintCheckCommand(a *App) *cobra.Command {
+	var o blueprintCheckOptions
+	cmd := &cobra.Command{
+		Use:   "check UNIT...",
+		Short: "Hold the source of units against their blueprints, mechanically",
+		Long: `Check what a program can check: endpoints exact, interfaces, enumerations, constants and models there, dependencies only
+through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode handled with its documented
+status, public functions typed and documented. No model is asked.
+
+It looks at the candidate, or with --live at the live blueprint. As the gate "blueprint" it looks at live blueprints whose
+source files changed.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.blueprintCheck(cmd.Context(), args, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.live, "live", false, "check the live blueprint")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintCheckOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	options, err := a.summaryOptions(ctx, p.repo.Root)
+	if err != nil {
+		return err
+	}
+	state := blueprint.Candidate
+	if o.live {
+		state = blueprint.Live
+	}
+	all, failed, unseen := []blueprint.Checked{}, 0, 0
+	for _, unit := range units {
+		b, err := blueprint.Load(p.repo.Root, unit, state)
+		if err != nil {
+			return noBlueprint(err)
+		}
+		c, err := blueprint.Check(ctx, b, state, options)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+		unseen += len(c.Unseen)
+		if c.Failed() {
+			failed++
+		}
+	}
+	if o.json {
+		if err := asJSON(a.Stdout, all); err != nil {
+			return err
+		}
+	} else {
+		a.showChecked(all)
+	}
+	switch {
+	case failed > 0:
+		return fail(exitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
+	case unseen > 0:
+		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read, so nobody knows about them", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+	}
+	return nil
+}
+
+func (a *App) showChecked(all []blueprint.Checked) {
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	for _, c := range all {
+		for _, f := range c.Findings {
+			fmt.Fprintf(a.Stdout, "%s:%d: %s: %s (%s)\n", clean(f.Path), f.Line, f.Severity, clean(f.Message), f.Rule)
+		}
+		for _, s := range c.Unseen {
+			fmt.Fprintf(a.Stdout, "%s: not looked at: %s\n", clean(s.Path), clean(s.Reason))
+		}
+		if c.Note != "" {
+			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)
+		}
+		errs, warns := 0, 0
+		for _, f := range c.Findings {
+			switch f.Severity {
+			case gates.Error:
+				errs++
+			case gates.Warning:
+				warns++
+			}
+		}
+		fmt.Fprintf(a.Stdout, "%s (%s): %d errors, %d warnings\n", c.Unit, c.State, errs, warns)
+	}
+}
+
+func newBlueprintGenerateCommand(a *App) *cobra.Command {
+	var fix, asJSONFlag bool
+	var session, out string
+	cmd := &cobra.Command{
+		Use:   "generate UNIT",
+		Short: "Print what whoever writes the code of a candidate gets",
+		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
+were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
+
+That it was handed out is written down: whoever got it, under --session, cannot review the unit. A trained adapter's session is
+adapter: by it, runplan training graduation tells its generations from those of others.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			d, err := a.blueprintDeps(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			brief, err := blueprint.Generate(p.repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
+			switch {
+			case errors.Is(err, blueprint.ErrNoReview):
+				return usage(err, "without a review there is nothing to put right; leave out --fix")
+			case err != nil:
+				return noBlueprint(err)
+			case out != "":
+				err = os.WriteFile(out, []byte(brief.Text), 0o644)
+			case asJSONFlag:
+				err = asJSON(a.Stdout, brief)
+			default:
+				_, err = fmt.Fprint(a.Stdout, redact.Clean(brief.Text))
+			}
+			for _, l := range brief.Left {
+				fmt.Fprintf(a.Stderr, "left out: %s\n", ui.Sanitize(l))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "attach what the last review rejected")
+	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter is the trained one")
+	cmd.Flags().StringVar(&out, "out", "", "write it into a file")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	return cmd
+}

@@ -1,0 +1,144 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/trust"
+)
+
+func newBlueprintQueueCommand(a *App) *cobra.Command {
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "List critical discrepancies that wait for a person",
+		Long: `List the critical discrepancies that reviews found, with the claim of the blueprint, the evidence and what to do. Only a person
+closes one: runplan blueprint queue close.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			items, err := blueprint.Queue(p.repo.Root, all)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, items)
+			}
+			a.showQueue(items)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "those that are closed, too")
+	cmd.AddCommand(newBlueprintCloseCommand(a))
+	return cmd
+}
+
+func (a *App) showQueue(items []blueprint.Item) {
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing waits")
+	}
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	for _, i := range items {
+		fmt.Fprintf(a.Stdout, "%s  %s  %s, %s  %s\n", i.ID, clean(i.Unit), i.Severity, clean(i.Dimension), i.Status)
+		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", clean(i.Claim), clean(i.Evidence), clean(i.Recommendation))
+		if i.Status != blueprint.Open {
+			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", clean(i.ClosedBy), clean(i.Reason))
+		}
+	}
+}
+
+func newBlueprintCloseCommand(a *App) *cobra.Command {
+	var approve, fixed bool
+	var by trust.Signed
+	cmd := &cobra.Command{
+		Use:   "close ID --approve --signature NAME --reason TEXT",
+		Short: "Close an item of the queue",
+		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit has to go
+through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !approve {
+				return usage(errors.New("closing an item is approving what was found"), "add --approve, with --fixed where the code was corrected")
+			}
+			if err := a.notAnAgent("closing an item of the review queue"); err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			item, err := blueprint.Find(p.repo.Root, args[0])
+			if err != nil {
+				return usage(err, "runplan blueprint queue lists the items")
+			}
+			if err := a.agree(cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+				return err
+			}
+			if item, err = blueprint.Close(p.repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Stdout, "%s is %s\n", item.ID, item.Status)
+			if fixed {
+				fmt.Fprintf(a.Stderr, "a new cycle begins: runplan blueprint review %s, then runplan blueprint promote %s\n", item.Unit, item.Unit)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&approve, "approve", false, "say that you agree")
+	f.BoolVar(&fixed, "fixed", false, "the code was corrected")
+	f.StringVar(&by.Name, "signature", "", "the owner's name")
+	f.StringVar(&by.Reason, "reason", "", "why")
+	return cmd
+}
+
+// agree asks the owner's contract, and writes the signature down.
+func (a *App) agree(cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
+	k, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	return trustTrouble(k.Agree(cmd.Context(), g, subject, by))
+}
+
+func newBlueprintJournalCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "journal",
+		Short: "List what happened to blueprints",
+		Long:  "List generations, reviews, promotions and what became of the queue, in order." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			entries, err := blueprint.Journal(p.repo.Root)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				if entries == nil {
+					entries = []blueprint.Entry{}
+				}
+				return asJSON(a.Stdout, entries)
+			}
+			for _, e := range entries {
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit), ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}

@@ -1,0 +1,273 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+)
+
+type blueprintReviewOptions struct {
+	live     bool
+	answer   string
+	session  string
+	scope    string
+	reviewer string
+	yaml     bool
+	byHand   bool
+	trust    string
+	json     bool
+}
+
+func newBlueprintReviewCommand(a *App) *cobra.Command {
+	var o blueprintReviewOptions
+	cmd := &cobra.Command{
+		Use:   "review UNIT",
+		Short: "Have a cold reviewer hold a unit against its blueprint",
+		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep what the blueprint promises. The reviewer gets
+the blueprint, the summaries and the form of the answer: no source, nothing of how the code came about.
+
+With [models] in the settings the model of the stage review is asked. Else, and with --by-hand, the prompt is written into a
+file, and the command says where: give it to a new session, save the answer, and hand it over with --answer.
+
+A rejected unit exits with 1, and the list of what is wrong is in a file. Notes become open questions of the blueprint. What is
+critical waits in the queue for a person: runplan blueprint queue.` + exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitInterrupted),
+		Example: `  runplan blueprint review orders
+  runplan blueprint review orders --by-hand
+  runplan blueprint review orders --answer answer.json --session 4711`,
+		Args: exactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.blueprintReview(ctx, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
+	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
+	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session, which may not be one that wrote the code")
+	f.StringVar(&o.scope, "file", "", "review one source file, against what its role answers for")
+	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (as without it), adapter or human")
+	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
+	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (o blueprintReviewOptions) state() blueprint.State {
+	if o.live {
+		return blueprint.Live
+	}
+	return blueprint.Candidate
+}
+
+func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintReviewOptions) error {
+	switch {
+	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
+		return usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "it is agent, adapter or human")
+	case o.session != "" && o.answer == "":
+		return usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if o.answer != "" {
+		return a.blueprintAnswer(p, unit, o)
+	}
+	d, err := a.blueprintDeps(ctx, p)
+	if err != nil {
+		return err
+	}
+	ask := p.config.Models.Configured() && !o.byHand
+	if ask {
+		if err := a.trustConfig(p, o.trust); err != nil {
+			return err
+		}
+	}
+	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: first(o.reviewer, "agent")}, d)
+	if err != nil {
+		return blueprintTrouble(err)
+	}
+	if !ask {
+		return a.waitForAnswer(p, r, o)
+	}
+	router, err := p.models(ctx)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	options := llm.OptionsOf(p.config.Models)
+	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	res, cold, err := r.Ask(ctx, a.logged(p, llm.New(options), newTaskID(), blueprintCall), model)
+	var answer *llm.AnswerError
+	switch {
+	case errors.As(err, &answer):
+		kept, keepErr := r.Keep(a.redactor(p).String(redact.Clean(answer.Raw)))
+		if keepErr != nil {
+			return errors.Join(err, keepErr)
+		}
+		return fail(exitFailed, err, "what it said is in %s; a larger model may keep to the form", kept)
+	case errors.Is(err, blueprint.ErrAnswer):
+		return blueprintTrouble(err)
+	case err != nil:
+		return modelTrouble(ctx, err)
+	}
+	return a.handleReview(r, r.Judged(res, cold, time.Now()), o)
+}
+
+// blueprintDeps are what reviews are prepared with.
+func (a *App) blueprintDeps(ctx context.Context, p *project) (blueprint.Deps, error) {
+	prompts, err := blueprint.LoadPrompts(p.prompts())
+	if err != nil {
+		return blueprint.Deps{}, usage(err, "correct the prompts of the project, or take them away")
+	}
+	o, err := a.summaryOptions(ctx, p.repo.Root)
+	if err != nil {
+		return blueprint.Deps{}, err
+	}
+	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: a.redactor(p).String}, nil
+}
+
+// waitForAnswer says what a person has to do now.
+func (a *App) waitForAnswer(p *project, r *blueprint.Review, o blueprintReviewOptions) error {
+	if err := r.Wait(); err != nil {
+		return err
+	}
+	if o.json {
+		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
+		if err := asJSON(a.Stdout, out); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.Stdout, "prompt  %s\n", r.PromptPath())
+		for _, s := range r.Unseen {
+			fmt.Fprintf(a.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		}
+	}
+	live := ""
+	if o.live {
+		live = " --live"
+	}
+	why := "no model is configured"
+	if p.config.Models.Configured() {
+		why = "as --by-hand says"
+	}
+	return fail(exitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
+		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+}
+
+func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions) error {
+	text, err := a.readAnswer(o.answer)
+	if err != nil {
+		return err
+	}
+	r, rec, err := blueprint.Answered(p.repo.Root, unit, o.state(), text, o.session, time.Now())
+	switch {
+	case errors.Is(err, blueprint.ErrNotCold):
+		return fail(exitFailed, err, "have a session review it that did not write it")
+	case errors.Is(err, blueprint.ErrStale):
+		return fail(exitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
+	case err != nil:
+		return blueprintTrouble(err)
+	}
+	rec.Reviewer = first(o.reviewer, rec.Reviewer)
+	return a.handleReview(r, rec, o)
+}
+
+// maxAnswer bounds an answer that is read.
+const maxAnswer = 2 << 20
+
+func (a *App) readAnswer(name string) (string, error) {
+	from := a.Stdin
+	if name != "-" {
+		f, err := os.Open(filepath.Clean(name))
+		if err != nil {
+			return "", usage(fmt.Errorf("read the answer: %w", err), "give the file in which the reviewer's JSON is")
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxAnswer))
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return string(text), nil
+}
+
+// handleReview stores a review, and shows what became of it.
+func (a *App) handleReview(r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
+	h, err := r.Handle(rec, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if err := asJSON(a.Stdout, h); err != nil {
+			return err
+		}
+	} else {
+		a.showReview(h)
+	}
+	if rec.Decision == blueprint.Reject {
+		return fail(exitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+	}
+	return nil
+}
+
+func (a *App) showReview(h blueprint.Handled) {
+	rec := h.Record
+	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	out("%s  %s (%s)", clean(rec.ServiceID), rec.Decision, clean(rec.DecisionReason))
+	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal, rec.OverallFidelityScore)
+	for _, d := range rec.Discrepancies {
+		out("%s  %s: %s", d.Severity, d.Dimension, clean(d.BlueprintClaim))
+		out("          code: %s", clean(d.CodeEvidence))
+		out("          to do: %s", clean(d.Recommendation))
+	}
+	if n := len(rec.UnknownClaims); n > 0 {
+		out("note  %d of the claims do not stand in the blueprint word by word", n)
+	}
+	for _, s := range rec.Unseen {
+		out("unseen  %s: %s", clean(s.Path), clean(s.Reason))
+	}
+	if h.Questions > 0 {
+		out("open questions  %d added to %s", h.Questions, h.Found)
+	}
+	for _, i := range h.Queued {
+		out("queued  %s  %s", i.ID, clean(i.Claim))
+	}
+	out("stored  %s", strings.Join(h.Stored, ", "))
+	out("cold  %s: %s", rec.Cold.Context, clean(rec.Cold.Apart))
+}
+
+// blueprintTrouble gives errors of blueprints their exit code.
+func blueprintTrouble(err error) error {
+	var answer *llm.AnswerError
+	switch {
+	case errors.Is(err, blueprint.ErrNoQuestion):
+		return usage(err, "ask first: runplan blueprint review UNIT --by-hand")
+	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
+		return fail(exitFailed, err, "the answer has to be one JSON object as the prompt asks for")
+	case errors.Is(err, blueprint.ErrNothingSeen):
+		return fail(exitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+	}
+	return noBlueprint(err)
+}

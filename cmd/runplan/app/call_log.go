@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+)
+
+// Types of calls that are made outside of retrieval, in the log of calls.
+const (
+	intentCall    = "inbox_intent"     // what a text of the inbox wants
+	reviewCall    = "review"           // a pass of a review
+	blueprintCall = "blueprint_review" // code held against a blueprint
+)
+
+// callRow is what the log keeps of a question, its answer, and why that could not be used (RETR-12). hide takes secrets out.
+func callRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string, why error) store.Call {
+	c := store.Call{
+		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(), System: hide(r.System), Prompt: hide(r.Prompt),
+		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: at,
+	}
+	if why != nil {
+		c.Error = hide(why.Error())
+	}
+	return c
+}
+
+// logged asks through c and writes each call down. A review does not fail because its log cannot be written: that is told.
+func (a *App) logged(p *project, c llm.Completer, task, kind string) llm.Completer {
+	secrets := a.redactor(p)
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		at := time.Now()
+		res, err := c.Complete(ctx, r)
+		if kept := p.addCall(context.WithoutCancel(ctx), callRow(task, kind, r, res, at, hide, err)); kept != nil {
+			fmt.Fprintf(a.Stderr, "note: a call of %s is not in the log: %s\n", ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
+		}
+		return res, err
+	})
+}
+
+func (p *project) addCall(ctx context.Context, c store.Call) error {
+	if err := p.layout.Make(); err != nil {
+		return err
+	}
+	j, err := store.OpenJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.AddCall(ctx, c)
+}

@@ -1,0 +1,371 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// contextOptions are the flags of context.
+type contextOptions struct {
+	json bool
+	base string
+}
+
+func newContextCommand(a *App) *cobra.Command {
+	var o contextOptions
+	cmd := &cobra.Command{
+		Use:   "context PLAN.md BATCH",
+		Short: "Show the context that a batch's agent would get now",
+		Long: `Show the context block of a batch's brief, as a run would write it now, and what became of its
+parts: what was trimmed to keep to the budget, and why. Nothing is run and nothing is changed.
+
+Files are read from the commit that the batch would start from, never from your checkout: the
+tip of the run branch while a run of the plan is not finished, else the commit that is checked
+out. What is known of earlier batches comes from the journal; failure-patterns.json and
+progress.txt are those under .runplan. Without ast-grep the style of Go code only is told.
+
+The block goes to standard output, the table to standard error. [context] in the configuration
+has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.context(cmd.Context(), args[0], args[1], o) },
+		ValidArgsFunction: completePlan,
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print one JSON object, with the whole brief")
+	f.StringVar(&o.base, "base", "", "commit or branch that the batch would start from")
+	return cmd
+}
+
+// contextResult is what --json prints.
+type contextResult struct {
+	Batch string `json:"batch"`
+	Base  string `json:"base"`
+	Run   string `json:"run,omitempty"` // the unfinished run that the batch belongs to
+	briefing.Composed
+}
+
+func (a *App) context(ctx context.Context, path, batch string, o contextOptions) error {
+	plan, _, err := readPlan(path)
+	if err != nil {
+		return err
+	}
+	if err := invalid(path, plan); err != nil {
+		return err
+	}
+	b, err := batchOf(path, plan, batch)
+	if err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := p.pastOf(ctx, path)
+	if err != nil {
+		return err
+	}
+	base, err := p.baseOf(ctx, h, o.base)
+	if err != nil {
+		return err
+	}
+	s := briefing.Sources{
+		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
+		Failures: p.failures(func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
+	}
+	s.Limits, s.Protected = contextLimits(p.config.Context), p.config.Gates.Protected
+	if err := a.lookAtTree(ctx, p, base, &s.Input); err != nil {
+		return err
+	}
+	in, err := briefing.Gather(ctx, s)
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	c := briefing.Compose(in)
+	if o.json {
+		return asJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
+	}
+	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
+		return err
+	}
+	return a.showParts(c, base, h)
+}
+
+// showParts prints what became of the parts.
+func (a *App) showParts(c briefing.Composed, base string, h past) error {
+	var rows [][]string
+	for _, p := range c.Parts {
+		what := "kept"
+		switch {
+		case !p.Kept:
+			what = "dropped: " + p.Trimmed
+		case p.Trimmed != "":
+			what = "kept; " + p.Trimmed
+		}
+		rows = append(rows, []string{ui.Cut(ui.Sanitize(p.Name), 60, "…"), fmt.Sprint(p.Chars), fmt.Sprint(p.Tokens), what})
+	}
+	fmt.Fprintln(a.Stderr)
+	if err := table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
+		return err
+	}
+	run := "no run of this plan is under way"
+	if h.sum.Run != "" {
+		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]
+	}
+	fmt.Fprintf(a.Stderr, "%d of %d tokens; at commit %s, %s\n", c.Tokens, c.Budget, base[:min(10, len(base))], run)
+	if c.Over {
+		fmt.Fprintln(a.Stderr, "over budget: what is left is never trimmed; give it more room with [context] tokens, or name fewer files")
+	}
+	return nil
+}
+
+// batchOf finds the batch that is meant: by its key, or by its number where only one has it.
+func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, error) {
+	if b, ok := plan.Batch(name); ok {
+		return b, nil
+	}
+	var found []*planparse.Batch
+	var known []string
+	number := strings.TrimPrefix(strings.TrimPrefix(name, "B"), "b") // as flags and tables have it
+	for i := range plan.Batches {
+		b := &plan.Batches[i]
+		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
+			found = append(found, b)
+		}
+		known = append(known, strings.TrimSpace(b.Key+" "+ui.Cut(ui.Sanitize(b.Title), 40, "…")))
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return nil, usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
+}
+
+func contextLimits(c config.Context) briefing.Limits {
+	return briefing.Limits{
+		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits, ProgressLines: c.ProgressLines, Similarity: c.Similarity,
+	}
+}
+
+// past is what the journal knows of the unfinished run of a plan. Without one it is empty.
+type past struct {
+	sum    runner.Summary
+	failed map[string]runner.Event     // the last failed attempt, by batch
+	tests  map[string]*gates.TestCount // of what the gates saw last, by batch
+	ended  []string                    // keys of batches, in the order in which they ended
+	before *gates.TestCount            // of the last batch that was merged
+}
+
+// pastOf reads the newest run of a plan, if it is not finished.
+func (p *project) pastOf(ctx context.Context, path string) (past, error) {
+	h := past{failed: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}}
+	name, err := p.planPath(path)
+	if err != nil {
+		return h, err
+	}
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return h, err
+	}
+	p.lookAlive(sums)
+	i := slices.IndexFunc(sums, func(s runner.Summary) bool { return s.Plan == name })
+	if i < 0 || sums[i].Status == runner.RunDone {
+		return h, nil
+	}
+	h.sum = sums[i]
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return h, err
+	}
+	defer j.Close()
+	for ev, err := range local.Events(ctx, j, h.sum.Run, 0) {
+		if err != nil {
+			return h, err
+		}
+		h.add(ev)
+	}
+	return h, nil
+}
+
+// add takes up an event, in the order of the journal.
+func (h *past) add(ev runner.Event) {
+	switch ev.Kind {
+	case runner.Executed, runner.Gated, runner.Committed:
+		if ev.Outcome != runner.OutcomeOK && len(ev.Reports) > 0 {
+			h.failed[ev.Batch] = ev
+		}
+		if ev.Kind == runner.Gated && ev.Outcome == runner.OutcomeOK {
+			h.tests[ev.Batch] = ev.Tests
+		}
+	case runner.Merged:
+		if ev.Outcome == runner.OutcomeOK && h.tests[ev.Batch] != nil {
+			h.before = h.tests[ev.Batch]
+		}
+	case runner.Reopened:
+		h.ended = slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch })
+	case runner.BatchPassed, runner.BatchFailed:
+		h.ended = append(slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch }), ev.Batch)
+	}
+}
+
+// digestBytes bounds the failure digest in a brief, as in a run.
+const digestBytes = 6 << 10
+
+// input is what the next attempt at a batch would be told of the run so far.
+func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
+	in := briefing.Input{PlanTitle: first(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
+	for _, key := range h.ended {
+		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
+		if i >= 0 && key != b.Key {
+			in.Earlier = append(in.Earlier, local.EarlierOf(h.sum.Batches[i]))
+		}
+	}
+	for _, s := range h.sum.Batches {
+		switch runner.Status(s.State) {
+		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
+			continue
+		}
+		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status.Live() {
+			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
+		}
+	}
+	if ev, ok := h.failed[b.Key]; ok && !slices.ContainsFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
+		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
+		if _, err := os.Stat(patch); err == nil {
+			in.Patch = patch
+		}
+	}
+	return in
+}
+
+// baseOf is the commit that a batch would start from now.
+func (p *project) baseOf(ctx context.Context, h past, given string) (string, error) {
+	if given != "" {
+		if strings.HasPrefix(given, "-") {
+			return "", usage(fmt.Errorf("%q is no commit", ui.Sanitize(given)), "")
+		}
+		commit, err := p.repo.Resolve(ctx, given)
+		if err != nil || commit == "" {
+			return "", usage(fmt.Errorf("there is no commit or branch %q", ui.Sanitize(given)), "")
+		}
+		return commit, nil
+	}
+	if h.sum.Run != "" {
+		tip, err := p.repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
+		if err != nil {
+			return "", fail(exitCannotRun, err, "")
+		}
+		return first(tip, h.sum.Commit), nil
+	}
+	head, _, err := p.repo.Head(ctx)
+	if err != nil {
+		return "", usage(err, "make a first commit: git add -A && git commit -m start")
+	}
+	return head, nil
+}
+
+// lookAtTree finds the gates and the style of the code at a commit. Where the checkout is not just that, the commit is
+// written to a temporary folder: what is not committed must not show.
+func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *briefing.Input) error {
+	dir, done, err := p.treeAt(ctx, base)
+	if err != nil {
+		return err
+	}
+	defer done()
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	settings, closeGates, err := a.gateSuite(ctx, p, self, false, nil, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	defer closeGates()
+	for _, g := range suite.All(dir, settings) {
+		in.Gates = append(in.Gates, g.Info())
+	}
+	style, note, err := a.styleOf(ctx, dir)
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if note != "" {
+		fmt.Fprintf(a.Stderr, "skipped: %s\n", ui.Sanitize(note))
+	}
+	in.Style = style
+	return nil
+}
+
+// styleOf tells how the code in a folder is written, in a line, and what was not looked at.
+func (a *App) styleOf(ctx context.Context, dir string) (text, note string, err error) {
+	program, err := a.astGrep(ctx)
+	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return "", "", err
+	}
+	style, err := patterns.Discover(ctx, program, dir, a.Environ)
+	if err != nil {
+		return "", "", err
+	}
+	return style.Text(), style.Note, nil
+}
+
+// failures is the store of what went wrong in earlier runs.
+func (p *project) failures(note func(string)) *failures.Store {
+	return failures.Open(filepath.Join(p.layout.Root, "logs", failures.FileName), note)
+}
+
+// treeAt returns a folder with the files of a commit.
+func (p *project) treeAt(ctx context.Context, commit string) (dir string, done func(), err error) {
+	cannot := func(err error) (string, func(), error) {
+		return "", nil, fail(exitCannotRun, fmt.Errorf("write the files of %s to look at them: %w", commit[:min(10, len(commit))], err), "")
+	}
+	head, _, _ := p.repo.Head(ctx) // "" before the first commit
+	changed, untracked, err := p.repo.Dirty(ctx)
+	if err != nil {
+		return cannot(err)
+	}
+	if head == commit && len(changed)+len(untracked) == 0 {
+		return p.repo.Root, func() {}, nil
+	}
+	temp, err := os.MkdirTemp("", "runplan-context-")
+	if err != nil {
+		return cannot(err)
+	}
+	dir = filepath.Join(temp, "tree")
+	env := append(slices.Clip(p.repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
+	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
+		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.repo.Root, Env: env}); err != nil {
+			os.RemoveAll(temp)
+			return cannot(err)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { // a commit without files
+		os.RemoveAll(temp)
+		return cannot(err)
+	}
+	return dir, func() { os.RemoveAll(temp) }, nil
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/runplan/runplan/internal/config"
+)
+
+// newDocsCommand writes the command line reference and the man pages from the commands themselves, so that
+// they cannot disagree.
+func newDocsCommand() *cobra.Command {
+	var man string
+	cmd := &cobra.Command{
+		Use:    "docs FILE",
+		Short:  "Write the command line reference",
+		Hidden: true,
+		Args:   exactlyOne("the file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := reference(cmd.Root())
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(args[0], []byte(text), 0o644); err != nil {
+				return err
+			}
+			if man == "" {
+				return nil
+			}
+			if err := os.MkdirAll(man, 0o755); err != nil {
+				return err
+			}
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "RUNPLAN", Section: "1", Source: "runplan"}, filepath.Clean(man))
+		},
+	}
+	cmd.Flags().StringVar(&man, "man", "", "write man pages into this folder as well")
+	return cmd
+}
+
+// reference renders all commands into one page of markdown.
+func reference(root *cobra.Command) (string, error) {
+	var b bytes.Buffer
+	b.WriteString("# Command line\n\nThis page is generated from the commands: `make generate`.\n\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" {
+			return
+		}
+		fmt.Fprintf(&b, "## %s\n\n", c.CommandPath())
+		long := c.Long
+		if long == "" {
+			long = c.Short + "."
+		}
+		fmt.Fprintf(&b, "```\n%s\n```\n\n", strings.TrimSpace(long))
+		if c.Runnable() {
+			fmt.Fprintf(&b, "Usage: `%s`\n\n", c.UseLine())
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimSpace(c.Example), "\n  ", "\n"))
+		}
+		if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "```\n%s```\n\n", flags.FlagUsages())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
+	root.InitDefaultVersionFlag()
+	walk(root)
+	settings(&b)
+	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+	}
+	return b.String(), nil
+}
+
+// settings renders what .runplan/config.toml may hold, with defaults.
+func settings(b *bytes.Buffer) {
+	b.WriteString("## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or `runplan/config.toml` in the system's\n" +
+		"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over yours.\n\n" +
+		"| key | default | variable | meaning |\n|---|---|---|---|\n")
+	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
+	defaults := map[string]config.Value{}
+	for _, v := range none.Values() {
+		defaults[v.Key] = v
+	}
+	for _, k := range config.Describe() {
+		d := defaults[k.Key]
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Key, ticks(d.Value), ticks(d.Env), k.Doc)
+	}
+	b.WriteString("\n")
+}
+
+func ticks(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}

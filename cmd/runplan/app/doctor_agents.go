@@ -1,0 +1,272 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+)
+
+const doctorAgentHelp = `
+
+With --agent an agent is tried, in a repository that is made for it and removed again: it is asked
+to say a word, then to write a file, the way a run would ask it. That costs what two short
+questions cost.`
+
+// examineAgents looks at the agents that are configured, and at the CLIs that runplan knows.
+func (a *App) examineAgents(ctx context.Context, p *project) []checked {
+	var out []checked
+	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		out = append(out, a.examineAgent(ctx, p, name))
+	}
+	for _, preset := range command.Presets() {
+		if _, own := p.config.Agents[preset.Name]; own {
+			continue
+		}
+		if _, err := a.onPath(preset.Program); err != nil {
+			out = append(out, checked{"agent " + preset.Name, "missing", "not installed", preset.Install})
+			continue
+		}
+		out = append(out, checked{"agent " + preset.Name, "ok", a.versionOf(ctx, preset, preset.Program), ""})
+	}
+	return out
+}
+
+// examineAgent looks at one that is configured. One that is not there is a problem: somebody counts on it.
+func (a *App) examineAgent(ctx context.Context, p *project, name string) checked {
+	c := p.config.Agents[name]
+	preset, known := command.PresetOf(c.Preset)
+	what, args := "agent "+name, c.Command
+	fix := "correct agents." + name + ".command"
+	if len(args) == 0 {
+		args = []string{preset.Program}
+		fix = "install it: " + preset.Install
+	}
+	prog := args[0]
+	if strings.ContainsRune(prog, '/') {
+		if !filepath.IsAbs(prog) {
+			prog = filepath.Join(p.repo.Root, prog)
+		}
+		if _, err := os.Stat(prog); err != nil {
+			return checked{what, "problem", err.Error(), fix}
+		}
+	} else if _, err := a.onPath(prog); err != nil {
+		if len(c.Command) > 0 {
+			fix = "install " + prog + ", or " + fix
+		}
+		return checked{what, "problem", prog + " is " + err.Error(), fix}
+	}
+	if known && len(c.Command) == 0 {
+		return checked{what, "ok", a.versionOf(ctx, preset, prog), ""}
+	}
+	return checked{what, "ok", strings.Join(args, " "), ""}
+}
+
+// versionOf asks a CLI for its version. Some take seconds to start; one that hangs is not waited for.
+func (a *App) versionOf(ctx context.Context, preset command.Preset, prog string) string {
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: append([]string{prog}, preset.Version...), Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
+		Limits: proc.Limits{Total: 10 * time.Second}, Sweep: proc.NewTag(), KeepStdout: 4 << 10,
+	})
+	switch {
+	case err != nil:
+		return "its version could not be asked for: " + err.Error()
+	case res.Ended == proc.Total:
+		return "installed; it did not tell its version within 10 s"
+	case !res.OK():
+		return fmt.Sprintf("installed; asked for its version it exited with status %d", res.Exit)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(redact.Clean(string(res.Stdout))), "\n")
+	if line == "" {
+		return "installed"
+	}
+	switch {
+	case preset.Seen == "":
+		return line + " (read by its documentation; try it: runplan doctor --agent NAME)"
+	case !strings.Contains(line, preset.Seen):
+		return line + " (its output was last looked at in " + preset.Seen + ")"
+	}
+	return line
+}
+
+// tried is what one call of a self-test came to.
+type tried struct {
+	Call    string         `json:"call"`
+	Outcome agents.Outcome `json:"outcome"`
+	Kind    agents.Kind    `json:"kind,omitempty"`
+	Rule    string         `json:"rule,omitempty"` // the evidence that decided
+	Summary string         `json:"summary"`
+	Files   []string       `json:"files"`
+	Model   string         `json:"model,omitempty"`
+	Usage   agents.Usage   `json:"usage"`
+	Seconds float64        `json:"seconds"`
+	OK      bool           `json:"ok"`
+	RetryAt time.Time      `json:"retry_at,omitzero"`
+}
+
+const (
+	trialFile = "runplan-trial.txt"
+	trialTime = 5 * time.Minute
+)
+
+// trials are the two calls: one that needs only an answer, one that needs a tool.
+func trials() []struct{ name, brief string } {
+	return []struct{ name, brief string }{
+		{"say a word", "Answer with the single word: ready. Use no tools and change no files.\n"},
+		{"write a file", "Write a file with the name " + trialFile + " in the current folder. Its content is the word ready on a line of its own. Do nothing else.\n"},
+	}
+}
+
+// tryAgent lets an agent say a word and write a file, through the very code that a run uses.
+func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error {
+	if name == script.Name {
+		return usage(errors.New("the script agent has no model to try"), "runplan check PLAN.md says what it would do")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if name == auto {
+		return usage(errors.New("--agent auto depends on the plan"), "name one that runplan doctor lists")
+	}
+	c, err := a.commandAgent(p, name)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, ""); err != nil {
+		return err
+	}
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer release()
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	if c.Reaper, err = startReaper(self); err != nil {
+		return fail(exitCannotRun, fmt.Errorf("start the process that ends the agent should runplan be killed: %w", err), "")
+	}
+	defer c.Reaper.Close()
+	dir, err := os.MkdirTemp("", "runplan-doctor-")
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	defer os.RemoveAll(dir)
+	var list []tried
+	for _, trial := range trials() {
+		t, err := a.tryOnce(ctx, c, dir, trial.name, trial.brief)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fail(exitInterrupted, errors.New("interrupted"), "")
+		}
+		list = append(list, t)
+		if !t.OK {
+			break // the second says no more than the first
+		}
+	}
+	if asJSONFlag {
+		err = asJSON(a.Stdout, list)
+	} else {
+		err = a.showTrials(list)
+	}
+	if last := list[len(list)-1]; err == nil && !last.OK {
+		err = fail(exitFailed, fmt.Errorf("agent %s: %s: %s", name, last.Call, last.Summary), "")
+	}
+	return err
+}
+
+// tryOnce makes one call in a fresh repository.
+func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief string) (tried, error) {
+	work, err := os.MkdirTemp(dir, "work-")
+	if err != nil {
+		return tried{}, fail(exitCannotRun, err, "")
+	}
+	temp, err := os.MkdirTemp(dir, "temp-")
+	if err != nil {
+		return tried{}, fail(exitCannotRun, err, "")
+	}
+	env := append(redact.AgentEnv(a.Environ, nil), "TMPDIR="+temp)
+	git := func(args ...string) (string, error) {
+		out, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: work, Env: env})
+		return string(out), err
+	}
+	if _, err := git("init", "--quiet"); err != nil {
+		return tried{}, fail(exitCannotRun, err, "")
+	}
+	began := time.Now()
+	res, err := command.New(c).Run(ctx, agents.Task{
+		Dir: work, Brief: brief, Run: "doctor", Attempt: 1, Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
+		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(slices.Concat(a.Environ, envPairs(c.Env))).String,
+	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
+	if err != nil {
+		return tried{}, err
+	}
+	t := tried{
+		Call: call, Outcome: res.Outcome, Kind: res.Kind, Rule: res.Rule, Summary: res.Summary, Model: res.Model, Usage: res.Usage,
+		Seconds: time.Since(began).Round(10 * time.Millisecond).Seconds(), RetryAt: res.RetryAt, Files: []string{}, OK: res.Outcome == agents.Done,
+	}
+	names, err := git("ls-files", "-z", "--others", "--cached")
+	if err != nil {
+		return t, fail(exitCannotRun, err, "")
+	}
+	for _, f := range strings.Split(names, "\x00") {
+		if f != "" {
+			t.Files = append(t.Files, f)
+		}
+	}
+	if t.OK && strings.Contains(brief, trialFile) {
+		text, err := os.ReadFile(filepath.Join(work, trialFile))
+		if err != nil || strings.TrimSpace(string(text)) != "ready" {
+			t.OK, t.Summary = false, "it says that it is done, but "+trialFile+" is not what was asked for; may it write? see agents."+c.Name+".permission"
+		}
+	}
+	return t, nil
+}
+
+func (a *App) showTrials(list []tried) error {
+	var rows [][]string
+	for _, t := range list {
+		status := "ok"
+		if !t.OK {
+			status = "problem"
+		}
+		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)), fmt.Sprintf("%.1fs", t.Seconds), joinOr(t.Files, "none"), usageText(t.Usage)})
+	}
+	return table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
+}
+
+// usageText tells what is known of an agent's usage, and says so where nothing is.
+func usageText(u agents.Usage) string {
+	var parts []string
+	count := func(name string, n *int64) {
+		if n != nil {
+			parts = append(parts, fmt.Sprintf("%d %s", *n, name))
+		}
+	}
+	count("in", u.InputTokens)
+	count("out", u.OutputTokens)
+	count("from cache", u.CacheReadTokens)
+	count("to cache", u.CacheWriteTokens)
+	if len(parts) == 0 {
+		parts = append(parts, "tokens unknown")
+	}
+	if u.CostUSD == nil {
+		return strings.Join(append(parts, "cost unknown"), ", ")
+	}
+	return strings.Join(append(parts, fmt.Sprintf("$%.4f (%s)", *u.CostUSD, u.Source)), ", ")
+}

@@ -1,0 +1,240 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// outlet is one way on which data may leave the machine.
+type outlet struct {
+	What  string `json:"what"` // agent, models, notification, plugin, remote
+	Name  string `json:"name"`
+	To    string `json:"to"`
+	Data  string `json:"data"`
+	When  string `json:"when"`
+	Local *bool  `json:"local"` // true: it stays on this machine; null: nobody can tell from here
+}
+
+// outlets is what runplan egress --json prints.
+type outlets struct {
+	Leaves *bool    `json:"leaves"` // whether anything does; null: nobody can tell from here
+	Ways   []outlet `json:"ways"`
+	Unseen string   `json:"unseen"` // what this cannot look into
+}
+
+// unseenPrograms are those of the project: they run as they do when a person runs them.
+const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what they like."
+
+func newEgressCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "egress",
+		Short: "List where data may go with the present configuration",
+		Long: `List where data may go with the present configuration: agents and whom they speak to, the server or
+program of [models], notifications, gate plugins, and with run.land = "pr" the remote that is pushed
+to. Nothing is sent to find that out.
+
+A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
+of this machine is unknown too: what listens there may send on what it gets. The Ollama server of
+[models] is known: one of this machine answers by itself, and a model for which it says that it
+would ask another host is refused.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o, err := a.egress(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, o)
+			}
+			return a.showEgress(o)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
+	o := outlets{Ways: []outlet{}, Unseen: unseenPrograms}
+	ways, err := a.agentOutlets(p)
+	if err != nil {
+		return o, err
+	}
+	o.Ways = append(o.Ways, ways...)
+	o.Ways = append(o.Ways, p.modelOutlet()...)
+	o.Ways = append(o.Ways, p.reviewOutlets()...)
+	o.Ways = append(o.Ways, p.critiqueOutlet(ctx)...)
+	c := p.config
+	if c.Notify.Webhook != "" {
+		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "what happens in a run, with reasons", When: "each run", Local: new(bool)}
+		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
+			w.To, w.Local = w.To+"; what listens there may send it on", nil
+		}
+		o.Ways = append(o.Ways, w)
+	}
+	if len(c.Notify.Command) > 0 {
+		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "wherever it sends it", Data: "what happens in a run, with reasons", When: "each run"})
+	}
+	for _, g := range c.Gates.Plugin {
+		data := "what a batch changed"
+		if len(g.Env) > 0 {
+			data += ", and " + strings.Join(g.Env, ", ")
+		}
+		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "wherever it sends it", Data: data, When: "each attempt"})
+	}
+	if c.Run.Land == "pr" {
+		w, err := a.remoteOutlet(ctx, p)
+		if err != nil {
+			return o, err
+		}
+		o.Ways = append(o.Ways, w...)
+	}
+	fixes, err := a.fixOutlets(ctx, p)
+	if err != nil {
+		return o, err
+	}
+	o.Ways = append(o.Ways, fixes...)
+	o.Leaves = leaves(o.Ways)
+	return o, nil
+}
+
+// leaves tells whether anything leaves: one way that does is enough, and one that is unknown leaves it open.
+func leaves(ways []outlet) *bool {
+	yes, unknown := false, false
+	for _, w := range ways {
+		yes = yes || w.Local != nil && !*w.Local
+		unknown = unknown || w.Local == nil
+	}
+	if unknown && !yes {
+		return nil
+	}
+	return &yes
+}
+
+// agentOutlets lists the agents that runs may use: those that are configured, or else the one that would be picked.
+func (a *App) agentOutlets(p *project) ([]outlet, error) {
+	here := true
+	const data = "briefs, and what it reads of the repository"
+	out := []outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing", When: "plans that spell everything out", Local: &here}}
+	chosen := p.config.Run.Agent
+	names := slices.Sorted(maps.Keys(p.config.Agents))
+	if chosen != "" && chosen != auto && chosen != script.Name && !slices.Contains(names, chosen) {
+		names = append(names, chosen) // a preset that is not configured further
+	}
+	when := map[string]string{}
+	if len(names) == 1 && (chosen == "" || chosen == auto) {
+		when[names[0]] = "plans that need a model: it is the only one that is configured"
+	}
+	if len(names) == 0 && (chosen == "" || chosen == auto) {
+		for _, preset := range command.Presets() {
+			if _, err := a.onPath(preset.Program); err == nil {
+				names, when[preset.Name] = []string{preset.Name}, "plans that need a model: none is configured, and it is the first that is installed"
+				break
+			}
+		}
+	}
+	after := "with --on-limit fallback: run.fallback"
+	if over, _ := config.Fallback(p.config.Run.OnLimit); over {
+		after = "after a rate limit of another: run.fallback"
+	}
+	for _, name := range p.config.Run.Fallback {
+		if name == solver.Name {
+			continue // whom it asks is what [models] says
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		when[name] = after
+	}
+	when[chosen] = "plans that need a model: run.agent"
+	if chosen == script.Name {
+		out[0].When = "each run: run.agent"
+	}
+	for _, name := range names {
+		c, err := a.commandAgent(p, name)
+		if err != nil {
+			if name == chosen || slices.Contains(p.config.Run.Fallback, name) {
+				out = append(out, outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
+				continue
+			}
+			return nil, err
+		}
+		reach := command.New(c).Reach()
+		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data, When: first(when[name], "with --agent "+name), Local: reach.Local})
+	}
+	return out, nil
+}
+
+// remoteOutlet is where --land pr pushes to: the remote that runs push to, as they choose it.
+func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
+	list, err := p.repo.Run(ctx, "remote")
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Fields(list)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	name := names[0]
+	if slices.Contains(names, "origin") {
+		name = "origin"
+	}
+	address, err := p.repo.Run(ctx, "remote", "get-url", "--push", name)
+	if err != nil {
+		return nil, err
+	}
+	to, local := remoteAddress(strings.TrimSpace(address))
+	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
+}
+
+// remoteAddress is a remote's address without user and password, and whether it is a folder of this machine.
+func remoteAddress(address string) (to string, local bool) {
+	if u, err := url.Parse(address); err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") {
+		u.User = nil
+		return u.String(), u.Scheme == "file"
+	}
+	host, path, scp := strings.Cut(address, ":")
+	if scp && !strings.Contains(host, "/") {
+		return host[strings.LastIndexByte(host, '@')+1:] + ":" + path, false
+	}
+	return address, true
+}
+
+func (a *App) showEgress(o outlets) error {
+	var rows [][]string
+	for _, w := range o.Ways {
+		state := "unknown"
+		if w.Local != nil {
+			state = map[bool]string{true: "stays", false: "leaves"}[*w.Local]
+		}
+		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data), ui.Sanitize(w.When)})
+	}
+	if err := table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
+		return err
+	}
+	said := "nothing leaves this machine"
+	switch {
+	case o.Leaves == nil:
+		said = "whether anything leaves this machine cannot be told from here"
+	case *o.Leaves:
+		said = "data leaves this machine"
+	}
+	_, err := fmt.Fprintf(a.Stdout, "\n%s\n%s\n", said, o.Unseen)
+	return err
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/enrich"
+)
+
+type enrichOptions struct {
+	promote bool
+	limit   int
+	trust   string
+	json    bool
+}
+
+func newEnrichCommand(a *App) *cobra.Command {
+	var o enrichOptions
+	cmd := &cobra.Command{
+		Use:   "enrich [REPO]",
+		Short: "Ask a model what each file of the index is about",
+		Long: `Ask the reasoning model what each file of the index is about: purpose, module, domain, concepts,
+public interface, and what is easy to get wrong. It goes into .runplan/raw.sqlite with the question
+and the answer; with --promote it is copied into the index, where retrieval finds files by it.
+
+A file is asked about once, and again when it has changed or another model is configured. What was
+said stays when the command is interrupted. Everything works without enrichment.
+
+  runplan enrich --limit 20            a first look at twenty files
+  runplan enrich --promote             the rest, and into the index
+  runplan enrich --limit 0 --promote   ask nothing, only copy` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitLocked, exitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			dir := ""
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			if o.limit < 0 && cmd.Flags().Changed("limit") {
+				return usage(fmt.Errorf("--limit %d is below 0", o.limit), "0 asks about no file; without --limit all are asked about")
+			}
+			return a.enrich(ctx, dir, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.promote, "promote", false, "copy what is known into the index")
+	f.IntVar(&o.limit, "limit", -1, "ask about so many files at most; -1 is all")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
+	p, err := a.projectAt(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	r, err := a.openRetrieval(ctx, p, tokens.Budget{})
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	prompts, err := enrich.LoadPrompts(p.prompts())
+	if err != nil {
+		return usage(err, "correct the prompts of the project, or take them away")
+	}
+	d := enrich.Deps{
+		Base: r.base, Repo: r.repo, Root: p.repo.Root, Task: newTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.config.Models.Margin, Log: r.journal,
+		Prompts: prompts, Redact: r.clean, Now: time.Now,
+		Each: func(done, total int, path string) {
+			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
+		},
+	}
+	res, err := enrich.Files(ctx, d, o.limit)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	if o.promote {
+		if res.Promote, err = a.promote(ctx, p, d); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return asJSON(a.Stdout, res)
+	}
+	return a.printEnriched(res, o)
+}
+
+// promote copies what is known into the index, which nobody else may be writing to.
+func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, error) {
+	db, err := store.OpenCurated(ctx, curatedFile(p.repo))
+	if err != nil {
+		return 0, curatedTrouble(err)
+	}
+	n, err := enrich.Promote(ctx, d, db)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return n, curatedTrouble(err)
+	}
+	return n, nil
+}
+
+func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
+	rows := [][]string{
+		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
+	}
+	if o.promote {
+		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
+	}
+	if err := table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
+		return err
+	}
+	for _, s := range res.Skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	if res.Refused > 0 {
+		fmt.Fprintf(a.Stderr, "%d name(s) were left out: the files do not define them\n", res.Refused)
+	}
+	if !o.promote && res.Waiting > 0 {
+		fmt.Fprintln(a.Stderr, "retrieval does not see it yet; to copy it into the index: runplan enrich --promote")
+	}
+	return nil
+}

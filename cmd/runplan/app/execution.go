@@ -1,0 +1,377 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// execution is one process's go at a run: everything between the decision to run and the exit code.
+type execution struct {
+	app      *App
+	project  *project
+	plan     *planparse.Plan
+	planFile string
+	text     []byte
+	crew     crew
+	options  runOptions
+	run      string
+	info     runner.Info
+	why      string // why this agent
+	decided  []routing.Line
+	journal  *store.Journal
+}
+
+// start runs the plan and turns its result into an error with the right exit code.
+func (x *execution) start(ctx context.Context) error {
+	journal, err := store.OpenJournal(ctx, x.project.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	x.journal = journal
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	// What an earlier process of this run left behind, should its reaper have been killed with it.
+	proc.Sweep("RUNPLAN_RUN=" + x.run)
+	reaper, err := startReaper(self)
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+	}
+	defer reaper.Close()
+	// Everything that works in a workspace carries this mark, so that nothing of it outlives a killed run.
+	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
+	view := newView(x.app, x.options, x.info)
+	defer view.Close()
+	if x.options.serve {
+		note := view.Note
+		if x.options.json { // standard output is for events, and a view of them has no notes
+			note = func(text string) { fmt.Fprintln(x.app.Stderr, text) }
+		}
+		stop, err := x.app.serveBeside(ctx, x.project, note)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	decisions, err := x.openDecisions()
+	if err != nil {
+		return err
+	}
+	defer decisions.Close()
+	told := x.openNotifier(reaper, view)
+	defer told.Close()
+	for ev, err := range local.Events(ctx, journal, x.run, 0) {
+		if err != nil {
+			return err
+		}
+		view.Recall(ev)
+		decisions.Recall(ev)
+		told.Recall(ev)
+	}
+	agent, closeAgent, err := x.crew.list[0].start(ctx, x, self, reaper)
+	if err != nil {
+		return err
+	}
+	defer closeAgent()
+	if x.why != "" {
+		view.Note("agent " + agent.Name() + ": " + x.why)
+	}
+	settings, done, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	defer done()
+	config, err := x.config(settings, journal, agent, view)
+	if err != nil {
+		return err
+	}
+	engine := local.New(config)
+	engine.Reaper = reaper
+	if engine.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+		return err
+	}
+	if engine.Critic, err = x.critic(ctx, view, x.modelOptions(reaper)); err != nil {
+		return err
+	}
+	for _, other := range x.crew.others() {
+		agent, closeAgent, err := other.start(ctx, x, self, reaper)
+		if err != nil {
+			return err
+		}
+		defer closeAgent()
+		engine.Fallback = append(engine.Fallback, agent)
+	}
+	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev); told.Event(ev) }
+	ctx, release := x.signals(ctx, engine, view)
+	defer release()
+	res, err := engine.Start(ctx, x.run, x.info)
+	told.Close() // while its notes can still be shown
+	view.Close()
+	if err != nil {
+		return err
+	}
+	return x.result(res)
+}
+
+func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config, error) {
+	c := x.project.config.Config
+	tournaments, err := x.sampling(c)
+	if err != nil {
+		return local.Config{}, err
+	}
+	return local.Config{
+		Sampling: tournaments,
+		Repo:     x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Limits: agents.Limits{
+			Total: first(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
+			Idle:  first(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
+			Grace: time.Duration(c.Run.Grace),
+		},
+		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
+		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Style: func(ctx context.Context, dir string) string {
+			text, note, err := x.app.styleOf(ctx, dir)
+			if err != nil {
+				note = "the style of the code could not be found out: " + err.Error()
+			}
+			if note != "" {
+				v.Note(note)
+			}
+			return text
+		},
+		MaxTime: first(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
+		StrictCheckout: c.Run.StrictCheckout,
+		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
+		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+	}, nil
+}
+
+// gateSettings are those of the configuration. self is this program, which has the testscript engine in it.
+func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
+	c := p.config.Gates
+	s := gates.Settings{
+		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
+		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
+	}
+	for _, g := range c.Command {
+		s.Commands = append(s.Commands, gates.CommandGate{
+			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
+		})
+	}
+	return s
+}
+
+// signals makes the first Ctrl-C stop softly and the second at once. A terminal that hangs up, or a system
+// that asks to end, means at once.
+func (x *execution) signals(ctx context.Context, engine *local.Engine, v *view) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	got := make(chan os.Signal, 4)
+	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	var count atomic.Int32
+	handle := func(s os.Signal) {
+		if s != os.Interrupt {
+			cancel(fmt.Errorf("got %s", s))
+			return
+		}
+		if count.Add(1) > 1 {
+			cancel(errors.New("interrupted twice"))
+			return
+		}
+		v.Note("stopping after the step at work; Ctrl-C again stops at once")
+		// The engine may be between two batches; it takes the wish up when it looks next.
+		engine.Post(ctx, x.run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
+	}
+	v.OnInterrupt(func() { got <- os.Interrupt })
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-got:
+				handle(s)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
+}
+
+// result tells how it went and what to do now.
+func (x *execution) result(res runner.Result) error {
+	if x.options.tick {
+		x.tickPlan()
+	}
+	out := x.app.Stderr
+	dir, _ := filepath.Rel(mustGetwd(), x.project.layout.Report(x.run))
+	if res.Status == runner.RunDone && !x.options.json {
+		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
+		if x.info.Land == "branch" && res.Tip != x.info.Base {
+			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
+		}
+	}
+	switch res.Status {
+	case runner.RunDone:
+		return nil
+	case runner.RunFailed:
+		x.exhausted()
+		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume", filepath.Join(dir, "report.md"))
+	}
+	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
+	switch res.Stop.Outcome {
+	case runner.OutcomeCancelled:
+		return fail(exitInterrupted, err, "go on: runplan resume")
+	case runner.OutcomeLimited:
+		return fail(exitLimit, err, "go on: runplan resume")
+	case runner.OutcomeHuman:
+		return fail(exitHuman, err, "%s", x.whatToAnswer())
+	}
+	return fail(exitCannotRun, err, "put it right, then: runplan resume")
+}
+
+func mustGetwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
+
+// writeReport writes report.md and report.html.
+func (x *execution) writeReport(s runner.Summary) error {
+	dir := x.project.layout.Report(x.run)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	debug.FreeOSMemory()
+	events, err := x.events()
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory() // reading them took more than they do
+	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, events)), 0o644); err != nil {
+		return err
+	}
+	page, err := os.OpenFile(filepath.Join(dir, "report.html"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	to := bufio.NewWriter(page)
+	err = report.WriteHTML(to, s, events)
+	if ferr := to.Flush(); err == nil {
+		err = ferr
+	}
+	if cerr := page.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// events returns what the report tells of the run's course. What passed is in the summary; a long run has much of it.
+func (x *execution) events() ([]runner.Event, error) {
+	out := make([]runner.Event, 0, 4*len(x.info.Batches)) // edited, gated, committed, merged
+	for ev, err := range local.Events(context.Background(), x.journal, x.run, 0) {
+		switch {
+		case err != nil:
+			return nil, err
+		case ev.Kind == runner.Dispatched && len(ev.On) == 0:
+			continue // but for what began on unmerged work, the end tells it as well
+		case ev.Kind == runner.BatchStarted || ev.Kind == runner.BatchPassed:
+			continue // others come with them
+		case ev.Outcome == runner.OutcomeOK:
+			ev.Base, ev.Commit, ev.Tree, ev.Receipt, ev.Fingerprint, ev.Tests = "", "", "", "", "", nil // the summary has them
+			ev.Reports = slices.DeleteFunc(ev.Reports, func(r gates.Report) bool { return r.Gate != report.OutsideGate })
+			if len(ev.Reports) == 0 {
+				ev.Reports = nil // or else the room for all of them stays taken
+			}
+		}
+		ev.Run, ev.Job = "", nil
+		out = append(out, ev)
+	}
+	return out, nil
+}
+
+// tickPlan ticks off in the user's plan what the run branch has. The runner does it, never an agent.
+func (x *execution) tickPlan() {
+	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
+	if err != nil || len(sums) == 0 {
+		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+		return
+	}
+	lines := map[int]bool{}
+	for _, b := range sums[0].Batches {
+		pb, ok := x.plan.Batch(b.Key)
+		if !ok || b.State != string(runner.Passed) {
+			continue
+		}
+		for _, t := range pb.Tasks {
+			lines[t.Line] = true
+			for _, s := range t.Steps {
+				lines[s.Line] = true
+			}
+		}
+	}
+	src, err := os.ReadFile(x.planFile)
+	if err == nil && !planparse.SameButTicks(x.text, src) {
+		err = errors.New("it was edited meanwhile, so its lines are not those that were run")
+	}
+	if err == nil {
+		ticked, n := planparse.Tick(src, lines)
+		if n > 0 {
+			err = os.WriteFile(x.planFile, ticked, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+	}
+}
+
+// dropBranch removes a run branch whose work is merged.
+func (p *project) dropBranch(ctx context.Context, ref, tip string) error {
+	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
+}
+
+// exitStatus is the last part of a command's help.
+func exitStatus(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit status:\n")
+	for _, c := range codes {
+		for _, e := range exitCodes() {
+			if e.Code != c {
+				continue
+			}
+			if c == exitInterrupted && !slices.Contains(codes, exitLimit) {
+				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // it is no run, which resume could go on with
+			}
+			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

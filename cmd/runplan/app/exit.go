@@ -1,0 +1,87 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// The exit codes. exitCodes is the table that the help prints.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitHuman       = 3
+	exitLimit       = 4
+	exitCannotRun   = 5
+	exitLocked      = 6
+	exitInterrupted = 130
+)
+
+type exitCode struct {
+	Code    int
+	Meaning string
+}
+
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitOK, "done"},
+		{exitFailed, "a batch, a gate or a check failed"},
+		{exitUsage, "usage, configuration or an invalid plan"},
+		{exitHuman, "waiting for a human"},
+		{exitLimit, "stopped by a limit: cost, time, or a rate limit"},
+		{exitCannotRun, "an agent, gate, plugin or tool could not run"},
+		{exitLocked, "another run holds the lock"},
+		{exitInterrupted, "interrupted; runplan resume goes on"},
+	}
+}
+
+// failure is an error that knows its exit code, and what to do now.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is a failure with exit code 2.
+func usage(err error, hint string, args ...any) error {
+	return &failure{exitUsage, err, fmt.Sprintf(hint, args...)}
+}
+
+// fail is a failure with a code of its own.
+func fail(code int, err error, hint string, args ...any) error {
+	return &failure{code, err, fmt.Sprintf(hint, args...)}
+}
+
+// codeOf finds the exit code and the advice for an error.
+func codeOf(err error) (code int, hint string) {
+	var f *failure
+	switch {
+	case err == nil:
+		return exitOK, ""
+	case errors.As(err, &f):
+		return f.code, f.hint
+	case errors.Is(err, local.ErrLocked):
+		return exitLocked, "wait until it has ended, or stop it; other plans can run at the same time"
+	case errors.Is(err, store.ErrCorrupt):
+		return exitCannotRun, "the file was left as it is; move it away to start with a new journal, or bring back a backup"
+	case errors.Is(err, store.ErrNewer):
+		return exitCannotRun, ""
+	case errors.Is(err, proc.ErrNotFound):
+		return exitCannotRun, ""
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+		return exitCannotRun, "runplan writes under .runplan and .git; see that the disk has room and can be written to"
+	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
+		return exitUsage, ""
+	}
+	return exitCannotRun, ""
+}

@@ -1,0 +1,150 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner"
+)
+
+// crew are the agents of a run: its own, and those that take over, in order, from whoever met a limit.
+type crew struct {
+	list []chosenAgent
+	left []string // who is named and cannot take over, and why
+}
+
+// crewOf finds out who may work for a run: agent, and those of names that can be used on this machine. No names are no
+// fallback.
+func (a *App) crewOf(p *project, path string, agent chosenAgent, names []string) (crew, error) {
+	c := crew{list: []chosenAgent{agent}}
+	if len(names) == 0 || agent.name == script.Name { // which meets no limits
+		return c, nil
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(c.list, func(x chosenAgent) bool { return x.name == name }) {
+			continue
+		}
+		if why := a.notInstalled(p, name); why != "" {
+			c.left = append(c.left, name+" ("+why+")")
+			continue
+		}
+		switch other, err := a.namedAgent(p, path, name); {
+		case err == nil:
+			c.list = append(c.list, other)
+		case cannotRun(err): // it may be needed, and it may not
+			c.left = append(c.left, fmt.Sprintf("%s (%v)", name, err))
+		default:
+			return c, fmt.Errorf("run.fallback: %w", err)
+		}
+	}
+	if len(c.list) == 1 && len(c.left) > 0 {
+		return c, fail(exitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
+	}
+	return c, nil // whoever names but the agent itself has nobody else, and knows it
+}
+
+// notInstalled says why the program of an agent cannot be started, or "". Of an agent without a program it says nothing.
+func (a *App) notInstalled(p *project, name string) string {
+	program := ""
+	if c, err := a.commandAgent(p, name); err != nil {
+		if cannotRun(err) {
+			return "it is not installed"
+		}
+		return ""
+	} else if len(c.Command) > 0 {
+		program = c.Command[0]
+	} else if c.Preset != nil {
+		program = c.Preset.Program
+	}
+	if strings.ContainsRune(program, filepath.Separator) {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(p.repo.Root, program)
+		}
+		if fi, err := os.Stat(program); err != nil || fi.IsDir() {
+			return "there is no " + program
+		}
+		return ""
+	}
+	if _, err := a.onPath(program); program != "" && err != nil {
+		return program + " is not installed"
+	}
+	return ""
+}
+
+// cannotRun tells an agent that this machine does not have from one that there is not.
+func cannotRun(err error) bool {
+	code, _ := codeOf(err)
+	return code == exitCannotRun
+}
+
+// others are those that take over.
+func (c crew) others() []chosenAgent { return c.list[1:] }
+
+// infos is what the journal has of them.
+func (c crew) infos(settings config.Config) []runner.AgentInfo {
+	out := make([]runner.AgentInfo, len(c.list))
+	for i, x := range c.list {
+		out[i] = runner.AgentInfo{Name: x.name, Models: modelsOf(settings, x.name)}
+	}
+	return out
+}
+
+// lines tell before the run who takes over, and what follows.
+func (c crew) lines(onLimit string) []string {
+	if len(c.list) == 1 {
+		return nil
+	}
+	var names []string
+	for _, x := range c.others() {
+		names = append(names, x.name)
+	}
+	last := "stop with exit 4"
+	if onLimit == "wait" {
+		last = "wait for the one whose limit ends first"
+	}
+	out := fmt.Sprintf("Limits: where %s meets one, %s; once all are limited, %s", c.list[0].name, strings.Join(names, ", then "), last)
+	if len(c.left) > 0 {
+		out += "; left out: " + strings.Join(c.left, ", ")
+	}
+	return []string{redact.Clean(out)}
+}
+
+// fallback are the names of those that take over in a new run.
+func (l *limitFlags) fallback(c config.Run) ([]string, error) {
+	asked := first(l.onLimit, c.OnLimit)
+	over, _ := config.Fallback(asked)
+	switch {
+	case !over:
+		return nil, nil
+	case len(c.Fallback) == 0:
+		return nil, usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
+	}
+	return c.Fallback, nil
+}
+
+// fallbackAgain are those in a run that goes on: as the flags say now, else as it was.
+func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) ([]string, error) {
+	if l.onLimit != "" {
+		return l.fallback(c)
+	}
+	var names []string
+	for i, x := range info.Agents {
+		if i > 0 {
+			names = append(names, x.Name)
+		}
+	}
+	return names, nil
+}
+
+// errNoOnLimit says what --on-limit may be.
+func errNoOnLimit(given string) error {
+	words := config.OnLimits()
+	return usage(errors.New("--on-limit "+given+": unknown"), "it is %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+}

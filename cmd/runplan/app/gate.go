@@ -1,0 +1,326 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// gateOptions are the flags of gate.
+type gateOptions struct {
+	base         string
+	all          bool
+	only         []string
+	json         bool
+	list         bool
+	requireTests bool
+	trust        string
+	sarif        string
+	junit        string
+	github       bool
+	baseline     bool
+	noCache      bool
+	regression   regressionOptions
+}
+
+func newGateCommand(a *App) *cobra.Command {
+	var o gateOptions
+	cmd := &cobra.Command{
+		Use:   "gate",
+		Short: "Ask the gates about the working tree as it is",
+		Long: `Ask the gates about the working tree as it is: linters, type checks, tests, secrets and what
+the configuration adds. It needs no plan and no run, and changes nothing in the tree.
+
+What changed is what differs from the base, with files that git does not know yet. The base is
+the merge base with --base, or with the branch that everybody's work goes to; without one it is
+the last commit. --all looks at the whole tree.
+
+A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
+and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("baseline") {
+				o.baseline = o.base != ""
+			}
+			return a.gate(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
+	f.StringSliceVar(&o.only, "only", nil, "names of the gates to ask; lint stands for all of lint:*")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.baseline, "baseline", false, "ask a gate that fails about the base as well: what failed there too is shown and does not block (on with --base)")
+	f.BoolVar(&o.noCache, "no-cache", false, "ask each gate, although it has looked at this tree before")
+	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the summary of the workflow's step")
+	f.StringSliceVar(&o.regression.files, "regression", nil, "test that has to fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+	f.StringVar(&o.regression.command, "regression-command", "", "shell text that runs it, where the project's files do not tell")
+	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "runs on each side: a test that goes both ways is refused")
+	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
+	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	return cmd
+}
+
+// inspection is one look of "runplan gate" at the working tree.
+type inspection struct {
+	app      *App
+	project  *project
+	self     string // this program
+	reaper   *lateReaper
+	rules    *ruleBooks
+	task     string // that calls of models are logged for: a run, whose own events tell what they cost; "" is one of their own
+	store    cache.Store
+	around   string // what all gates' answers follow from, besides the tree
+	options  gateOptions
+	settings gates.Settings
+	gates    []gates.Gate
+	subject  gates.Subject
+	from     comparison
+	tree     chan written // the working tree, as git writes it
+	ignored  []string     // what git ignores in it
+	hidden   bool         // it does not say all
+	forget   string       // a temporary folder of logs that nobody needs
+}
+
+func (a *App) gate(ctx context.Context, o gateOptions) error {
+	if err := o.regression.check(); err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	if !o.list { // which runs nothing
+		if err := a.trustConfig(p, o.trust); err != nil {
+			return err
+		}
+	}
+	x := &inspection{app: a, project: p, self: self, options: o, reaper: &lateReaper{self: self}, tree: make(chan written, 1)}
+	defer x.reaper.Close()
+	// Git looks at the tree while the gates are made; to wait for both is what a look at an unchanged tree costs.
+	if !o.list {
+		go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
+		defer func() { <-x.tree }() // git is not left behind
+	}
+	x.rules = a.ruleBooks(ctx, p)
+	var done func()
+	x.settings, done = a.suiteOf(p, self, o.requireTests, x.rules)
+	defer done()
+	x.settings.Affected = !o.all
+	if x.settings.Detect {
+		x.settings.Found = gates.DetectIn(p.repo.Root)
+	}
+	all, regression := suite.All(p.repo.Root, x.settings), x.regression()
+	if x.gates, err = chosenGates(append(all, regression...), o.only); err != nil {
+		return err
+	}
+	asked := func(g gates.Gate) bool { return g.Info().Name == differential.Name }
+	if !slices.ContainsFunc(x.gates, asked) { // --only does not name what has a flag of its own
+		x.gates = append(x.gates, regression...)
+	}
+	if o.list {
+		return x.list()
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return x.look(ctx)
+}
+
+// chosenGates keeps the gates that --only names.
+func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
+	if len(only) == 0 {
+		return all, nil
+	}
+	var names, families []string
+	for _, g := range all {
+		names = append(names, g.Info().Name)
+		if family, _, ok := strings.Cut(g.Info().Name, ":"); ok && !slices.Contains(families, family) {
+			families = append(families, family)
+		}
+	}
+	means := func(word, name string) bool { return name == word || strings.HasPrefix(name, word+":") }
+	for _, word := range only {
+		if slices.ContainsFunc(names, func(n string) bool { return means(word, n) }) {
+			continue
+		}
+		err := fmt.Errorf("there is no gate %q here", ui.Sanitize(word))
+		if near := config.Nearest(word, slices.Concat(names, families)); near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		slices.Sort(names)
+		return nil, usage(err, "the gates of this tree: %s", strings.Join(names, ", "))
+	}
+	return slices.DeleteFunc(all, func(g gates.Gate) bool {
+		return !slices.ContainsFunc(only, func(w string) bool { return means(w, g.Info().Name) })
+	}), nil
+}
+
+// list shows the gates without running anything.
+func (x *inspection) list() error {
+	infos := make([]gates.Info, 0, len(x.gates))
+	for _, g := range x.gates {
+		infos = append(infos, g.Info())
+	}
+	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
+	if x.options.json {
+		return asJSON(x.app.Stdout, infos)
+	}
+	var rows [][]string
+	for _, i := range infos {
+		blocks := map[bool]string{true: "blocks", false: "warns"}[i.Blocking]
+		rows = append(rows, []string{i.Name, string(i.Kind), i.Cost.String(), blocks, ui.Cut(ui.Sanitize(i.Command), 100, "…")})
+	}
+	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "command"}, rows)
+}
+
+// open makes what is to be looked at ready, and returns the gates that look. done clears away, also after an error.
+func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), err error) {
+	done = func() {
+		if x.forget != "" {
+			os.RemoveAll(x.forget)
+		}
+	}
+	if err := x.prepare(ctx); err != nil {
+		return nil, done, err
+	}
+	if list, err = x.cached(ctx); err != nil {
+		return nil, done, err
+	}
+	if err := x.readRules(list); err != nil {
+		return nil, done, err
+	}
+	b, err := x.baseline()
+	if err != nil || b == nil {
+		return list, done, err
+	}
+	forget := done
+	return b.Around(list), func() {
+		if err := b.Close(ctx); err != nil {
+			fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
+		}
+		forget()
+	}, nil
+}
+
+// look asks the gates and shows what they say.
+func (x *inspection) look(ctx context.Context) error {
+	list, done, err := x.open(ctx)
+	defer done()
+	if err != nil {
+		return err
+	}
+	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
+		if !x.options.json && r.Command != "" { // what may take its time
+			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
+		}
+	})
+	if ctx.Err() != nil {
+		return fail(exitInterrupted, errors.New("interrupted; the gates have not all looked"), "")
+	}
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if x.forget != "" && verdict.OK() {
+		for i := range verdict.Reports {
+			verdict.Reports[i].Log, verdict.Reports[i].LogHash = "", ""
+		}
+	} else {
+		x.forget = "" // the report names the logs
+	}
+	if err := x.show(verdict); err != nil {
+		return err
+	}
+	if err := x.export(report.Run{Version: version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
+		return err
+	}
+	return outcomeOf(verdict, blind)
+}
+
+// outcomeOf turns a verdict into the exit status.
+func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
+	if len(blind) > 0 {
+		return fail(exitCannotRun, blind[0], "it is neither a pass nor a failure; put it right, or leave the gate out: [gates] disable")
+	}
+	if v.OK() {
+		return nil
+	}
+	n := len(v.Blocking())
+	return fail(exitFailed, fmt.Errorf("%d %s", n, map[bool]string{true: "finding blocks", false: "findings block"}[n == 1]), "")
+}
+
+// prepare finds out what changed, and makes room for logs.
+func (x *inspection) prepare(ctx context.Context) (err error) {
+	repo := x.project.repo
+	logs, err := x.logs()
+	if err != nil {
+		return err
+	}
+	if logs.temporary {
+		x.forget = logs.dir
+	}
+	tree := <-x.tree
+	x.tree <- tree
+	if tree.unrelated != nil {
+		return tree.unrelated
+	}
+	x.from, x.ignored, x.hidden = tree.from, tree.ignored, tree.hidden
+	if tree.err != nil {
+		return fail(exitCannotRun, tree.err, "")
+	}
+	hide := x.app.redactor(x.project)
+	x.subject = gates.Subject{
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
+		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
+	}
+	if x.options.all {
+		x.wholeTree()
+		return nil
+	}
+	x.subject.Changed = []string{} // nothing is not the same as not known
+	if x.from.Tree == tree.hash {
+		return nil
+	}
+	changes, err := x.subject.Diff.Changes(ctx)
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	for _, c := range changes {
+		x.subject.Changed = append(x.subject.Changed, c.Path)
+	}
+	return nil
+}
+
+// wholeTree shows everything as new, but to the gates that compare with what was there before.
+func (x *inspection) wholeTree() {
+	change := x.subject.Diff
+	x.subject.Diff = gates.GitDiff(x.project.repo, emptyTree(x.subject.Tree), x.subject.Tree)
+	for i, g := range x.gates {
+		if g.Info().Compares {
+			x.gates[i] = gates.Seeing(g, change)
+		}
+	}
+}

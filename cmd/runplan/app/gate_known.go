@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// cached puts the store of earlier answers in front of the gates, and the reaper behind them.
+func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
+	list := underReaper(x.gates, x.reaper)
+	l := x.project.layout
+	if _, err := os.Stat(l.Root); err != nil || x.options.noCache || x.hidden {
+		return list, nil
+	}
+	x.store = cache.Store{Dir: l.GateCache()}
+	complete, err := x.store.Complete(ctx, x.project.repo, x.subject.Tree)
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	if !complete {
+		return list, nil
+	}
+	settings, err := json.Marshal(x.settings)
+	if err != nil {
+		return nil, fmt.Errorf("write the settings of the gates: %w", err)
+	}
+	place := cache.Place{
+		Root: x.project.repo.Root, Ignored: x.ignored, Self: x.self, Programs: x.named(), Env: x.app.Environ,
+		More: []string{string(settings), fmt.Sprint(x.options.all), x.project.config.Digest},
+	}
+	for _, p := range x.settings.Projects(place.Root) {
+		place.Roots = append(place.Roots, p.Root)
+	}
+	for _, layer := range x.app.ruleLayers(place.Root) {
+		place.More = append(place.More, contents(layer.lessons), contents(layer.patterns))
+	}
+	x.around = cache.Surroundings(place)
+	for i, g := range list {
+		list[i] = cache.Around(g, x.store, x.around)
+	}
+	return list, nil
+}
+
+// named are the programs that the configuration or the environment names.
+func (x *inspection) named() []string {
+	out := []string{x.project.config.Gates.AstGrep}
+	if p, ok := x.app.Getenv(patterns.EnvVar); ok {
+		out = append(out, p)
+	}
+	return out
+}
+
+// contents tells one state of a folder of rules from another, by what is in the files and not by their dates.
+func contents(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.New()
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		fmt.Fprintf(sum, "%q %d %t\n", e.Name(), len(data), err == nil)
+		sum.Write(data)
+	}
+	return dir + " " + hex.EncodeToString(sum.Sum(nil))
+}
+
+// readRules reads the rules that somebody wrote for gates that will be asked. What is wrong with them is wrong with the
+// command, and told before anything runs; those that are built in can wait.
+func (x *inspection) readRules(list []gates.Gate) error {
+	for _, g := range list {
+		name := g.Info().Name
+		if slices.ContainsFunc(x.app.ruleLayers(x.project.repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
+			if err := x.rules.read(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// baseline looks at the base where a gate fails; nil where nobody asked for it, or there is no base.
+func (x *inspection) baseline() (*local.Baseline, error) {
+	if !x.options.baseline || x.subject.Base == "" {
+		return nil, nil
+	}
+	return x.baselineOf(x.subject)
+}
+
+// baselineOf looks at the base of a subject.
+func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
+	reaper, err := x.reaper.get()
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	subject.Reaper = reaper
+	c := x.project.config.Workspace
+	key := func(info gates.Info, s gates.Subject) string {
+		if k := cache.Key(info, s, x.around); k != "" {
+			return "base-" + k
+		}
+		return ""
+	}
+	return &local.Baseline{
+		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
+		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
+		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
+			if k := key(info, s); k != "" {
+				return x.store.Get(k)
+			}
+			return gates.Report{}, false
+		},
+		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
+			if k := key(info, s); k != "" && info.Pure {
+				_ = x.store.Put(k, r) // without it the base is asked again
+			}
+		},
+	}, nil
+}

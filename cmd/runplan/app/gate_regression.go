@@ -1,0 +1,39 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// regressionOptions are the flags of gate that ask for the differential check.
+type regressionOptions struct {
+	files   []string
+	command string
+	runs    int
+}
+
+// check refuses flags that ask for nothing.
+func (o regressionOptions) check() error {
+	switch {
+	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
+		return usage(errors.New("--regression-command and --regression-runs need --regression"), "name the test: --regression PATH")
+	case o.runs < 1:
+		return usage(errors.New("--regression-runs is the number of runs on each side, 1 or more"), "")
+	}
+	return nil
+}
+
+// regression is the gate that holds the working tree against its regression test; none where nobody asked.
+func (x *inspection) regression() []gates.Gate {
+	o := x.options.regression
+	if len(o.files) == 0 {
+		return nil
+	}
+	scratch := local.ScratchOf(x.baselineOf, func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) })
+	return []gates.Gate{differential.New(differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
+}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// ruleLayer is a folder with lessons and one with patterns that are not built in.
+type ruleLayer struct{ name, lessons, patterns string }
+
+// has tells whether the folder that the gate of that name reads is there.
+func (l ruleLayer) has(gate string) bool {
+	dir := map[string]string{"lessons": l.lessons, "patterns": l.patterns}[gate]
+	if dir == "" {
+		return false
+	}
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
+// ruleLayers are the folders of the rules that the user and the project at root have of their own, the later over the
+// earlier. A user without a home has none.
+func (a *App) ruleLayers(root string) []ruleLayer {
+	at := func(name, dir string) ruleLayer {
+		return ruleLayer{name, filepath.Join(dir, "lessons"), filepath.Join(dir, "patterns")}
+	}
+	var out []ruleLayer
+	if file, err := config.UserFile(a.Getenv); err == nil {
+		out = append(out, at(string(patterns.User), filepath.Dir(file)))
+	}
+	return append(out, at(string(patterns.Project), filepath.Join(root, local.DirName)))
+}
+
+// ruleBooks are the two libraries of rules, read when a gate first looks something up in them.
+type ruleBooks struct {
+	lessons  func() (*lessons.Scanner, error)
+	patterns func() ([]patterns.Rule, error)
+	program  func(context.Context) (patterns.Program, error)
+}
+
+func (a *App) ruleBooks(ctx context.Context, p *project) *ruleBooks {
+	root := p.repo.Root
+	find := sync.OnceValues(func() (patterns.Program, error) {
+		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.config.Gates.AstGrep)
+	})
+	return &ruleBooks{
+		lessons: sync.OnceValues(func() (*lessons.Scanner, error) {
+			lib, _, err := a.lessonsOf(root)
+			if err != nil {
+				return nil, err
+			}
+			s, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+			if err != nil {
+				return nil, usage(err, "correct the lesson")
+			}
+			return s, nil
+		}),
+		patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return a.patternsOf(root) }),
+		program:  func(context.Context) (patterns.Program, error) { return find() },
+	}
+}
+
+// gates are the names of the gates that read them.
+func (*ruleBooks) gates() []string { return []string{"lessons", "patterns"} }
+
+// read reads the book of a gate, to hear what is wrong with it.
+func (b *ruleBooks) read(gate string) (err error) {
+	switch gate {
+	case "lessons":
+		_, err = b.lessons()
+	case "patterns":
+		_, err = b.patterns()
+	}
+	return err
+}

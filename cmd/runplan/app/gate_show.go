@@ -1,0 +1,147 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// gateResult is what --json prints.
+type gateResult struct {
+	Verdict gates.Status     `json:"verdict"`
+	Base    string           `json:"base,omitempty"`
+	Tree    string           `json:"tree"`
+	Changed int              `json:"changed"`
+	Tests   *gates.TestCount `json:"tests,omitempty"`
+	Reports []gates.Report   `json:"reports"`
+}
+
+func (x *inspection) show(v gates.Verdict) error {
+	if x.options.json {
+		return asJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
+	}
+	return x.print(x.app.Stdout, v)
+}
+
+// export writes what other programs read.
+func (x *inspection) export(r report.Run) error {
+	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
+		if file == "" {
+			return nil
+		}
+		f, err := os.OpenFile(file, flags|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err == nil {
+			err = write(f, r)
+			if cerr := f.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			return fail(exitCannotRun, fmt.Errorf("write the report: %w", err), "")
+		}
+		return nil
+	}
+	if err := to(x.options.sarif, os.O_TRUNC, report.SARIF); err != nil {
+		return err
+	}
+	if err := to(x.options.junit, os.O_TRUNC, report.JUnit); err != nil {
+		return err
+	}
+	if !x.options.github {
+		return nil
+	}
+	out := x.app.Stdout
+	if x.options.json {
+		out = x.app.Stderr // standard output holds one object; GitHub reads both
+	}
+	if err := report.GitHub(out, r); err != nil {
+		return err
+	}
+	page, _ := x.app.Getenv("GITHUB_STEP_SUMMARY")
+	return to(page, os.O_APPEND, report.Summary)
+}
+
+// print shows a table of the gates, and then what they found.
+func (x *inspection) print(w io.Writer, v gates.Verdict) error {
+	var rows [][]string
+	for _, r := range v.Reports {
+		tests := ""
+		if t := r.Tests; t != nil {
+			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
+		}
+		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), ui.Cut(ui.Sanitize(r.Note), 160, "…")})
+	}
+	if err := table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
+		return err
+	}
+	if lines := findingLines(v.Reports); len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	}
+	for _, r := range v.Reports {
+		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
+			log := r.Log
+			if rel := x.project.rel(log); filepath.IsLocal(rel) {
+				log = rel
+			}
+			fmt.Fprintf(w, "\nlog of %s: %s", r.Gate, log)
+		}
+	}
+	what := fmt.Sprintf("%d changed %s", len(x.subject.Changed), map[bool]string{true: "file", false: "files"}[len(x.subject.Changed) == 1])
+	if x.options.all {
+		what = "the whole tree"
+	}
+	against := x.from.Why
+	if x.from.Commit != "" {
+		against = fmt.Sprintf("%s, %s", short(x.from.Commit), against)
+	}
+	_, err := fmt.Fprintf(w, "\n%s: %s, compared with %s\n", v.Status, what, ui.Sanitize(against))
+	return err
+}
+
+func short(commit string) string { return commit[:min(len(commit), 10)] }
+
+// findingLines shows findings as compilers do, sorted by place.
+func findingLines(reports []gates.Report) []string {
+	var all []gates.Finding
+	for _, r := range reports {
+		if r.Status == gates.Skipped {
+			continue
+		}
+		for _, f := range r.Findings {
+			if f.Path == "" {
+				f.Path = "(" + r.Gate + ")"
+			}
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b gates.Finding) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule))
+	})
+	var lines []string
+	for _, f := range all {
+		at := f.Path
+		if f.Line > 0 {
+			at += fmt.Sprintf(":%d", f.Line)
+			if f.Col > 0 {
+				at += fmt.Sprintf(":%d", f.Col)
+			}
+		}
+		severity := string(f.Severity)
+		if f.Known {
+			severity = "known"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message)))
+		if f.Fix != "" {
+			lines = append(lines, "    fix: "+ui.Sanitize(f.Fix))
+		}
+	}
+	return lines
+}

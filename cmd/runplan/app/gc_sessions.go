@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// restful is how long nobody has written to the session of a task that is no run's before it counts as left behind.
+const restful = time.Hour
+
+// leftSessions lists the sessions of tasks that nobody is at work on any more: whoever ends a task puts its session away,
+// unless it is killed before.
+func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]local.Leftover, error) {
+	files, err := filepath.Glob(filepath.Join(p.layout.Sessions(), "session_*.sqlite"))
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	ofRun := map[string]bool{} // by file: whether its run goes on
+	for _, s := range sums {
+		for _, b := range s.Batches {
+			path, err := store.SessionPath(p.layout.Sessions(), s.Run+"/"+b.Key)
+			if err != nil {
+				return nil, err
+			}
+			ofRun[path] = active[s.Slug] && s.Status != runner.RunDone
+		}
+	}
+	var out []local.Leftover
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		x := local.Leftover{Kind: "session", Name: p.layout.Rel(path), Bytes: info.Size()}
+		goes, known := ofRun[path]
+		switch {
+		case goes:
+			x.Why = "its run is not finished"
+		case known:
+			x.Remove, x.Why = true, "its run has ended"
+		case time.Since(info.ModTime()) < restful:
+			x.Why = "a task may be at work with it"
+		default:
+			x.Remove, x.Why = true, "its task was not ended, and nobody has worked with it for an hour"
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// removeSession deletes the files of a session that [project.leftSessions] found.
+func (p *project) removeSession(x local.Leftover) error {
+	path := filepath.Join(p.layout.Root, filepath.FromSlash(x.Name))
+	for _, name := range []string{path + "-wal", path + "-shm", path + "-journal", path} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/trust"
+	"github.com/runplan/runplan/trust/intent"
+)
+
+// newSayCommand is ask, note or critical: they differ in what they are for.
+func newSayCommand(a *App, kind, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   kind + " TEXT",
+		Short: short,
+		Long: short + `. It goes into the inbox of this user, and is acknowledged at once; no model
+is asked. - reads the text from standard input. runplan inbox lists what is there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args, " ")
+			if text == "-" {
+				var err error
+				if text, err = a.readText(); err != nil {
+					return err
+				}
+			}
+			return a.say(cmd.Context(), kind, text)
+		},
+	}
+}
+
+func newAskCommand(a *App) *cobra.Command {
+	return newSayCommand(a, trust.Ask, "Ask runplan, or its owner, something")
+}
+
+func newNoteCommand(a *App) *cobra.Command {
+	return newSayCommand(a, trust.Note, "Leave a note that needs no answer")
+}
+
+func newCriticalCommand(a *App) *cobra.Command {
+	return newSayCommand(a, trust.Critical, "Leave a message that comes before all others")
+}
+
+// maxText bounds what is read from standard input; the inbox takes less, and says so.
+const maxText = 1 << 20
+
+func (a *App) readText() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxText))
+	if err != nil {
+		return "", fmt.Errorf("read the text from standard input: %w", err)
+	}
+	return string(text), nil
+}
+
+func (a *App) say(ctx context.Context, kind, text string) error {
+	dir, err := a.userDir()
+	if err != nil {
+		return err
+	}
+	prompts, err := trust.LoadPrompts()
+	if err != nil {
+		return err
+	}
+	root, err := a.rootHere(ctx)
+	if err != nil {
+		return err
+	}
+	channel := "cli"
+	if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
+		channel = "agent"
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
+	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
+		return usage(err, "%s", refused.Do) // nobody's trust is at stake: the text is none that can be taken
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.Stdout, ack)
+	return nil
+}
+
+func newInboxCommand(a *App) *cobra.Command {
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "List what was said to runplan and is not done",
+		Long: `List what waits in the inbox of this user: what is critical first, then questions, then notes. Items are never
+removed; runplan inbox done ID marks one as done, and --all lists those too.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			items, err := a.inboxItems(cmd.Context(), all)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, items)
+			}
+			return a.showInbox(items)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "those that are done, too")
+	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
+	return cmd
+}
+
+// inboxItems reads the inbox, cleaned of what steers a terminal. One that nothing was ever put into has no items.
+func (a *App) inboxItems(ctx context.Context, all bool) ([]store.InboxItem, error) {
+	dir, err := a.userDir()
+	if err != nil {
+		return nil, err
+	}
+	box, err := store.ReadInbox(ctx, trust.InboxFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []store.InboxItem{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer box.Close()
+	read := box.Pending
+	if all {
+		read = box.All
+	}
+	items, err := read(ctx)
+	for i := range items {
+		items[i] = shownItem(items[i])
+	}
+	return items, err
+}
+
+// shownItem cleans what others wrote. The inbox itself keeps it as it was said.
+func shownItem(i store.InboxItem) store.InboxItem {
+	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
+	return i
+}
+
+func (a *App) showInbox(items []store.InboxItem) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "nothing waits")
+		return err
+	}
+	var rows [][]string
+	for _, i := range items {
+		rows = append(rows, []string{
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, first(ui.Sanitize(i.Intent), "-"), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+		})
+	}
+	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "text"}, rows)
+}
+
+// itemID reads the number of an item.
+func itemID(arg string) (int64, error) {
+	id, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usage(fmt.Errorf("%q is no number of an item", arg), "runplan inbox --all lists them")
+	}
+	return id, nil
+}
+
+// withInbox opens the inbox for writing. One that is not there has no items, and is not made for that.
+func (a *App) withInbox(ctx context.Context, do func(*store.Inbox) error) error {
+	dir, err := a.userDir()
+	if err != nil {
+		return err
+	}
+	none := usage(store.ErrNoItem, "runplan inbox --all lists them")
+	if _, err := os.Stat(trust.InboxFile(dir)); errors.Is(err, fs.ErrNotExist) {
+		return none
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	if err := do(box); errors.Is(err, store.ErrNoItem) {
+		return usage(err, "runplan inbox --all lists them")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func newInboxShowCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Print one item of the inbox, with all of its text",
+		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args:  exactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withInbox(cmd.Context(), func(box *store.Inbox) error {
+				i, err := box.Item(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				i = shownItem(i)
+				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				if i.Intent != "" {
+					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
+				}
+				if i.Outcome != "" {
+					fmt.Fprintf(a.Stdout, "\ndone: %s\n", i.Outcome)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func inRepo(root string) string {
+	if root == "" {
+		return ""
+	}
+	return " in " + ui.Sanitize(root)
+}
+
+func newInboxDoneCommand(a *App) *cobra.Command {
+	var outcome string
+	cmd := &cobra.Command{
+		Use:   "done ID",
+		Short: "Mark an item of the inbox as done",
+		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args:  exactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withInbox(cmd.Context(), func(box *store.Inbox) error {
+				changed, err := box.Finish(cmd.Context(), id, time.Now(), redact.New(a.Environ).String(outcome))
+				switch {
+				case err != nil:
+					return err
+				case !changed:
+					fmt.Fprintf(a.Stdout, "item %d was done already\n", id)
+				default:
+					fmt.Fprintf(a.Stdout, "item %d is done\n", id)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&outcome, "outcome", "", "what came of it")
+	return cmd
+}
+
+func newInboxProcessCommand(a *App) *cobra.Command {
+	var given string
+	cmd := &cobra.Command{
+		Use:   "process",
+		Short: "Have a model say what each new item wants, and reply to it",
+		Long: `Have a model say what each item that was not read yet wants: one of a fixed list of intents, or free_form where it is
+less than 70 % sure or names none of them. Each intent has a reply. A reply proposes a command and runs nothing: what
+stands in the inbox never changes the tier. Items stay until somebody marks them as done.
+
+It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.processInbox(ctx, given)
+		},
+	}
+	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	return cmd
+}
+
+func (a *App) processInbox(ctx context.Context, given string) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := a.classifier(ctx, p, given)
+	if err != nil {
+		return err
+	}
+	k, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	contract, err := k.Contract(ctx)
+	if err != nil {
+		return trustTrouble(err)
+	}
+	items, err := a.inboxItems(ctx, false)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(i store.InboxItem) bool { return i.Intent != "" })
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing new")
+		return nil
+	}
+	if err := p.layout.Make(); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	journal, err := store.OpenJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	call := &lastCall{Completer: c.LLM}
+	c.LLM = call
+	task, secrets := newTaskID(), a.redactor(p)
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	for _, i := range items {
+		class, err := c.Classify(ctx, i.Body)
+		if kept := call.keep(ctx, journal, task, hide, err); kept != nil {
+			return kept
+		}
+		if err != nil {
+			// What was read is written down; the rest waits for the next time.
+			return a.unreadable(ctx, p, i.ID, err)
+		}
+		reply := intent.Reply(class, contract)
+		err = a.withInbox(ctx, func(box *store.Inbox) error {
+			_, err := box.Read(ctx, i.ID, string(class.Intent), class.Confidence, reply)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
+	}
+	return nil
+}
+
+// unreadable says why an item could not be read. An answer that is none is shown, as far as it fits.
+func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) error {
+	err = fmt.Errorf("item %d: %w", id, err)
+	var answer *llm.AnswerError
+	if errors.As(err, &answer) {
+		raw := ui.Cut(ui.Sanitize(a.redactor(p).String(answer.Raw)), 300, "…")
+		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "it waits for the next time; a larger model may keep to the form, and runplan inbox show %d is what it was asked about", id)
+	}
+	return modelTrouble(ctx, err)
+}
+
+// classifier is what asks a model for intents.
+func (a *App) classifier(ctx context.Context, p *project, given string) (intent.Classifier, error) {
+	none := intent.Classifier{}
+	router, err := p.models(ctx)
+	if err != nil {
+		return none, modelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return none, modelTrouble(ctx, err)
+	}
+	docs, err := p.identity()
+	if err != nil {
+		return none, err
+	}
+	if err := a.trustConfig(p, given); err != nil {
+		return none, err
+	}
+	o := llm.OptionsOf(p.config.Models)
+	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/store"
+)
+
+func newInboxEscalateCommand(a *App) *cobra.Command {
+	var severity string
+	cmd := &cobra.Command{
+		Use:   "escalate ID",
+		Short: "Make a feedback of an item of the inbox",
+		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. What is critical stays so; a
+question is medium, a note is low, and --severity says otherwise.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.withInbox(cmd.Context(), func(box *store.Inbox) error {
+				i, err := box.Item(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				w := feedback.Words{
+					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body, Severity: feedback.Severity(first(severity, string(feedback.SeverityOf(i.Kind)))),
+					Source: fmt.Sprintf("item %d of the inbox", id),
+				}
+				if err := a.enqueue(cmd.Context(), p, w, false); err != nil {
+					return err
+				}
+				_, err = box.Finish(cmd.Context(), id, time.Now(), "feedback "+w.ID)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&severity, "severity", "", "how bad it is; else it follows from the kind of the item")
+	return cmd
+}

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+)
+
+// lastCall remembers the last question to a model and its answer.
+type lastCall struct {
+	llm.Completer
+	request  llm.Request
+	response llm.Response
+	at       time.Time
+}
+
+// Complete asks, and remembers.
+func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	l.at, l.request = time.Now(), r
+	var err error
+	l.response, err = l.Completer.Complete(ctx, r)
+	return l.response, err
+}
+
+// keep writes the call down, and why its answer could not be used (RETR-12). hide takes secrets out.
+func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
+	if l.at.IsZero() {
+		return nil // nobody was asked
+	}
+	c := callRow(task, intentCall, l.request, l.response, l.at, hide, why)
+	l.at = time.Time{}
+	return j.AddCall(context.WithoutCancel(ctx), c)
+}

@@ -1,0 +1,370 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+type indexOptions struct {
+	continueOnError bool
+	json            bool
+	show            string
+}
+
+func newIndexCommand(a *App) *cobra.Command {
+	var o indexOptions
+	cmd := &cobra.Command{
+		Use:   "index [REPO]",
+		Short: "Learn the code and the history of a repository",
+		Long: `Learn what stands in a repository: symbols, docstrings, comments, who imports and who calls
+whom, and which files change together. It goes into .runplan/curated.sqlite. No model is asked,
+and the same repository gives the same index.
+
+Go is read by itself; Python, TypeScript and JavaScript need ast-grep, and are counted as
+skipped without it. Only what changed is read again. All becomes visible at once: an index that
+is interrupted, or stops at a file that cannot be parsed, leaves the last one as it was.
+
+  runplan index --continue-on-error     keep what can be parsed of broken files
+  runplan index --show src/app.py       what is known of a file
+  runplan index --show 'parse*'         what is known of symbols` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitLocked, exitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			repo, err := git.Open(ctx, dir, a.Environ)
+			switch {
+			case errors.Is(err, git.ErrNotRepo):
+				return usage(err, "give the path of a git repository; to make one: git init")
+			case err != nil:
+				return err
+			case cmd.Flags().Changed("show"):
+				return a.showIndex(ctx, repo, o)
+			}
+			return a.index(ctx, repo, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "keep what can be parsed of a broken file, and go on")
+	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print what is known of a file or a symbol (* and ? match)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// curatedFile is where the index of a repository is.
+func curatedFile(repo *git.Repo) string {
+	return filepath.Join(local.LayoutOf(repo.Root).Root, "curated.sqlite")
+}
+
+func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
+	program, err := a.astGrep(ctx)
+	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return fail(exitCannotRun, err, "")
+	}
+	layout := local.LayoutOf(repo.Root)
+	if err := layout.Make(); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	db, err := store.OpenCurated(ctx, curatedFile(repo))
+	if err != nil {
+		return curatedTrouble(err)
+	}
+	defer db.Close()
+	debug.SetGCPercent(100) // an index is short, and computes all the time
+	progress := a.indexProgress()
+	began := time.Now()
+	res, err := knowledge.Index(ctx, knowledge.Options{
+		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
+	})
+	progress.clear()
+	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began), Status: indexStatus(ctx, res, err), At: began}
+	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
+		err = logErr
+	}
+	var broken *knowledge.FileError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, errors.New("interrupted"), "the last index is as it was; run it again")
+	case errors.As(err, &broken):
+		return fail(exitFailed, err, "nothing was written; correct the file, or go on without it: runplan index --continue-on-error")
+	case err != nil:
+		return curatedTrouble(err)
+	case o.json:
+		return asJSON(a.Stdout, res)
+	}
+	return a.printIndex(res)
+}
+
+// curatedTrouble says what can be done about a database that cannot be used: all of it can be made anew.
+func curatedTrouble(err error) error {
+	switch {
+	case errors.Is(err, store.ErrBusy):
+		return fail(exitLocked, err, "wait until the other index has ended")
+	case errors.Is(err, store.ErrCorrupt):
+		return fail(exitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
+	}
+	return err
+}
+
+func indexStatus(ctx context.Context, res knowledge.Result, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted"
+	case err != nil:
+		return "failed: " + err.Error()
+	case len(res.Errors) == 0:
+		return "ok"
+	}
+	status := fmt.Sprintf("partial: %d file(s) with parse errors", len(res.Errors))
+	for i, e := range res.Errors {
+		if i == 20 {
+			return status + "; …"
+		}
+		status += "; " + e.Error()
+	}
+	return status
+}
+
+func logIndex(ctx context.Context, path string, run store.IndexRun) error {
+	ctx = context.WithoutCancel(ctx)
+	j, err := store.OpenJournal(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.AddIndexRun(ctx, run)
+}
+
+// indexProgress draws one line that is written over on a terminal, and a line for each stage elsewhere.
+type indexProgress struct {
+	a     *App
+	style ui.Style
+	live  bool
+	stage string
+	last  time.Time
+}
+
+func (a *App) indexProgress() *indexProgress {
+	f, _ := a.Stderr.(*os.File)
+	t, _ := a.Getenv("TERM")
+	return &indexProgress{a: a, style: ui.StyleFor(a.Getenv, f), live: ui.IsTerminal(f) && t != "dumb"}
+}
+
+func (p *indexProgress) step(s knowledge.Progress) {
+	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history"}
+	text := words[s.Stage]
+	switch {
+	case p.live && (s.Stage != p.stage || time.Since(p.last) > 100*time.Millisecond):
+		if s.Total > 0 {
+			text += fmt.Sprintf("  %d of %d", s.Done, s.Total)
+		}
+		fmt.Fprintf(p.a.Stderr, "\r%s\x1b[K", p.style.Tone(ui.Busy, text))
+		p.last = time.Now()
+	case !p.live && s.Stage != p.stage:
+		if s.Total > 0 {
+			text += fmt.Sprintf(": %d to look at", s.Total)
+		}
+		fmt.Fprintln(p.a.Stderr, text)
+	}
+	p.stage = s.Stage
+}
+
+func (p *indexProgress) clear() {
+	if p.live {
+		fmt.Fprint(p.a.Stderr, "\r\x1b[K")
+	}
+}
+
+func (a *App) printIndex(res knowledge.Result) error {
+	var rows [][]string
+	for _, l := range res.Languages {
+		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial), fmt.Sprint(l.Skipped)})
+	}
+	if err := table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
+		return err
+	}
+	var counts [][]string
+	for _, t := range res.Tables {
+		counts = append(counts, []string{t.Name, fmt.Sprint(t.Count)})
+	}
+	fmt.Fprintln(a.Stdout)
+	if err := table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
+		return err
+	}
+	for _, e := range res.Errors {
+		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
+	}
+	if res.Note == "" { // else one line says it of all
+		for _, s := range res.Skipped {
+			fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		}
+	} else {
+		for _, s := range res.Skipped {
+			if s.Reason != patterns.MissingNote {
+				fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+			}
+		}
+		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
+	}
+	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
+		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, ui.Duration(time.Duration(res.Millis)*time.Millisecond))
+	return nil
+}
+
+// shown is what --show prints of a symbol.
+type shown struct {
+	store.Symbol
+	Uses   []store.Neighbor `json:"uses"`
+	UsedBy []store.Neighbor `json:"used_by"`
+}
+
+// showIndex prints what is known of a file, else of all symbols that match.
+func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) error {
+	db, err := store.OpenCuratedReader(ctx, curatedFile(repo))
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("%s is not indexed", repo.Root), "run: runplan index")
+	}
+	if err != nil {
+		return curatedTrouble(err)
+	}
+	defer db.Close()
+	base := knowledge.NewBase(db)
+	id, err := base.Repo(ctx, repo.Root)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), fromHere(repo.Root, o.show)} {
+		f, found, err := base.FileByPath(ctx, id, name)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		c, err := base.FileContext(ctx, f.ID)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return asJSON(a.Stdout, c)
+		}
+		a.printFile(c)
+		return nil
+	}
+	symbols, err := base.SymbolsByName(ctx, id, o.show)
+	if err != nil {
+		return err
+	}
+	all := []shown{}
+	for _, s := range symbols {
+		x := shown{Symbol: s}
+		if x.Uses, err = base.Neighbors(ctx, s.ID, store.Out); err != nil {
+			return err
+		}
+		if x.UsedBy, err = base.Neighbors(ctx, s.ID, store.In); err != nil {
+			return err
+		}
+		all = append(all, x)
+	}
+	if len(all) == 0 {
+		return fail(exitFailed, fmt.Errorf("the index knows no file and no symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+	}
+	if o.json {
+		return asJSON(a.Stdout, all)
+	}
+	for _, x := range all {
+		a.printSymbol(x)
+	}
+	return nil
+}
+
+// fromHere is a path as one types it, relative to the repository.
+func fromHere(root, path string) string {
+	here, err := currentFolder()
+	if err != nil {
+		return path
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(here, path)
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+func (a *App) printSymbol(x shown) {
+	fmt.Fprintf(a.Stdout, "%s:%d-%d  %s %s\n", ui.Sanitize(x.Path), x.Start, x.End, x.Kind, ui.Sanitize(x.Name))
+	if x.Signature != "" {
+		fmt.Fprintf(a.Stdout, "  %s\n", ui.Sanitize(x.Signature))
+	}
+	for _, part := range []struct {
+		verb string
+		list []store.Neighbor
+	}{{"uses", x.Uses}, {"used by", x.UsedBy}} {
+		for _, n := range part.list {
+			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start, n.Reference, n.Confidence)
+		}
+	}
+}
+
+func (a *App) printFile(c knowledge.FileContext) {
+	state := c.File.State
+	if c.File.Reason != "" {
+		state += ": " + c.File.Reason
+	}
+	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size, ui.Sanitize(state))
+	depth := map[int64]int{}
+	for _, s := range c.Symbols {
+		if s.Parent != 0 {
+			depth[s.ID] = depth[s.Parent] + 1
+		}
+		text := s.Kind + " " + s.Name
+		if s.Signature != "" {
+			text = s.Signature
+		}
+		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Cut(ui.Sanitize(text), 100, "…"))
+	}
+	for _, d := range c.Docstrings {
+		if d.Symbol == 0 {
+			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Cut(ui.Sanitize(d.Content), 100, "…"))
+		}
+	}
+	for _, d := range c.Imports {
+		fmt.Fprintf(a.Stdout, "imports  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
+	}
+	for _, d := range c.ImportedBy {
+		fmt.Fprintf(a.Stdout, "imported by  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
+	}
+	for _, x := range c.Rationale {
+		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Cut(ui.Sanitize(x.Content), 100, "…"))
+	}
+	for _, x := range c.CoChanges {
+		fmt.Fprintf(a.Stdout, "changes with  %s (%d commits)\n", ui.Sanitize(x.Path), x.Count)
+	}
+	for _, x := range c.Commits {
+		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Cut(ui.Sanitize(x.Message), 80, "…"))
+	}
+}

@@ -1,0 +1,345 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/runplan/runplan/"
+
+// layer is a folder of the module with what it may import from the module, or with "/..." all folders below one
+// that have no line of their own. A folder that is not in the table may not be there.
+type layer struct {
+	folder string
+	may    []string // folders; "internal" stands for all of internal/, "x/..." for all below x
+}
+
+// layers is the map of docs/ARCHITECTURE.md. Arrows go one way: cmd → runner → routing, gates, agents →
+// planparse → internal. A new arrow is put in here with thought, or not at all.
+func layers() []layer {
+	return []layer{
+		{"cmd/runplan", []string{"cmd/runplan/app"}},
+		{"cmd/runplan/app", []string{"*"}}, // a folder of its own, so that other programs can be more than runplan
+		{"runner", []string{"agents", "gates", "planparse", "routing"}},
+		{"runner/briefing", []string{"gates", "planparse", "runner/failures", "internal"}},
+		{"runner/failures", []string{"gates", "internal"}},
+		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/prompt"}},
+		{"internal/prompt", nil},
+		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/ledger", []string{"agents", "runner"}},
+		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
+		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
+		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "gates", "routing", "sampling", "internal"}},
+		{"agents", []string{"planparse", "internal"}},
+		{"agents/agenttest", []string{"agents"}},
+		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream", "planparse", "internal"}},
+		{"agents/sandbox", []string{"internal"}},
+		{"agents/outcome", []string{"agents", "agents/stream", "internal"}},
+		{"agents/price", []string{"agents", "internal"}},
+		{"agents/stream", []string{"agents", "internal"}},
+		{"agents/script", []string{"agents", "planparse", "internal"}},
+		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "internal"}}, // not knowledge: the index is opened by nobody here (SOLVE-08)
+		// The port and the pipeline; each kind of gate is a folder below it.
+		{"gates", []string{"gates/...", "planparse", "internal"}},
+		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
+		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
+		{"gates/testout", []string{"internal/lazyre"}},
+		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
+		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
+		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
+		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/lazyre", "internal/redact"}},
+		{"planparse", nil},
+		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
+		{"trust", []string{"internal"}},
+		// The form of examples; each folder below is a step from runs and history to a model.
+		{"training", []string{"internal"}},
+		{"training/chat", []string{"llm", "training", "internal/tokens"}},
+		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
+		{"training/edits", []string{"internal/edit"}},
+		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan", "internal"}},
+		{"training/folder", nil},
+		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "runner/briefing", "training", "training/edits", "internal"}},
+		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
+		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
+		{"training/plan", []string{"llm", "training", "internal"}},
+		{"training/curriculum", []string{"training", "internal"}},
+		{"training/adapters", []string{"training", "training/curriculum", "llm", "internal"}},
+		{"training/corpus", []string{"training", "training/curriculum", "gates/blueprint", "knowledge/summary", "internal"}},
+		{"training/validate", []string{"gates", "gates/blueprint", "knowledge/outline", "knowledge/summary", "llm", "training", "training/corpus", "internal"}},
+		{"training/graduate", []string{"training/curriculum", "gates/blueprint", "internal"}},
+		{"trust/intent", []string{"llm", "trust", "internal"}},
+		{"lessons", []string{"lessons/literal", "internal"}},
+		{"lessons/literal", nil},
+		{"patterns", []string{"lessons", "internal"}},
+		{"llm", []string{"internal"}},
+		{"llm/llmtest", []string{"llm", "internal"}},
+		{"knowledge", []string{"knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
+		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
+		{"knowledge/outline", []string{"patterns", "internal/lazyre"}},
+		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
+
+		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
+		{"testscripts/browser", nil},    // all tests: the page in Chromium
+
+		// Plumbing knows nothing of plans.
+		{"internal/atomicfile", nil},
+		{"internal/condition", nil},
+		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves
+		{"internal/config", []string{"internal/tokens"}},
+		{"internal/edit", nil},
+		{"internal/fence", []string{"internal/redact"}},
+		{"internal/layered", nil},
+		{"internal/lazyre", nil},
+		{"internal/git", []string{"internal/proc"}},
+		{"internal/proc", []string{"internal/redact"}},
+		{"internal/redact", nil},
+		{"internal/scratch", nil},
+		{"internal/store", nil},
+		{"internal/tinymodel", nil},
+		{"internal/tokens", nil},
+		{"internal/tooltest", nil},
+		{"internal/storm", []string{"internal/scratch"}},
+		{"internal/ui", []string{"internal/redact"}},
+		{"internal/web", nil},
+	}
+}
+
+// door is a library, or a part of the standard library, that only some folders may import.
+type door struct {
+	path    string // of the package, or the beginning of it
+	folders []string
+	why     string
+}
+
+func doors() []door {
+	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
+	outside := []string{"internal/scratch", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
+	return []door{
+		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
+		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
+		{"modernc.org/sqlite", []string{"internal/store", "internal/storm"}, "one place opens and migrates; the storm looks at the file with its own eyes"},
+		{"database/sql", []string{"internal/store", "internal/storm"}, "queries live beside the schema"},
+		{"github.com/spf13/cobra", []string{"cmd/runplan/app"}, "commands are flags and wiring"},
+		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
+		{"github.com/charmbracelet/", []string{"internal/ui"}, "one place talks to the terminal"},
+		{"github.com/yuin/goldmark", []string{"planparse"}, "markdown is read in one place"},
+		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
+		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
+		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
+		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan/app"}, "testscript blocks are a matter of the script agent"},
+		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"}, "a lock is taken with the file that it guards, or where the order of locks is known"},
+		{"os/signal", []string{"cmd/runplan/app", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
+		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
+		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
+		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
+		{"github.com/ollama/ollama", []string{"llm", "llm/llmtest"}, "another provider changes one package"},
+	}
+}
+
+type pkg struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+
+	IgnoredGoFiles []string
+}
+
+func (p pkg) folder() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// root is the folder of the module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,IgnoredGoFiles", "./...")
+	cmd.Dir = root(t)
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, errOut.String())
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// Packages import only what lies below them.
+func TestLayers(t *testing.T) {
+	table := map[string]layer{}
+	for _, l := range layers() {
+		table[l.folder] = l
+	}
+	for _, p := range packages(t) {
+		l, ok := table[p.folder()]
+		for up := p.folder(); !ok && up != "."; {
+			up = path.Dir(up)
+			l, ok = table[up+"/..."]
+		}
+		if !ok {
+			t.Errorf("%s is not in the table of layers; say what it may import", p.folder())
+			continue
+		}
+		for _, imp := range p.Imports {
+			if target, ours := strings.CutPrefix(imp, module); ours && !l.allows(target) {
+				t.Errorf("%s imports %s; it may import %v", p.folder(), target, l.may)
+			}
+			for _, d := range doors() {
+				if within(imp, d.path) && !slices.Contains(d.folders, p.folder()) {
+					t.Errorf("%s imports %s, which only %v may: %s", p.folder(), imp, d.folders, d.why)
+				}
+			}
+		}
+	}
+}
+
+func (l layer) allows(target string) bool {
+	for _, m := range l.may {
+		below, isTree := strings.CutSuffix(m, "...")
+		if m == "*" || m == target || m == "internal" && strings.HasPrefix(target, "internal/") || isTree && strings.HasPrefix(target, below) {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether path is the package at base, or lies below it. A base that ends in a slash is a host.
+func within(path, base string) bool {
+	return path == base || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/") && path != "math/rand/v2"
+}
+
+// The machine decides and does nothing else: no clock, no disk, no chance, no goroutine, no lock.
+func TestMachineIsPure(t *testing.T) {
+	banned := []string{"os", "io", "net", "sync", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "runtime", "unsafe"}
+	files := token.NewFileSet()
+	paths, err := filepath.Glob(filepath.Join(root(t), "runner", "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files of the machine (%v)", err)
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range f.Imports {
+			path, _ := strconv.Unquote(imp.Path.Value)
+			for _, b := range banned {
+				if within(path, b) {
+					t.Errorf("runner/%s imports %s", name, path)
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine in the machine", files.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if called(n, "time", "Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Sleep", "Tick") {
+					t.Errorf("%s: the machine looks at the clock; time comes with events", files.Position(n.Pos()))
+				}
+			case *ast.SelectStmt, *ast.ChanType:
+				t.Errorf("%s: a channel in the machine", files.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func called(n *ast.SelectorExpr, from string, names ...string) bool {
+	x, ok := n.X.(*ast.Ident)
+	return ok && x.Name == from && slices.Contains(names, n.Sel.Name)
+}
+
+// habit is something that only some folders may do.
+type habit struct {
+	from    string
+	names   []string
+	folders []string
+	why     string
+}
+
+func habits() []habit {
+	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/bench", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
+	return []habit{
+		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/scratch", "internal/tooltest", "internal/bench", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
+		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
+	}
+}
+
+// longest bounds a file. One that grows beyond it tells more than one story.
+const longest = 700
+
+// Files keep their habits: no exit, environment or output behind the caller's back, and a readable length.
+func TestHabits(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			path := filepath.Join(p.Dir, name)
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := token.NewFileSet()
+			f, err := parser.ParseFile(files, path, src, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(src, []byte("\n")); n > longest && !ast.IsGenerated(f) {
+				t.Errorf("%s/%s has %d lines; take it apart at %d", p.folder(), name, n, longest)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				for _, h := range habits() {
+					if called(sel, h.from, h.names...) && !slices.Contains(h.folders, p.folder()) {
+						t.Errorf("%s: %s.%s: %s", files.Position(sel.Pos()), h.from, sel.Sel.Name, h.why)
+					}
+				}
+				return true
+			})
+		}
+	}
+}

@@ -1,0 +1,359 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+func newPatternsCommand(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "patterns",
+		Short: "Look at code by its structure, with ast-grep",
+		Long: `Look at code by its structure, with ast-grep rules.
+
+Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
+.runplan/patterns. A later layer replaces a rule of the same id; "severity: off" removes it.
+ast-grep is optional. It is searched in $RUNPLAN_AST_GREP and in PATH.
+
+A comment with the rule and a reason says that a place is meant:
+
+  // runplan:ignore defer-in-loop the loop runs twice at most`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a), newPatternsGenerateCommand(a))
+	return cmd
+}
+
+// patternRules loads the rules of all layers for the tree around dir, and says where the project begins.
+func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.Rule, err error) {
+	if root, err = currentFolder(); err != nil {
+		return "", nil, err
+	}
+	if repo, err := git.Open(ctx, root, a.Environ); err == nil {
+		root = repo.Root
+	}
+	rules, err = a.patternsOf(root)
+	return root, rules, err
+}
+
+// patternsOf reads the layers of the tree at root.
+func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
+	sources := []patterns.Source{patterns.Builtin()}
+	for _, l := range a.ruleLayers(root) {
+		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.patterns))
+	}
+	rules, err := patterns.Load(sources...)
+	if err != nil {
+		return nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
+	}
+	return rules, nil
+}
+
+// currentFolder is the working directory as git sees it: without symbolic links.
+func currentFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// astGrep finds the program. A warning about its version goes to stderr.
+func (a *App) astGrep(ctx context.Context) (patterns.Program, error) {
+	p, err := patterns.Find(ctx, a.Environ, "")
+	if err == nil && p.Warning != "" {
+		fmt.Fprintf(a.Stderr, "warning: %s\n", p.Warning)
+	}
+	return p, err
+}
+
+func newPatternsListCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the rules with their layer",
+		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + exitStatus(exitOK, exitUsage),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, rules, err := a.patternRules(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, rules)
+			}
+			var rows [][]string
+			for _, r := range rules {
+				layer := string(r.Layer)
+				if r.Shadows != "" {
+					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
+				}
+				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+			}
+			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "layer", "message"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON array")
+	return cmd
+}
+
+func newPatternsScanCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	var only []string
+	cmd := &cobra.Command{
+		Use:   "scan [PATHS]",
+		Short: "Look for the rules in files",
+		Long: `Look for the rules in the given files and folders, or in the current folder. In a repository
+a folder means what git knows or would add; other people's code in it is left out.
+A finding of severity error fails. What was not looked at is said.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			root, rules, err := a.patternRules(ctx)
+			if err != nil {
+				return err
+			}
+			if rules, err = chosen(rules, only); err != nil {
+				return err
+			}
+			p, err := a.astGrep(ctx)
+			if errors.Is(err, patterns.ErrMissing) {
+				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+			}
+			if err != nil {
+				return err
+			}
+			// Globs in rules are relative to the root of the repository, wherever one stands in it.
+			here, err := currentFolder()
+			if err != nil {
+				return err
+			}
+			var paths []string
+			for _, arg := range args {
+				if !filepath.IsAbs(arg) {
+					arg = filepath.Join(here, arg)
+				}
+				paths = append(paths, arg)
+			}
+			if len(paths) == 0 {
+				paths = []string{here}
+			}
+			files, foreign, err := patterns.Files(ctx, a.Environ, root, paths...)
+			if err != nil {
+				return usage(err, "")
+			}
+			res, err := patterns.Scan(ctx, p, root, files, rules)
+			if err != nil {
+				return err
+			}
+			res.Skipped = append(res.Skipped, foreign...)
+			if asJSONFlag {
+				err = asJSON(a.Stdout, res)
+			} else {
+				err = a.printScan(res, root, here)
+			}
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, h := range res.Hits {
+				if h.Severity == patterns.Error {
+					n++
+				}
+			}
+			if n > 0 {
+				return fail(exitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().StringSliceVar(&only, "rule", nil, "look for these rules only")
+	return cmd
+}
+
+// chosen are the rules of the given ids, all if none is given.
+func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
+	if len(ids) == 0 {
+		return rules, nil
+	}
+	var out []patterns.Rule
+	for _, id := range ids {
+		n := len(out)
+		for _, r := range rules {
+			if r.ID == id {
+				out = append(out, r)
+			}
+		}
+		if len(out) == n {
+			return nil, usage(fmt.Errorf("there is no rule %q", id), "runplan patterns list shows them")
+		}
+	}
+	return out, nil
+}
+
+// printScan prints paths as one would type them here.
+func (a *App) printScan(res patterns.Result, root, here string) error {
+	near := func(path string) string {
+		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
+			return rel
+		}
+		return path
+	}
+	var b strings.Builder
+	for _, h := range res.Hits {
+		h.Path = near(h.Path)
+		fmt.Fprintln(&b, ui.Sanitize(h.String()))
+	}
+	if _, err := a.Stdout.Write([]byte(b.String())); err != nil {
+		return err
+	}
+	for _, s := range res.Suppressed {
+		s.Path = near(s.Path)
+		fmt.Fprintf(a.Stderr, "suppressed: %s: %s\n", ui.Sanitize(s.String()), ui.Sanitize(s.Reason))
+	}
+	for _, s := range res.Skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(near(s.Path)), ui.Sanitize(s.Reason))
+	}
+	for _, path := range res.Partial {
+		fmt.Fprintf(a.Stderr, "not all of it could be parsed: %s\n", ui.Sanitize(near(path)))
+	}
+	fmt.Fprintf(a.Stderr, "%d finding(s) in %d file(s) with ast-grep %s; %d file(s) in languages without rules\n",
+		len(res.Hits), res.Scanned, res.Version, len(res.Other))
+	return nil
+}
+
+func newPatternsDiscoverCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "discover",
+		Short: "Tell how the code of this folder is written",
+		Long: `Tell how errors are handled, how tests are written, how long functions are and what is imported
+in the Go, Python, TypeScript and JavaScript of this folder, as it goes into the brief of an
+agent. Without ast-grep only Go is looked at.` + exitStatus(exitOK, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.astGrep(cmd.Context())
+			if err != nil && !errors.Is(err, patterns.ErrMissing) {
+				return err
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			style, err := patterns.Discover(cmd.Context(), p, dir, a.Environ)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, style)
+			}
+			if style.Note != "" {
+				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
+			}
+			for line := range strings.SplitSeq(style.Text(), "\n") {
+				if line != "" {
+					fmt.Fprintln(a.Stdout, ui.Sanitize(line))
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newPatternsGenerateCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Make rules from lessons, where that can be done honestly",
+		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
+where a template expresses what the lesson says, and where ast-grep then finds the bad example
+of the lesson and not the good one. The log says what became of each lesson, and why.
+A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			root, rules, err := a.patternRules(ctx)
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				dir = filepath.Join(root, local.DirName, "patterns")
+			}
+			p, err := a.astGrep(ctx)
+			if errors.Is(err, patterns.ErrMissing) {
+				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "no rule can be checked without it")
+			}
+			if err != nil {
+				return err
+			}
+			taught, err := a.lessonsFor(root)
+			if err != nil {
+				return err
+			}
+			files, log, err := patterns.Generate(ctx, p, taught, rules)
+			if err != nil {
+				return err
+			}
+			kept, err := patterns.Write(dir, files)
+			if err != nil {
+				return fail(exitCannotRun, err, "")
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
+			}
+			var rows [][]string
+			for _, e := range log {
+				what := "no"
+				switch {
+				case e.Converted:
+					what = "yes: " + e.Template
+				case e.Rule != "":
+					what = "by " + e.Rule
+				}
+				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
+			}
+			if err := table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
+				return err
+			}
+			for _, name := range kept {
+				fmt.Fprintf(a.Stderr, "%s was not generated, and is left as it is\n", ui.Sanitize(name))
+			}
+			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
+	return cmd
+}
+
+// lessonsFor hands the lessons of all layers to the rule generator.
+func (a *App) lessonsFor(root string) ([]patterns.Lesson, error) {
+	lib, _, err := a.lessonsOf(root)
+	if err != nil {
+		return nil, err
+	}
+	var out []patterns.Lesson
+	for _, l := range lib.Lessons {
+		out = append(out, patterns.Lesson{
+			ID: l.ID, Title: l.Title, Type: string(l.Pattern.Type), Languages: l.Languages,
+			Description: l.Pattern.Description, Bad: l.Example.Bad, Good: l.Example.Good,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// exactlyOne is cobra.ExactArgs(1) with a message that says what is missing.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what), "see: %s --help", cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func newParseCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "parse PLAN.md",
+		Short: "Show what runplan reads in a plan",
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + exitStatus(exitOK, exitUsage),
+		Args:  exactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, _, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				err = asJSON(a.Stdout, plan)
+			} else {
+				err = printPlan(a.Stdout, args[0], plan)
+			}
+			if err != nil {
+				return err
+			}
+			if len(plan.Errors()) > 0 {
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: %d error(s), see above", args[0], len(plan.Errors())), "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	return cmd
+}
+
+func printPlan(w io.Writer, path string, p *planparse.Plan) error {
+	c := p.Counts
+	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
+	fmt.Fprintf(w, "format %s: %d batches, %d tasks, %d checkboxes (%d ticked), %d groups\n\n", p.Format, c.Batches, c.Tasks, c.Checkboxes, c.Checked, c.Groups)
+	var rows [][]string
+	for _, b := range p.Batches {
+		done := 0
+		for _, t := range b.Tasks {
+			if t.Done {
+				done++
+			}
+		}
+		note := ""
+		if b.Empty {
+			note = routing.EmptyNote
+		}
+		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+	}
+	if err := table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
+		return err
+	}
+	if len(p.Diagnostics) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, d := range p.Diagnostics {
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+	}
+	return nil
+}
+
+func newCheckCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	var least int
+	cmd := &cobra.Command{
+		Use:   "check PLAN.md",
+		Short: "Judge a plan without running it",
+		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
+would make it better. Nothing is run and nothing is changed.` + exitStatus(exitOK, exitFailed, exitUsage),
+		Args: exactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, _, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			// Conditions are compiled too, so that a wrong name shows before it costs something.
+			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
+			r := planparse.Check(plan)
+			if asJSONFlag {
+				if err := asJSON(a.Stdout, r); err != nil {
+					return err
+				}
+			} else {
+				printCheck(a.Stdout, args[0], plan, r)
+			}
+			if err := invalid(args[0], plan); err != nil {
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: %d error(s)", args[0], len(plan.Errors())), "")
+			}
+			if derr != nil {
+				return usage(fmt.Errorf("%s: %w", args[0], derr), "")
+			}
+			if r.Score < least {
+				return fail(exitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
+	return cmd
+}
+
+func newIntrospectCommand(a *App) *cobra.Command {
+	var asJSONFlag, mermaid bool
+	cmd := &cobra.Command{
+		Use:   "introspect",
+		Short: "Print the state machine that runs are made of",
+		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + exitStatus(exitOK),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			loop := runner.DefaultLoop()
+			switch {
+			case asJSONFlag && mermaid:
+				return usage(errors.New("--json and --mermaid together"), "choose one")
+			case asJSONFlag:
+				return asJSON(a.Stdout, loop)
+			case mermaid:
+				_, err := io.WriteString(a.Stdout, loop.Mermaid())
+				return err
+			}
+			var rows [][]string
+			for _, s := range loop.States {
+				var ways string
+				for _, t := range loop.Transitions {
+					if t.From == s.Name {
+						ways += fmt.Sprintf("%s → %s  ", t.On, t.To)
+					}
+				}
+				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
+			}
+			return table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
+	return cmd
+}
+
+// printCheck tells what [planparse.Check] found.
+func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
+	verdict := "can be run"
+	if len(p.Errors()) > 0 {
+		verdict = "cannot be run"
+	}
+	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %d batches, %d tasks)\n\n", path, verdict, r.Score, p.Format, p.Counts.Batches, p.Counts.Tasks)
+	var rows [][]string
+	for _, d := range r.Dimensions {
+		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
+	}
+	table(w, []string{"dimension", "points", "why"}, rows)
+	if len(r.Advice)+len(p.Diagnostics) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, d := range p.Diagnostics {
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+	}
+	for _, d := range r.Advice {
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
+	}
+}

@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+)
+
+type planOptions struct {
+	repo   string
+	stages string
+	budget budgetFlags
+	out    string
+	force  bool
+	json   bool
+	trust  string
+}
+
+func newPlanCommand(a *App) *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan TASK",
+		Short: "Have a local model make a plan of a task",
+		Long: `Have the reasoning model of [models] make a plan of a task: context is retrieved from the index,
+the model says which batches there are, which files they are about and why, and runplan writes
+it down as a plan that it reads back the same. Nothing is run. Read the plan, change it, run it.
+
+  runplan plan "Parse returns an error for empty input"
+  runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: exactlyOne("the task, as one argument"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.plan(ctx, strings.TrimSpace(args[0]), o)
+		},
+	}
+	addStages(cmd, &o.stages)
+	o.budget.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.repo, "repo", "", "repository to plan for; else the one around the current folder")
+	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<task>.md)")
+	f.BoolVar(&o.force, "force", false, "write over a file that is there")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	return cmd
+}
+
+// madePlan is what plan --json prints.
+type madePlan struct {
+	Task      string          `json:"task"` // id in the journal
+	Path      string          `json:"path"` // "" where it went to standard output
+	Plan      solver.Artifact `json:"plan"`
+	Markdown  string          `json:"markdown,omitempty"` // where it was written to no file
+	Model     string          `json:"model"`
+	Context   []string        `json:"context"` // files that the model was shown something of
+	Calls     int             `json:"calls"`
+	Tokens    *int64          `json:"tokens"` // null: unknown
+	LatencyMS int64           `json:"latency_ms"`
+}
+
+func (a *App) plan(ctx context.Context, task string, o planOptions) error {
+	if task == "" {
+		return usage(errors.New("the task says nothing"), `say what is to be done: runplan plan "…"`)
+	}
+	p, err := a.projectAt(ctx, o.repo)
+	if err != nil {
+		return err
+	}
+	path, err := p.planFile(task, o)
+	if err != nil {
+		return err
+	}
+	budget, err := o.budget.budget(p.config, llm.Reasoning)
+	if err != nil {
+		return err
+	}
+	s, err := p.solving(solveOptions{stages: o.stages, budget: budget}, llm.ExecutePlan)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	tools, err := a.openSolving(ctx, p, s, nil)
+	if err != nil {
+		return err
+	}
+	defer tools.close()
+	if err := p.layout.Make(); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if tools.journal, err = store.OpenJournal(ctx, p.layout.Journal()); err != nil {
+		return err
+	}
+	id := newTaskID()
+	made, err := a.askForPlan(ctx, tools, s, id, task)
+	if err != nil {
+		return planTrouble(ctx, id, err)
+	}
+	if path != "" {
+		if err := writePlan(path, made.Markdown, o.force); err != nil {
+			return err
+		}
+	}
+	return a.showMade(path, id, made, o.json)
+}
+
+// askForPlan has the plan made, and puts the session away however that ended.
+func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task string) (solver.Planned, error) {
+	p := t.project
+	model, err := t.router.Model(llm.ExecutePlan)
+	if err != nil {
+		return solver.Planned{}, err
+	}
+	session, err := t.session(ctx, id)
+	if err != nil {
+		return solver.Planned{}, err
+	}
+	planner := solver.Planner{
+		LLM: t.llm, Model: model, Budget: s.budget, Stages: s.stages, Prompts: t.solver, Retrieve: t.finder(t.journal, retrieve.Retrieve),
+		Log: t.journal, Repo: p.repo.Root, Redact: t.redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
+	}
+	made, err := planner.Plan(ctx, session, id, task, p.repo.Root)
+	return made, errors.Join(err, t.putAway(ctx, session, id))
+}
+
+// planTrouble says what became of a plan that was not made.
+func planTrouble(ctx context.Context, id string, err error) error {
+	if ctx.Err() != nil {
+		return modelTrouble(ctx, err)
+	}
+	advice := ""
+	switch {
+	case errors.Is(err, solver.ErrArtifact):
+		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
+	case errors.As(err, new(*llm.LengthError)): // it says itself what to raise
+	default:
+		return modelTrouble(ctx, err) // also an answer that a server that died left unfinished, which is not the model's fault
+	}
+	return fail(exitFailed, fmt.Errorf("the model made no plan that can be used: %w", err),
+		"nothing was written; what it said is in .runplan/raw.sqlite under task %s%s", id, advice)
+}
+
+// planFile is where the plan goes, "" for standard output. A file that is there stays, before a model is asked.
+func (p *project) planFile(task string, o planOptions) (string, error) {
+	path := o.out
+	switch path {
+	case "-":
+		return "", nil
+	case "":
+		first, _, _ := strings.Cut(task, "\n")
+		name := time.Now().Format(time.DateOnly) + "-" + slugOf(strings.ReplaceAll(first, ".", " ")) + ".md"
+		path = filepath.Join(p.repo.Root, "docs", "plans", name)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", usage(fmt.Errorf("--out %s is a folder", path), "give the path of a file")
+	} else if err == nil && !o.force {
+		return "", usage(fmt.Errorf("%s is there already", path), "give another file: --out FILE; or write over it: --force")
+	}
+	return path, nil
+}
+
+// writePlan writes the plan. What was not there a moment ago is not written over either.
+func writePlan(path, text string, force bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fail(exitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, how, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usage(fmt.Errorf("%s is there by now", path), "it was left as it is; give another file: --out FILE")
+	}
+	if err == nil {
+		_, err = f.WriteString(text)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+	}
+	return nil
+}
+
+func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
+	shown := path
+	if here, err := currentFolder(); err == nil && path != "" {
+		if abs, err := filepath.Abs(path); err == nil {
+			if rel, err := filepath.Rel(here, abs); err == nil {
+				shown = rel
+			}
+		}
+	}
+	if json {
+		out := madePlan{
+			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...), Calls: made.Calls, Tokens: made.Tokens,
+			LatencyMS: made.Took.Milliseconds(),
+		}
+		if path == "" {
+			out.Markdown = made.Markdown
+		}
+		return asJSON(a.Stdout, out)
+	}
+	if path == "" {
+		fmt.Fprint(a.Stdout, made.Markdown)
+		return nil
+	}
+	fmt.Fprintln(a.Stdout, shown)
+	fmt.Fprintf(a.Stderr, "%d batch(es); read it, then: runplan %s --agent solver\n", len(made.Artifact.Batches), shown)
+	return nil
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// preflight looks before anything is spent: at git, at the checkout and at the disk (ERR-07).
+func (a *App) preflight(ctx context.Context, p *project, plan string, o runOptions) error {
+	if err := p.repo.Ident(ctx); err != nil {
+		return usage(err, "tell it: git config user.name \"Your Name\" && git config user.email you@example.org")
+	}
+	name, err := p.planPath(plan)
+	if err != nil {
+		return err
+	}
+	changed, untracked, err := p.repo.Dirty(ctx)
+	if err != nil {
+		return err
+	}
+	changed = without(changed, name)
+	if len(changed) > 0 && !o.allowDirty {
+		return usage(fmt.Errorf("the checkout has changes that the run would not see: %s", listOf(changed, 5)),
+			"commit or stash them, or run without them: --allow-dirty")
+	}
+	if n := len(without(untracked, name)); n > 0 && !o.json {
+		fmt.Fprintf(a.Stderr, "%d untracked file(s) are not part of the run\n", n)
+	}
+	free, err := freeMiB(p.repo.Root)
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("read the free space of %s: %w", p.repo.Root, err), "")
+	}
+	if least := p.config.Run.MinFreeMB; free < uint64(least) {
+		return fail(exitCannotRun, fmt.Errorf("%d MiB are free under %s, a run asks for %d", free, p.repo.Root, least),
+			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
+	}
+	return a.signing(ctx, p)
+}
+
+// signing tries the signature that each commit will need, while somebody may still be there to unlock the
+// key. It makes an object that nothing refers to.
+func (a *App) signing(ctx context.Context, p *project) error {
+	if v, err := p.repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
+		return nil
+	}
+	tree, err := p.repo.Run(ctx, "rev-parse", "HEAD^{tree}")
+	if err == nil {
+		_, err = p.repo.Run(ctx, "commit-tree", "-S", "-m", "runplan: can commits be signed?", tree)
+	}
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("commits are to be signed (commit.gpgsign), but that does not work: %w", err),
+			"unlock the key, or turn signing off for this repository: git config commit.gpgsign false")
+	}
+	return nil
+}
+
+func without(paths []string, name string) []string {
+	var out []string
+	for _, p := range paths {
+		if p != name && p != ".runplan/" && !strings.HasPrefix(p, ".runplan/") {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func listOf(names []string, most int) string {
+	for i := range names {
+		names[i] = ui.Sanitize(names[i])
+	}
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func joinOr(names []string, none string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ")
+}
+
+// onPath reports where a program is.
+func (a *App) onPath(name string) (string, error) {
+	path, _ := a.Getenv("PATH")
+	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {
+		full := dir + string(os.PathSeparator) + name
+		if fi, err := os.Stat(full); dir != "" && err == nil && !fi.IsDir() && fi.Mode()&0o111 != 0 {
+			return full, nil
+		}
+	}
+	return "", errors.New("not on PATH")
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/local"
+)
+
+type retrieveOptions struct {
+	repo   string
+	plan   string
+	stages string
+	trust  string
+	text   bool
+	json   bool
+	budget budgetFlags
+}
+
+func newRetrieveCommand(a *App) *cobra.Command {
+	var o retrieveOptions
+	cmd := &cobra.Command{
+		Use:   "retrieve TASK",
+		Short: "Show what a model would see of the repository for a task",
+		Long: `Pick what a model has to see of a repository to do a task: which files, which symbols of them, and
+how much of each, within the budget of the model that would do it. The index is asked first, then
+the reasoning model judges. Nothing in the repository is changed.
+
+The table goes to standard output, most of it the reason why a piece is there; --text prints what
+the model would get. Every question to a model and every decision is in .runplan/raw.sqlite.
+
+Stages are scope (which files) and precision (which symbols). The budget comes from the two flags,
+or a file, or [budget] of the configuration; there is no default.
+
+  runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
+  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan go ahead of all others` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
+				return usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.retrieve(ctx, cmd, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.repo, "repo", "", "repository to look into; else the one around the current folder")
+	f.StringVar(&o.plan, "plan", "", "plan whose files go ahead of all others")
+	addStages(cmd, &o.stages)
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.text, "text", false, "print what the model would get")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("text", "json")
+	o.budget.add(cmd)
+	return cmd
+}
+
+func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o retrieveOptions) error {
+	p, err := a.projectAt(ctx, o.repo)
+	if err != nil {
+		return err
+	}
+	stages, err := namedStages(first(o.stages, p.config.Stages.Default))
+	if err != nil {
+		return err
+	}
+	budget, err := o.budget.budget(p.config, llm.Coding)
+	if err != nil {
+		return err
+	}
+	files, err := planFiles(o.plan)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	r, err := a.openRetrieval(ctx, p, budget)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	id := newTaskID()
+	coder, err := r.router.Model(llm.ExecuteCode)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	start := store.Task{
+		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder.Label(), Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+	}
+	if err := r.journal.StartTask(ctx, start); err != nil {
+		return err
+	}
+	session, err := r.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	deps := r.deps(r.llm, r.journal, session)
+	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
+	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.repo.Root, Stages: stages, Budget: budget, Files: files})
+	err = errors.Join(err, r.putAway(ctx, session, id), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	return a.printPackage(pkg, o)
+}
+
+// printPackage prints a package for people, for a model or for programs.
+func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
+	switch {
+	case o.json:
+		return asJSON(a.Stdout, struct {
+			retrieve.Package
+			Text string `json:"text"`
+		}{pkg, pkg.Text()})
+	case o.text:
+		fmt.Fprint(a.Stdout, pkg.Text())
+		return nil
+	}
+	var rows [][]string
+	for _, x := range pkg.Parts {
+		what := x.Symbol
+		if what == "" {
+			what = "(" + x.Kind + ")"
+		}
+		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail), fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+	}
+	if err := table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
+		return err
+	}
+	for _, d := range pkg.Dropped {
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")), ui.Sanitize(d.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()), pkg.Tokens, pkg.Budget, pkg.Task)
+	return nil
+}
+
+// projectAt opens the project of a folder, else the one around the current folder.
+func (a *App) projectAt(ctx context.Context, dir string) (*project, error) {
+	if dir == "" {
+		return a.openProject(ctx)
+	}
+	repo, err := git.Open(ctx, dir, a.Environ)
+	if errors.Is(err, git.ErrNotRepo) {
+		return nil, usage(err, "give the path of a git repository")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &project{repo: repo, layout: local.LayoutOf(repo.Root)}
+	p.config, err = a.loadConfig(p.layout.Config())
+	return p, err
+}
+
+// planFiles are all files that the batches of a plan name, each once.
+func planFiles(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	plan, _, err := readPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := invalid(path, plan); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, b := range plan.Batches {
+		for _, f := range slices.Concat(b.Files.Modify, b.Files.Create, b.Files.Test, b.Files.Delete) {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,279 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// reviewOptions are the flags of review.
+type reviewOptions struct {
+	base     string
+	only     []int
+	selfFix  bool
+	feedback string
+	plan     string
+	json     bool
+	sarif    string
+	junit    string
+	noCache  bool
+	trust    string
+	accept   string
+	refute   string
+	reason   string
+}
+
+func newReviewCommand(a *App) *cobra.Command {
+	var o reviewOptions
+	cmd := &cobra.Command{
+		Use:   "review",
+		Short: "Review a change in seven passes",
+		Long: `Review what differs from the base, with files that git does not know yet, in seven passes:
+
+  1 static         linters, types, lessons, patterns
+  2 functional     the tests
+  3 architectural  a reviewer: does it fit
+  4 security       secrets, built-in checks, and the tools that are installed
+  5 prose          rules, and a reviewer: what people read
+  6 adversarial    a reviewer: what breaks it
+  7 feedback       a reviewer: does it answer the words that asked for it; only with --self-fix
+
+Programs look first. Where 1, 2 or 4 fails, no reviewer is asked. Reviewers are models that
+[review.reviewers] or [models] of the settings name; each is asked in a new session or process, and
+has to quote the change. Without one, the passes are skipped and the review may claim less.
+
+The verdict is pass, request-changes or block, with a confidence from 0 to 100; below 60 it blocks.
+Findings are kept from round to round under .runplan/reviews, and a person may accept or refute what
+a reviewer said:
+
+  runplan review --accept 3f2a91 --reason 'the old name stays until 2.0'
+
+The base is the merge base with --base, or with the branch that everybody's work goes to; without
+one it is the last commit. Nothing in the tree is changed.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.review(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+	f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to make")
+	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: make pass 7 as well, with --feedback")
+	f.StringVar(&o.feedback, "feedback", "", "file with the words that the change answers")
+	f.StringVar(&o.plan, "plan", "", "file with what was asked for: a plan, a batch, an issue")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+	f.BoolVar(&o.noCache, "no-cache", false, "ask each gate, although it has looked at this tree before")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.StringVar(&o.accept, "accept", "", "id of a finding that is right, and stays; with --reason")
+	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; with --reason")
+	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
+	return cmd
+}
+
+func (a *App) review(ctx context.Context, o reviewOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if o.accept != "" && o.refute != "" {
+		return usage(errors.New("a finding is either accepted or refuted"), "give one of --accept and --refute")
+	}
+	if o.accept != "" || o.refute != "" {
+		return a.decideFinding(ctx, p, o)
+	}
+	in, err := o.input(p)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	if in.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
+		return usage(err, "correct the prompts of the project, or take them away")
+	}
+	x := &inspection{
+		app: a, project: p, self: self, reaper: &lateReaper{self: self}, tree: make(chan written, 1),
+		options: gateOptions{base: o.base, baseline: o.base != "", json: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
+	}
+	defer x.reaper.Close()
+	go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
+	defer func() { <-x.tree }() // git is not left behind
+	x.rules = a.ruleBooks(ctx, p)
+	var done func()
+	x.settings, done = a.suiteOf(p, self, false, x.rules)
+	defer done()
+	x.settings.Affected = true
+	x.settings.More = append(append(x.settings.More, security.All(p.config.Review.Online)...), prose.New(), prose.Names())
+	if x.settings.Detect {
+		x.settings.Found = gates.DetectIn(p.repo.Root)
+	}
+	x.gates = suite.All(p.repo.Root, x.settings)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return x.review(ctx, in)
+}
+
+// input reads what the flags name.
+func (o reviewOptions) input(p *project) (in review.Input, err error) {
+	in.Only = o.only
+	for _, n := range o.only {
+		if n < 1 || n > 7 {
+			return in, usage(fmt.Errorf("there is no pass %d", n), "passes are 1 to 7; see: runplan review --help")
+		}
+	}
+	if o.selfFix && o.feedback == "" {
+		return in, usage(errors.New("--self-fix needs the words that the change answers"), "give them with --feedback FILE")
+	}
+	if in.Feedback, err = smallText(o.feedback, "the feedback"); err != nil {
+		return in, err
+	}
+	if o.feedback != "" && strings.TrimSpace(in.Feedback) == "" {
+		return in, usage(fmt.Errorf("the feedback in %s is empty", ui.Sanitize(o.feedback)), "")
+	}
+	if in.Plan, err = smallText(o.plan, "what was asked for"); err != nil {
+		return in, err
+	}
+	if name := p.config.Review.Persona; name != "" {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return in, usage(fmt.Errorf("review.persona is %q, which leads out of the repository", ui.Sanitize(name)), "")
+		}
+		if in.Persona, err = smallText(filepath.Join(p.repo.Root, filepath.FromSlash(name)), "review.persona"); err != nil {
+			return in, err
+		}
+	}
+	in.NewID, in.Margin = newTaskID, p.config.Models.Margin
+	return in, nil
+}
+
+// mostText is what a text for reviewers may be long: it takes its share of their window.
+const mostText = 64 << 10
+
+// smallText reads a file; "" reads none.
+func smallText(file, what string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostText+1))
+	if err != nil {
+		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
+	}
+	if len(data) > mostText {
+		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get all of it; shorten it")
+	}
+	return string(data), nil
+}
+
+// review makes the review and shows it.
+func (x *inspection) review(ctx context.Context, in review.Input) error {
+	list, done, err := x.open(ctx)
+	defer done()
+	if err != nil {
+		return err
+	}
+	in.Subject, in.Gates = x.subject, list
+	if in.Reviewers, err = x.reviewers(ctx); err != nil {
+		return err
+	}
+	in.Author = x.author(ctx)
+	file, err := x.project.ledgerFile(ctx)
+	if err != nil {
+		return err
+	}
+	if in.Ledger, err = review.ReadLedger(file.path, file.branch); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if !x.options.json {
+		in.Watch = func(_ int, r gates.Report) {
+			if r.Command != "" { // what may take its time
+				fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
+			}
+		}
+		in.Observe = func(n int, name string, s gates.Status) { fmt.Fprintf(x.app.Stderr, "pass %d, %s: %s\n", n, name, s) }
+	}
+	v, err := review.Run(ctx, in)
+	if ctx.Err() != nil {
+		return fail(exitInterrupted, errors.New("interrupted; nothing of the review was kept"), "")
+	}
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if err = x.project.layout.Make(); err == nil {
+		err = in.Ledger.Write(file.path)
+	}
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	x.keepLogs(&v)
+	if err := x.showReview(v); err != nil {
+		return err
+	}
+	if err := x.export(report.Run{Version: version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.subject.Base}); err != nil {
+		return err
+	}
+	return outcomeOfReview(v)
+}
+
+// keepLogs keeps the folder of logs where something failed, and else forgets what names it.
+func (x *inspection) keepLogs(v *review.Review) {
+	if x.forget == "" {
+		return
+	}
+	if v.Verdict != review.OK {
+		x.forget = ""
+		return
+	}
+	for i := range v.Passes {
+		for j := range v.Passes[i].Tools {
+			v.Passes[i].Tools[j].Log, v.Passes[i].Tools[j].LogHash = "", ""
+		}
+	}
+}
+
+// statusOf says a verdict in the words of gates.
+func statusOf(v review.Review) gates.Status {
+	switch v.Verdict {
+	case review.OK:
+		return gates.Pass
+	case review.NoVerdict:
+		return gates.Errored
+	}
+	return gates.Fail
+}
+
+// outcomeOfReview turns a review into the exit status.
+func outcomeOfReview(v review.Review) error {
+	for _, p := range v.Passes {
+		if p.Status == gates.Errored {
+			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not look", p.Number, p.Name), "it is neither for nor against the change; put it right, or leave the pass out: --only")
+		}
+	}
+	if v.Verdict == review.OK {
+		return nil
+	}
+	return fail(exitFailed, fmt.Errorf("%s: %s", v.Verdict, strings.Join(v.Reasons, ", ")), "")
+}

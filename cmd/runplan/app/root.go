@@ -1,0 +1,137 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// What runplan calls itself with: to have somebody who ends its children should it be killed, and to run the
+// testscript engine under the limits of an attempt.
+const (
+	reapCommand       = "__reap"
+	testscriptCommand = "__testscript"
+)
+
+func startReaper(self string) (*proc.Reaper, error) {
+	return proc.StartReaper([]string{self, reapCommand})
+}
+
+func newRootCommand(a *App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "runplan PLAN.md",
+		Short: "Take a markdown implementation plan to merged, gated, recorded code",
+		Long: `runplan takes a markdown implementation plan to merged, gated, recorded code.
+
+A plan is parsed into batches. Each batch gets a fresh agent in a git worktree of its own;
+what the agent leaves is judged by gates that it cannot touch, and lands as one commit on
+a run branch. Everything that happens is in a journal, from which a killed run goes on.
+
+  runplan PLAN.md            run a plan (short for: runplan run PLAN.md)
+  runplan resume             go on with the last run
+  runplan status             how the runs stand
+  runplan check PLAN.md      judge a plan without running it`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usage(fmt.Errorf("unknown command %q", args[0]), "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
+		},
+	}
+	root.SetVersionTemplate("runplan {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, "see: %s --help", cmd.CommandPath())
+	})
+	root.AddCommand(
+		newRunCommand(a), newApproveCommand(a), newCancelCommand(a), newSolveCommand(a), newPlanCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newServeCommand(a),
+		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
+		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newVersionCommand(a),
+		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a), newFeedbackCommand(a), newSelfFixCommand(a),
+		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newTrainingCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
+	)
+	addCompletions(a, root)
+	argumentsAreUsage(root)
+	return root
+}
+
+// argumentsAreUsage makes wrong arguments of any command an error of usage, with the way to its help.
+func argumentsAreUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var known *failure
+			if err == nil || errors.As(err, &known) {
+				return err
+			}
+			return usage(err, "see: %s --help", cmd.CommandPath())
+		}
+	}
+	for _, sub := range c.Commands() {
+		argumentsAreUsage(sub)
+	}
+}
+
+// withRun puts "run" in front of a command line that begins with a plan.
+func withRun(root *cobra.Command, args []string) []string {
+	i := firstWord(root, args)
+	if i < 0 || isCommand(root, args[i]) || !looksLikePlan(args[i]) {
+		return args
+	}
+	return append([]string{"run"}, args...)
+}
+
+// firstWord is the index of the first argument that is not a flag, or -1. Flags of run that take a value
+// in the next word have that word skipped.
+func firstWord(root *cobra.Command, args []string) int {
+	run, _, _ := root.Find([]string{"run"})
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			return i
+		}
+		name := strings.TrimLeft(args[i], "-")
+		if f := run.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return -1
+}
+
+func isCommand(root *cobra.Command, word string) bool {
+	if word == "help" || word == "completion" || strings.HasPrefix(word, "__") {
+		return true
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == word {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikePlan tells a file from a mistyped command.
+func looksLikePlan(word string) bool {
+	if strings.ContainsAny(word, "./\\") {
+		return true
+	}
+	_, err := os.Stat(word)
+	return err == nil
+}
+
+// newExitCodesTopic is "runplan help exit-codes".
+func newExitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit codes of runplan:\n\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}

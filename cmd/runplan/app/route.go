@@ -1,0 +1,294 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// routeFlags are the flags that say how a plan is to be routed. A zero value means that the settings decide.
+type routeFlags struct {
+	mode            string
+	workers         positive
+	overrides       []string
+	noSpeculate     bool
+	sequentialAfter string
+	from, to        string // their flags are added by the command
+}
+
+func (r *routeFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&r.mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
+	f.Var(&r.workers, "workers", "batches that agents may work on at the same time")
+	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=opus: tier or model for one batch; may be given more than once")
+	f.BoolVar(&r.noSpeculate, "no-speculate", false, "start no batch on what is not gated yet")
+	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch beside which others may run; after it, one at a time")
+	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// positive is a flag for a number of at least 1; 0 is a flag that was not given.
+type positive int
+
+func (n *positive) String() string { return strconv.Itoa(int(*n)) }
+func (n *positive) Type() string   { return "int" }
+
+func (n *positive) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 1 || v > 256 {
+		return errors.New("it is a number from 1 to 256")
+	}
+	*n = positive(v)
+	return nil
+}
+
+// options puts the flags on top of the settings. agent is the name of the agent that will do the work, "" where that is
+// open; sums are the runs of the journal, the newest first.
+func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary, env map[string]string) (routing.Options, error) {
+	overrides, err := routing.ParseOverrides(r.overrides)
+	if err != nil {
+		return routing.Options{}, err
+	}
+	return routing.Options{
+		From: r.from, To: r.to, Env: env, Mode: first(r.mode, c.Routing.Mode), Workers: int(r.workers), NoSpeculate: r.noSpeculate,
+		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
+		Models: modelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
+	}, nil
+}
+
+func rulesOf(c config.Routing) routing.Rules {
+	return routing.Rules{
+		ParallelScoreThreshold: c.ParallelScoreThreshold, SpeculateMaxOverlap: c.SpeculateMaxOverlap, Speculate: c.Speculate,
+		WorkerMemGB: c.WorkerMemThresholdGB, MaxWorkers: c.MaxWorkers, Score: c.Score, Team: c.Team, Class: c.Class,
+		ModelImplementation: c.ModelImplementation, ModelVerification: c.ModelVerification,
+		ModelArchitecture: c.ModelArchitecture, ModelWiring: c.ModelWiring, Escalate: c.ModelEscalateOnFail,
+	}
+}
+
+// modelsOf returns what the tiers stand for with an agent: as its settings say, else as its preset does.
+func modelsOf(c config.Config, agent string) map[string]string {
+	models := map[string]string{}
+	if preset, ok := command.PresetOf(first(c.Agents[agent].Preset, agent)); ok {
+		for tier, model := range preset.Models {
+			models[tier] = model
+		}
+	}
+	for tier, model := range c.Agents[agent].Models {
+		models[tier] = model
+	}
+	return models
+}
+
+// historyOf makes samples of the finished batches of earlier runs. What another agent took says nothing of this one; ""
+// takes all of them but the embedded one, which writes down what the plan spells out and is done.
+func historyOf(sums []runner.Summary, agent string) []routing.Sample {
+	var out []routing.Sample
+	for _, s := range sums {
+		for _, b := range s.Batches {
+			by := first(b.Agent, s.Agent)
+			state := runner.Status(b.State)
+			if state != runner.Passed && state != runner.Failed || by != agent && (agent != "" || by == script.Name) {
+				continue
+			}
+			out = append(out, routing.Sample{
+				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier, Agent: by, Duration: time.Duration(b.DurationMS) * time.Millisecond,
+				Cost: b.CostUSD, Passed: state == runner.Passed, Attempts: b.Attempts,
+			})
+		}
+	}
+	return out
+}
+
+// routeOptions is what [routing.Decide] gets for a plan: flags, settings and history. It returns as well the name of the
+// agent that would be chosen, and why; "" where none can be. p is nil outside of a repository.
+func (a *App) routeOptions(ctx context.Context, p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
+	var c config.Config
+	var sums []runner.Summary
+	if p == nil {
+		loaded, err := a.loadConfig("")
+		if err != nil {
+			return o, "", "", err
+		}
+		c = loaded.Config
+	} else {
+		c = p.config.Config
+		if sums, err = p.summaries(ctx, runner.Filter{}); err != nil {
+			return o, "", "", err
+		}
+		if agent, why, err = a.likelyAgent(p, path, plan, r, asked); err != nil {
+			return o, "", "", err
+		}
+	}
+	if o, err = r.options(c, agent, sums, a.env()); err != nil {
+		return o, "", "", usage(err, "write it as --model-override B3=opus")
+	}
+	return o, agent, why, nil
+}
+
+// likelyAgent is the agent that a run would take. Which one that is hangs on which batches are left out, and that hangs
+// on no agent. Where none can be chosen, that is an error only if one was asked for: a plan can be looked at without.
+func (a *App) likelyAgent(p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
+	d, err := routing.Decide(plan, routing.Options{From: r.from, To: r.to, Env: a.env(), Mode: string(routing.Headless)})
+	if err != nil {
+		return "", "", nil // the decision itself will say so, and better
+	}
+	chosen, why, err := a.chooseAgent(p, path, plan, d, asked)
+	switch {
+	case err == nil:
+		return chosen.Name(), why, nil
+	case asked != "":
+		return "", "", err
+	}
+	return "", "", nil
+}
+
+// planError is an error of usage about a plan, with the place as other tools write it: plan.md:12. What a flag or a
+// setting is to blame for has its name in front.
+func planError(path string, err error) error {
+	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
+		return usage(err, "")
+	}
+	if m := regexp.MustCompile(`^line (\d+): (?s)(.*)$`).FindStringSubmatch(err.Error()); m != nil {
+		return usage(&placed{fmt.Sprintf("%s:%s: %s", path, m[1], m[2]), err}, "")
+	}
+	return usage(fmt.Errorf("%s: %w", path, err), "")
+}
+
+// placed is an error in other words.
+type placed struct {
+	text string
+	err  error
+}
+
+func (p *placed) Error() string { return p.text }
+func (p *placed) Unwrap() error { return p.err }
+
+func newRouteCommand(a *App) *cobra.Command {
+	var r routeFlags
+	var o routeOutput
+	cmd := &cobra.Command{
+		Use:   "route PLAN.md",
+		Short: "Show how a plan would be run, and why",
+		Long: `Show the routing plan: which batch waits for which and why, the parallelism score, the mode
+and the number of workers, what the run is likely to take and to cost, the model of each
+batch, and what may start before the gates of another batch have ended. It also tells
+whether the work of others would conflict with what is checked out. Nothing is run.
+
+The same is shown before each run. The settings are under [routing]: runplan config --keys.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.route(cmd.Context(), args[0], r, o) },
+	}
+	r.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&r.from, "from", "", "first batch to run, by number")
+	f.StringVar(&r.to, "to", "", "last batch to run, by number")
+	f.StringVar(&o.agent, "agent", "", "agent whose models and history count: script, solver, or a name under [agents]")
+	f.BoolVar(&o.why, "why", false, "also tell why each batch waits for another one, and why pairs need not")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
+	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
+	cmd.ValidArgsFunction = completePlan
+	cmd.RegisterFlagCompletionFunc("agent", a.completeAgent)
+	return cmd
+}
+
+// routeOutput says in which form a routing plan is printed.
+type routeOutput struct {
+	agent               string
+	why, json, dot, svg bool
+}
+
+func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOutput) error {
+	if out.json && (out.dot || out.svg) || out.dot && out.svg {
+		return usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
+	}
+	plan, _, err := readPlan(path)
+	if err != nil {
+		return err
+	}
+	if err := invalid(path, plan); err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx)
+	if errors.Is(err, git.ErrNotRepo) {
+		p, err = nil, nil // a plan can be looked at anywhere
+	}
+	if err != nil {
+		return err
+	}
+	a.hideTitles(p, plan)
+	o, agent, why, err := a.routeOptions(ctx, p, path, plan, r, out.agent)
+	if err != nil {
+		return err
+	}
+	d, err := routing.Decide(plan, o)
+	if err != nil {
+		return planError(path, err)
+	}
+	switch {
+	case out.dot:
+		return routing.DOT(a.Stdout, plan, d)
+	case out.svg:
+		return routing.SVG(a.Stdout, plan, d)
+	case out.json:
+		return asJSON(a.Stdout, routeJSON(path, plan, d, agent, a.forecast(ctx, p, plan, d, "")))
+	}
+	return a.showRoute(ctx, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: agentLine(agent, why)})
+}
+
+// showRoute prints the routing plan and the forecast. It is what runs show as well before they begin.
+func (a *App) showRoute(ctx context.Context, w io.Writer, p *project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
+	if err := routing.Print(w, plan, d, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, f := range a.forecast(ctx, p, plan, d, "") {
+		if _, err := fmt.Fprintln(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func agentLine(agent, why string) []string {
+	switch {
+	case agent == "":
+		return []string{"Agent: none is chosen yet; name one with --agent, or run.agent in the settings"}
+	case why == "":
+		return []string{"Agent: " + agent}
+	}
+	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
+}
+
+// routeJSON is the object that --json prints: the decision, and what is around it.
+func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
+	var known *string
+	if agent != "" {
+		known = &agent
+	}
+	return struct {
+		Plan    string  `json:"plan"`
+		Title   string  `json:"title"`
+		Digest  string  `json:"plan_digest"`
+		Batches int     `json:"batches"`
+		Agent   *string `json:"agent"` // null where none can be chosen
+		routing.Decision
+		CriticalPath []string   `json:"critical_path"`
+		Forecast     []forecast `json:"forecast"`
+	}{redact.Clean(path), redact.Clean(plan.Title), plan.Digest, len(plan.Batches), known, d.Cleaned(), d.CriticalPath(), f}
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// reviewed says how what a run makes is reviewed, and whether a person has to agree to its landing.
+func (a *App) reviewed(ctx context.Context, p *project, info *runner.Info) error {
+	c := p.config.Review
+	on := func(how string) string {
+		if how == "off" {
+			return ""
+		}
+		return how
+	}
+	info.Review, info.FinalReview = on(c.Batches), on(c.Final)
+	if info.Review != "" {
+		units, err := blueprint.Units(p.repo.Root, blueprint.Live)
+		if err != nil {
+			return err
+		}
+		info.Fidelity = len(units) > 0
+	}
+	if info.Land == "branch" {
+		return nil
+	}
+	// An order on the command line is an order, unless there is an owner who has set a bar (TRUST-13, TRUST-14).
+	k, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	contract, err := k.Contract(ctx)
+	if err != nil {
+		return trustTrouble(err)
+	}
+	info.LandBar = contract.MergeBar
+	return nil
+}
+
+// reviews is what the changes of this run are reviewed with; nothing where nobody asked for reviews.
+func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reaper) (local.Reviews, error) {
+	if x.info.Review == "" && x.info.FinalReview == "" {
+		return local.Reviews{}, nil
+	}
+	p := x.project
+	in, err := reviewOptions{}.input(p)
+	if err != nil {
+		return local.Reviews{}, err
+	}
+	out := local.Reviews{
+		Persona: in.Persona, Margin: in.Margin, NewID: in.NewID, Price: x.app.reviewPrice(),
+		More: append(security.All(p.config.Review.Online), prose.New(), prose.Names()),
+		Vendor: func(agent, model string) string {
+			return review.VendorOf(first(model, p.config.Agents[agent].Preset, agent))
+		},
+	}
+	if out.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
+		return out, usage(err, "correct the prompts of the project, or take them away")
+	}
+	if x.info.Review != local.ReviewAll && x.info.FinalReview != local.ReviewAll {
+		return out, nil
+	}
+	late := &lateReaper{self: self, reaper: reaper}
+	late.once.Do(func() {}) // it is there
+	look := &inspection{app: x.app, project: p, self: self, reaper: late, task: x.run}
+	look.subject.Redact = x.app.redactor(p).String
+	if out.Reviewers, err = look.reviewers(ctx); err != nil || x.info.Review != local.ReviewAll || !x.info.Fidelity {
+		return out, err
+	}
+	out.Blueprint, err = look.blueprintReviewer(ctx)
+	return out, err
+}
+
+// blueprintReviewer is who runplan blueprint review asks: the model of [models] for the stage review. nil is nobody.
+func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer, error) {
+	p := x.project
+	router, err := p.models(ctx)
+	if errors.Is(err, llm.ErrNoModels) {
+		return nil, nil
+	}
+	var m llm.Model
+	if err == nil {
+		m, err = router.Model(llm.Review)
+	}
+	if err != nil {
+		fmt.Fprintf(x.app.Stderr, "note: nobody can be asked to review blueprints: %s\n", ui.Sanitize(err.Error()))
+		return nil, nil
+	}
+	options := llm.OptionsOf(p.config.Models)
+	options.Environ, options.Root, options.Redact = x.app.Environ, p.repo.Root, x.subject.Redact
+	prompts, err := blueprint.LoadPrompts(p.prompts())
+	if err != nil {
+		return nil, usage(err, "correct the prompts of the project, or take them away")
+	}
+	return &blueprint.Reviewer{
+		Deps:    blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: x.subject.Redact},
+		Sources: x.app.summaryOptions, Model: m, LLM: x.app.logged(p, x.completer(options, m), first(x.task, newTaskID()), blueprintCall),
+	}, x.forPrograms(m.Provider == llm.Command)
+}
+
+// reviewPrice tells what a call of a reviewer cost: nothing on this machine, and else what the table of prices says.
+func (a *App) reviewPrice() func(review.Call) (*float64, agents.Source) {
+	prices, err := price.Load(a.priceFile())
+	return func(c review.Call) (*float64, agents.Source) {
+		if c.Provider == llm.Ollama {
+			free := 0.0
+			return &free, agents.SourceLocal
+		}
+		if err != nil || c.PromptTokens == nil || c.CompletionTokens == nil {
+			return nil, agents.SourceUnknown
+		}
+		in, out := int64(*c.PromptTokens), int64(*c.CompletionTokens)
+		usd, known := prices.Cost(filepath.Base(c.Model), agents.Usage{InputTokens: &in, OutputTokens: &out})
+		if !known {
+			return nil, agents.SourceUnknown
+		}
+		return &usd, agents.SourceComputed
+	}
+}

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/sampling"
+)
+
+// sampleFlags are the flags of tournaments (SAMP-18).
+type sampleFlags struct {
+	count   int
+	batches []string
+	off     bool
+	seed    uint64
+	cmd     *cobra.Command
+
+	told []string // before the run: what will be sampled from the start, what it takes, or why it will not be
+}
+
+func (s *sampleFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&s.count, "sample", 0, "let so many candidates of each batch compete from the start")
+	f.StringSliceVar(&s.batches, "sample-batch", nil, "BATCH=N, such as B4=5: candidates of one batch; may be given more than once")
+	f.BoolVar(&s.off, "no-sample", false, "one attempt at a time, whatever the settings and the plan say")
+	f.Uint64Var(&s.seed, "seed", 0, "seed of what is left to chance; 0 takes one by chance and writes it down")
+	s.cmd = cmd
+}
+
+// The names under which a run keeps what the command line asked for, for whoever resumes it.
+const (
+	keptSample      = "sample"
+	keptSampleBatch = "sample-batch"
+)
+
+// flags is what the command line asks for.
+func (s *sampleFlags) flags() (sampling.Flags, error) {
+	per, err := sampling.ParseSampleBatch(s.batches)
+	if err != nil {
+		return sampling.Flags{}, usage(err, "write it as --sample-batch B4=5")
+	}
+	given := s.cmd != nil && s.cmd.Flags().Changed("sample")
+	return sampling.Flags{Sample: s.count, SampleGiven: given, SampleBatch: per, NoSample: s.off}, nil
+}
+
+// keptFlags is what the command line asked for when the run was started.
+func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
+	if text := kept[keptSample]; text != "" {
+		if f.Sample, err = strconv.Atoi(text); err != nil {
+			return f, fmt.Errorf("the run was started with --sample %s: %w", text, err)
+		}
+		f.SampleGiven = true
+	}
+	if text := kept[keptSampleBatch]; text != "" {
+		f.SampleBatch, err = sampling.ParseSampleBatch([]string{text})
+	}
+	return f, err
+}
+
+// mark writes down which batches of a run are to be sampled, and when.
+func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling) error {
+	if _, err := sampling.NewScorer(c.Score); err != nil {
+		return usage(err, "")
+	}
+	f, err := s.flags()
+	if err != nil {
+		return err
+	}
+	if err := f.Check(c.MaxCount); err != nil {
+		return usage(err, "")
+	}
+	numbers := make([]string, len(p.Batches))
+	for i := range p.Batches {
+		numbers[i] = p.Batches[i].Number
+	}
+	if err := f.CheckBatches(numbers); err != nil {
+		return usage(err, "")
+	}
+	if info.Flags == nil {
+		info.Flags = map[string]string{}
+	}
+	if f.SampleGiven {
+		info.Flags[keptSample] = strconv.Itoa(f.Sample)
+	}
+	if len(s.batches) > 0 {
+		info.Flags[keptSampleBatch] = strings.Join(s.batches, ",")
+	}
+	info.Seed = s.seed
+	for info.Seed == 0 {
+		info.Seed = rand.Uint64() >> 11 // JSON readers keep 53 bits
+	}
+	info.Resample = c.OnRetry && !f.NoSample
+	info.StopAtFirst = c.StopAtFirst
+	s.told = nil
+	for i := range info.Batches {
+		if err := s.markBatch(info, i, &p.Batches[i], p.Header.Critical, f, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markBatch decides for one batch. Whether there is memory enough is looked at when the tournament is due.
+func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling) error {
+	plenty := ^uint64(0)
+	req := sampling.Request{
+		Batch: b.Number, Critical: b.Critical || critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: samplingSettings(c),
+		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.Workers > 1, Workers: info.Workers,
+	}
+	if ms := info.Batches[i].ExpectMS; ms > 0 {
+		took := time.Duration(ms) * time.Millisecond
+		req.Time = &took
+	}
+	plan, err := sampling.Plan(req)
+	if err != nil {
+		return usage(err, "")
+	}
+	if plan.Action == sampling.Sample {
+		info.Batches[i].Sample = plan.N
+	}
+	if plan.Trigger == "" || info.Batches[i].Skip != "" {
+		return nil
+	}
+	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Number, "Bb"), strings.Join(plan.Reasons, "; "))
+	if plan.Action == sampling.Sample {
+		what = fmt.Sprintf("%s; %s", plan.Cost, plan.Time)
+	}
+	s.told = append(s.told, what)
+	return nil
+}
+
+// mostTold bounds how many batches are told of one by one.
+const mostTold = 12
+
+// lines tells before the run which batches will be sampled from the start, and what that takes (SAMP-15).
+func (s *sampleFlags) lines(runner.Info) []string {
+	if len(s.told) <= mostTold {
+		return s.told
+	}
+	return append(slices.Clone(s.told[:mostTold]), fmt.Sprintf("Sampling: so for %d more batches", len(s.told)-mostTold))
+}
+
+func samplingSettings(c config.Sampling) sampling.Settings {
+	return sampling.Settings{OnRetry: c.OnRetry, OnCritical: c.OnCritical, Count: c.Count, MaxCount: c.MaxCount, GBPerCandidate: c.MinMemoryPerGB}
+}
+
+// sampling is how tournaments of this run are held: with the flags that it was started with.
+func (x *execution) sampling(c config.Config) (local.Sampling, error) {
+	scorer, err := sampling.NewScorer(c.Sampling.Score)
+	if err != nil {
+		return local.Sampling{}, usage(err, "")
+	}
+	f, err := keptFlags(x.info.Flags)
+	if err == nil {
+		err = f.Check(c.Sampling.MaxCount)
+	}
+	if err != nil {
+		return local.Sampling{}, usage(err, "")
+	}
+	o := sampling.DefaultOptions()
+	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter
+	return local.Sampling{
+		Settings: samplingSettings(c.Sampling), Options: o, Scorer: scorer, Flags: f,
+		Outcomes: sampling.Store{Path: x.project.layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens,
+	}, nil
+}
+
+func (x *execution) now() time.Time { return time.Now() }
+
+// widen gives a team run as many workers as its tournaments can use, within what the flags and the settings allow: the
+// plan's own width says nothing of candidates (C-11).
+func widen(info *runner.Info, how routing.Options) {
+	if info.Mode != string(routing.Team) {
+		return
+	}
+	most := how.Rules.MaxWorkers
+	if how.Workers > 0 {
+		most = how.Workers
+	}
+	want := info.Workers
+	for _, b := range info.Batches {
+		if b.Skip == "" {
+			want = max(want, b.Sample)
+		}
+	}
+	info.Workers = max(info.Workers, min(want, most))
+}

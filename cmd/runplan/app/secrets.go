@@ -1,0 +1,112 @@
+package app
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// redactor knows the secrets that a run may meet: those of the environment, those that the settings give to agents, and
+// those in the files that are copied into workspaces. Outside of a project it knows those of the environment.
+func (a *App) redactor(p *project) *redact.Redactor {
+	if p == nil {
+		return redact.New(a.Environ)
+	}
+	return redact.New(slices.Concat(a.Environ, p.secrets()))
+}
+
+// hideTitles takes secrets out of what a plan calls itself and its batches: titles reach the screen, the journal, reports,
+// commits and requests.
+func (a *App) hideTitles(p *project, plan *planparse.Plan) {
+	secrets := a.redactor(p)
+	plan.Title = secrets.String(plan.Title)
+	for i := range plan.Batches {
+		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
+	}
+}
+
+// secrets lists what the settings and the copied files hold, as KEY=VALUE. Which of it is secret its names tell.
+func (p *project) secrets() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		out = append(out, envPairs(p.config.Agents[name].Env)...)
+	}
+	for _, file := range p.copied() {
+		if text, err := os.ReadFile(filepath.Join(p.repo.Root, filepath.FromSlash(file))); err == nil {
+			out = append(out, pairs(string(text))...)
+		}
+	}
+	return out
+}
+
+// envPairs writes variables as KEY=VALUE.
+func envPairs(env map[string]string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, key+"="+env[key])
+	}
+	return out
+}
+
+// A file that is larger is data, and no settings.
+const largestSettings = 256 << 10
+
+// copied lists the files that workspaces get of the checkout. What cannot be read here is told by who copies it.
+func (p *project) copied() []string {
+	globs := slices.Clone(p.config.Workspace.Copy)
+	if text, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude")); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && !strings.HasPrefix(line, "#") {
+				globs = append(globs, line)
+			}
+		}
+	}
+	var out []string
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			continue
+		}
+		_ = doublestar.GlobWalk(os.DirFS(p.repo.Root), g, func(path string, d fs.DirEntry) error {
+			if d.IsDir() && (path == local.DirName || path == ".git" || d.Name() == "node_modules") {
+				return doublestar.SkipDir
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= largestSettings {
+				out = append(out, path)
+			}
+			return nil
+		})
+	}
+	return out
+}
+
+// setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",
+var setting = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(\S.*)$`)
+
+// pairs reads the settings of a text, in whichever of the usual forms it is.
+func pairs(text string) []string {
+	var out []string
+	for _, m := range setting.FindAllStringSubmatch(text, -1) {
+		value := strings.TrimRight(m[2], " \t\r,;")
+		if q := value[:min(1, len(value))]; q == `"` || q == "'" {
+			if end := strings.LastIndex(value, q); end > 0 {
+				value = value[1:end]
+			}
+		} else {
+			value, _, _ = strings.Cut(value, " #")
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			out = append(out, m[1]+"="+value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,260 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/trust"
+)
+
+func newSelfFixCommand(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "self-fix",
+		Short: "Turn feedback into changes with a regression test",
+		Long: `Turn what was said with runplan feedback into changes: triage, localise, plan, approval for large jobs, a run of the
+plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in seven
+passes, a draft change request, and once it is merged the test again. Nothing is merged by itself.
+
+docs/feedback.md tells more.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a), newSelfFixDenyCommand(a),
+		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
+	)
+	return cmd
+}
+
+func newSelfFixProcessCommand(a *App) *cobra.Command {
+	var given, agent string
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "process [ID]",
+		Short: "Take one feedback as far as it goes",
+		Long: `Take the worst feedback that goes on by itself, and walk it through the stages until it waits for somebody or is at
+its end; with an ID that one. What a stage found is written into its history before anything follows from it, so that
+a process that was killed is followed by one that goes on. Feedback that waits is looked at: whether it was approved,
+whether its change was merged.
+
+It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			id := strings.Join(args, "")
+			if id != "" && all {
+				return usage(errors.New("--all is for all, and one is named"), "leave one of the two out")
+			}
+			return a.processFeedback(ctx, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "go on until nothing goes on by itself")
+	f.StringVar(&agent, "agent", "", "agent that carries the fix out (else feedback.agent, run.agent)")
+	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object: what became of it")
+	return cmd
+}
+
+// selfFixOptions are the flags of process.
+type selfFixOptions struct {
+	trust, agent string
+	json, all    bool
+}
+
+func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.mayFix(ctx, p); err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	l, err := a.openLoop(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	told := map[string]bool{}
+	for {
+		out, err := l.driver.Process(ctx, id)
+		for _, passed := range out.PassedOver {
+			if text := passed.Error(); !told[text] {
+				told[text] = true
+				l.warn("passed over: " + text)
+			}
+		}
+		again := o.all && err == nil && out.Moved
+		if again {
+			continue
+		}
+		if o.json && out.Item.ID != "" {
+			if werr := asJSON(a.Stdout, shownFeedback(out.Item)); werr != nil {
+				return werr
+			}
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"), "go on: runplan self-fix process")
+			}
+			return feedbackTrouble(err, exitFailed)
+		}
+		return a.toldOutcome(out, o)
+	}
+}
+
+// toldOutcome says where the feedback stands, as text and as exit status.
+func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
+	if out.Item.ID == "" {
+		if !o.json {
+			fmt.Fprintln(a.Stdout, "nothing to do")
+		}
+		return nil
+	}
+	if !o.json {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", out.Item.ID, out.Item.Status)
+	}
+	switch {
+	case out.Waits.Human:
+		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then go on: runplan self-fix process")
+	case out.Item.Status == feedback.Rejected:
+		last := out.Item.Notes[len(out.Item.Notes)-1]
+		return fail(exitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
+	}
+	return nil
+}
+
+// mayFix checks that the owner trusts runplan to make branches and drafts by itself.
+func (a *App) mayFix(ctx context.Context, p *project) error {
+	if err := a.notAnAgent("self-fix"); err != nil {
+		return err
+	}
+	k, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	c, err := k.Contract(ctx)
+	if err != nil {
+		return trustTrouble(err)
+	}
+	for _, action := range []trust.Action{trust.Branch, trust.DraftChange} {
+		if err := c.Check(action, p.repo.Root); err != nil {
+			return trustTrouble(err)
+		}
+	}
+	return nil
+}
+
+func newSelfFixListCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the feedback of this repository, the worst first",
+		Long:  "List the feedback of this repository and where each stands, the worst first." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			items, err := a.feedbackItems(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, items)
+			}
+			if len(items) == 0 {
+				fmt.Fprintln(a.Stdout, "no feedback")
+				return nil
+			}
+			var rows [][]string
+			for _, i := range items {
+				last := i.Notes[len(i.Notes)-1]
+				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), first(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+			}
+			return table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}
+
+// feedbackItems reads all feedback. A repository that nobody said anything of has none.
+func (a *App) feedbackItems(ctx context.Context) ([]feedback.Item, error) {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.ReadFeedback(ctx, p.layout.Feedback())
+	if errors.Is(err, fs.ErrNotExist) {
+		return []feedback.Item{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	rows, err := s.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]feedback.Item, 0, len(rows))
+	for _, r := range rows {
+		i, err := feedback.Read(r)
+		if err != nil {
+			return nil, feedbackTrouble(err, exitCannotRun)
+		}
+		items = append(items, shownFeedback(i))
+	}
+	return items, nil
+}
+
+func newSelfFixShowCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print a feedback with its history",
+		Long:  "Print a feedback with all of its words, and what became of it, step by step." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args:  exactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			items, err := a.feedbackItems(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, i := range items {
+				if i.ID != args[0] {
+					continue
+				}
+				if asJSONFlag {
+					return asJSON(a.Stdout, i)
+				}
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL), strings.TrimRight(i.Body, "\n"))
+				for _, n := range i.Notes {
+					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage, ui.Sanitize(n.Text))
+				}
+				return nil
+			}
+			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows what there is")
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func onURL(url string) string {
+	if url == "" {
+		return ""
+	}
+	return ", on " + ui.Sanitize(url)
+}

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/feedback/critique"
+	"github.com/runplan/runplan/llm"
+)
+
+// critique has one step of an agent looked at, by the very critic that runs have. Where it is off nobody is asked.
+func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Critique, error) {
+	c := l.project.config.Critique
+	if !c.Enabled {
+		return feedback.Critique{}, &feedback.Blocked{What: "the critique is off", Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
+	}
+	x := &execution{app: l.app, project: l.project}
+	model, o, err := x.criticModel(ctx, x.modelOptions(l.reaper))
+	if err != nil {
+		return feedback.Critique{}, modelTrouble(ctx, err)
+	}
+	prompts, err := critique.LoadPrompts(l.project.prompts())
+	if err != nil {
+		return feedback.Critique{}, usage(err, "correct the prompts of the project, or take them away")
+	}
+	w := critique.Watch(ctx, critique.Options{
+		LLM: l.app.logged(l.project, llm.New(o), newTaskID(), critiqueCall), Model: model, Prompts: prompts,
+		MaxCalls: 1, Queue: 1, Wait: time.Duration(c.Wait), Redact: o.Redact,
+	}, critique.Attempt{Dir: l.project.repo.Root, Task: t.Task})
+	w.Step(agents.Step{Tool: t.Tool, Input: string(t.Input)})
+	seen := w.Close()
+	return feedback.Critique{High: seen.High, Kept: seen.Kept, Looked: seen.Looked > 0, Note: seen.Note()}, nil
+}

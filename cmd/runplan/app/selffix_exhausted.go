@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// exhausted makes a feedback of each batch that failed at its last attempt, where the configuration asks for it (FIX-32).
+// A fix that failed is none: its own feedback knows.
+func (x *execution) exhausted() {
+	if !x.project.config.Feedback.OnExhausted || x.isSelfFix() {
+		return
+	}
+	if err := x.openFeedback(context.Background()); err != nil {
+		fmt.Fprintf(x.app.Stderr, "warning: what failed is no feedback: %s\n", ui.Sanitize(err.Error()))
+	}
+}
+
+// isSelfFix tells whether the run is one of a fix.
+func (x *execution) isSelfFix() bool {
+	dir, err := x.project.planPath(x.project.layout.SelfFix())
+	return err == nil && strings.HasPrefix(x.info.Plan, dir+"/")
+}
+
+func (x *execution) openFeedback(ctx context.Context) error {
+	sums, err := x.project.summaries(ctx, runner.Filter{Run: x.run})
+	if err != nil || len(sums) == 0 {
+		return err
+	}
+	s, err := store.OpenFeedback(ctx, x.project.layout.Feedback())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, b := range sums[0].Batches {
+		if b.State != string(runner.Failed) {
+			continue
+		}
+		w := feedback.Words{
+			ID: "run-" + x.run[:8] + "-" + slugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
+			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
+			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %d attempts: %s",
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), b.Attempts, first(b.Reason, "no reason is known"))),
+		}
+		if _, err := s.Get(ctx, w.ID); err == nil {
+			continue // an earlier go at the run told of it
+		}
+		if _, err := feedback.Enqueue(ctx, s, w); err != nil {
+			return err
+		}
+		fmt.Fprintf(x.app.Stderr, "feedback %s is pending; it goes on with: runplan self-fix process\n", w.ID)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/trust"
+)
+
+// Types of calls of the loop, in the log of calls.
+const (
+	triageCall = "self_fix_triage"
+	draftCall  = "self_fix_plan"
+)
+
+// selfFix is the loop with what it is made of, for one process.
+type selfFix struct {
+	app     *App
+	project *project
+	options selfFixOptions
+	self    string
+	store   *store.Feedbacks
+	reaper  *proc.Reaper
+	parts   feedback.Parts
+	owner   feedback.Owner
+	prompts prompt.Set // of the models, with those of the project in their place
+	driver  *feedback.Driver
+}
+
+func (l *selfFix) Close() {
+	l.reaper.Close()
+	l.store.Close()
+}
+
+// openLoop puts the loop together for a repository.
+func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*selfFix, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	if err := p.layout.Make(); err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	l := &selfFix{app: a, project: p, options: o, self: self}
+	if l.prompts, err = feedback.LoadPrompts(p.prompts()); err != nil {
+		return nil, usage(err, "correct the prompts of the project, or take them away")
+	}
+	// What the owner is asked to sign is not for the repository to word.
+	own, err := feedback.LoadPrompts()
+	if err != nil {
+		return nil, err
+	}
+	acks, err := trust.LoadPrompts()
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := a.keeper()
+	if err != nil {
+		return nil, err
+	}
+	if l.reaper, err = startReaper(self); err != nil {
+		return nil, fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+	}
+	if l.store, err = store.OpenFeedback(ctx, p.layout.Feedback()); err != nil {
+		l.reaper.Close()
+		return nil, err
+	}
+	hide := a.redactor(p)
+	c := p.config
+	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.repo.Root, Plans: p.layout.SelfFix(), Now: time.Now}
+	forge := feedback.Forge{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
+	asker := func(kind string, stage llm.Stage) func(context.Context) (feedback.Asker, error) {
+		return func(ctx context.Context) (feedback.Asker, error) {
+			return l.asker(ctx, kind, stage)
+		}
+	}
+	attempts, err := p.attempts(0, first(o.agent, c.Feedback.Agent))
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	l.parts = feedback.Parts{
+		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
+		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
+		Owner: l.owner, Forge: forge, Review: l.review, Now: time.Now,
+		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, forge) }},
+		Differ: feedback.Trees{
+			Repo: p.repo, Tree: l.scratch,
+			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String, Reaper: l.reaper},
+		},
+		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.layout.FailurePatterns(), l.warn), Now: time.Now},
+		Alarm:  l.alarm, Critique: l.critique,
+		Say: func(i feedback.Item, text string) {
+			fmt.Fprintf(a.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
+		},
+	}
+	l.driver = feedback.New(l.parts)
+	return l, nil
+}
+
+func (l *selfFix) warn(text string) {
+	fmt.Fprintf(l.app.Stderr, "warning: %s\n", ui.Sanitize(text))
+}
+
+// base is the integration branch: what a fix starts from, and what it is for.
+func (l *selfFix) base(ctx context.Context, f feedback.Forge) (feedback.Target, error) {
+	head, branch, err := l.project.repo.Head(ctx)
+	if err != nil {
+		return feedback.Target{}, usage(err, "make a first commit: git add -A && git commit -m start")
+	}
+	if want := l.project.config.Feedback.Base; want != "" && want != branch {
+		return feedback.Target{}, usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, first(branch, "no branch")), "git switch %s; or change feedback.base", want)
+	}
+	main, err := f.DefaultBranch(ctx)
+	if err != nil {
+		return feedback.Target{}, err
+	}
+	t := feedback.Target{Branch: branch, Commit: head, Default: main}
+	return t, t.Check()
+}
+
+// asker is a model for a stage, with the identity documents in front.
+func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feedback.Asker, error) {
+	p := l.project
+	router, err := p.models(ctx)
+	if err != nil {
+		return feedback.Asker{}, modelTrouble(ctx, err)
+	}
+	model, err := router.Model(stage)
+	if err != nil {
+		return feedback.Asker{}, modelTrouble(ctx, err)
+	}
+	docs, err := p.identity()
+	if err != nil {
+		return feedback.Asker{}, err
+	}
+	o := llm.OptionsOf(p.config.Models)
+	o.Environ, o.Root, o.Redact, o.Reaper = l.app.Environ, p.repo.Root, l.app.redactor(p).String, l.reaper
+	c := l.app.logged(p, llm.New(o), newTaskID(), kind)
+	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		res, err := c.Complete(ctx, r)
+		if err != nil {
+			err = modelTrouble(ctx, err)
+		}
+		return res, err
+	})
+	return feedback.Asker{LLM: asked, Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
+}
+
+// scratch makes a tree of a commit, set up as those of batches are.
+func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
+	p, c := l.project, l.project.config.Workspace
+	b := &local.Baseline{
+		Repo: p.repo, Layout: p.layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ, Reaper: l.reaper},
+	}
+	dir, err := b.Scratch(ctx)
+	return dir, func() {
+		if err := b.Close(ctx); err != nil {
+			l.warn(err.Error())
+		}
+	}, err
+}
+
+// alarm puts a fix that does not hold before the owner, once for each commit. Nothing keeps it from being raised here.
+func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
+	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
+	if err != nil {
+		l.warn("the alarm is not in the inbox: " + err.Error())
+		return nil
+	}
+	defer box.Close()
+	head := fmt.Sprintf("feedback/%s in %s: %s", i.ID, filepath.Base(l.owner.Repo), c.String())
+	pending, err := box.Pending(ctx)
+	if err == nil {
+		for _, p := range pending {
+			if p.Repo == l.owner.Repo && p.Body == head {
+				return nil
+			}
+		}
+		_, _, err = trust.Enqueue(ctx, box, l.owner.Acks, trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
+	}
+	if err != nil {
+		l.warn("the alarm is not in the inbox: " + err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/trust"
+)
+
+func newSelfFixApproveCommand(a *App) *cobra.Command {
+	var by trust.Signed
+	cmd := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Sign for the plan of a large job",
+		Long: `Sign for the plan of a large job, as its owner. The signature is for the very plan that waits, and is kept in the
+audit; another plan of the same feedback needs another one.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.signFeedback(cmd.Context(), strings.TrimPrefix(args[0], "feedback/"), false, by)
+		},
+	}
+	cmd.Flags().StringVar(&by.Name, "signature", "", "the owner's name")
+	cmd.Flags().StringVar(&by.Reason, "reason", "", "why")
+	return cmd
+}
+
+// signFeedback is the owner's word about the plan of a large job; deny is a no.
+func (a *App) signFeedback(ctx context.Context, id string, deny bool, by trust.Signed) error {
+	return a.withLoop(ctx, "an approval", func(l *selfFix) error {
+		if deny {
+			i, err := l.driver.Deny(ctx, l.owner, id, by.Reason, false)
+			if err != nil {
+				return feedbackTrouble(err, exitFailed)
+			}
+			fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
+			return nil
+		}
+		plan, err := l.driver.Approve(ctx, l.owner, id, by)
+		if err != nil {
+			return feedbackTrouble(trustTrouble(err), exitFailed)
+		}
+		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. It goes on with: runplan self-fix process\n", plan.Round, plan.FeedbackID)
+		return nil
+	})
+}
+
+func newSelfFixDenyCommand(a *App) *cobra.Command {
+	var reason string
+	var again bool
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Deny the plan of a large job",
+		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted that knows the reason,
+three in all.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLoop(cmd.Context(), "a denial", func(l *selfFix) error {
+				i, err := l.driver.Deny(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason, again)
+				if err != nil {
+					return feedbackTrouble(err, exitFailed)
+				}
+				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	cmd.Flags().BoolVar(&again, "again", false, "have another plan drafted")
+	return cmd
+}
+
+func newSelfFixRecordCommand(a *App) *cobra.Command {
+	var pr string
+	cmd := &cobra.Command{
+		Use:   "record ID --pr URL",
+		Short: "Say where the change request is that was opened by hand",
+		Long:  "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that runplan opened." + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args:  exactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLoop(cmd.Context(), "recording", func(l *selfFix) error {
+				i, err := l.driver.RecordPR(cmd.Context(), args[0], pr)
+				if err != nil {
+					return feedbackTrouble(err, exitFailed)
+				}
+				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pr, "pr", "", "address of the change request")
+	return cmd
+}
+
+func newSelfFixCloseCommand(a *App) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "close ID --reason WHY",
+		Short: "Close a feedback that was rejected, or that nobody wants any more",
+		Long: `Close a feedback by hand: one that was rejected, or one that nobody wants any more. Its history stays. A branch and a
+change request that there are stay too. A fix that was merged is closed by its regression test alone.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLoop(cmd.Context(), "closing a feedback", func(l *selfFix) error {
+				i, err := l.driver.Close(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason)
+				if err != nil {
+					return feedbackTrouble(err, exitFailed)
+				}
+				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	return cmd
+}
+
+// withLoop does something with the loop, for a person.
+func (a *App) withLoop(ctx context.Context, what string, do func(*selfFix) error) error {
+	if err := a.notAnAgent(what); err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(p.layout.Feedback()); errors.Is(err, fs.ErrNotExist) {
+		return usage(store.ErrNoFeedback, "runplan feedback TEXT gives some")
+	}
+	l, err := a.openLoop(ctx, p, selfFixOptions{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return do(l)
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// review has a fix looked at in all seven passes. A review gate that cannot be used does not stop the drive: the change
+// request says so, and people look (FIX-24).
+func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.Reviewed, error) {
+	v, err := l.reviewed(ctx, w)
+	if ctx.Err() != nil {
+		return feedback.Reviewed{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return feedback.NoReview(l.app.redactor(l.project).String(err.Error())), nil
+	}
+	return feedback.FromReview(v), nil
+}
+
+// reviewed reviews the commit of a fix in a tree of its own, with the settings of the user's checkout.
+func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.Review, error) {
+	none := review.Review{}
+	dir, done, err := l.scratch(ctx, w.Fix.Tip)
+	defer done()
+	if err != nil {
+		return none, err
+	}
+	there := *l.project
+	if there.repo, err = git.Open(ctx, dir, l.app.Environ); err != nil {
+		return none, err
+	}
+	in := review.Input{
+		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID, Margin: there.config.Models.Margin,
+		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil }, // it was looked at on these very commits
+	}
+	if in.Prompts, err = review.LoadPrompts(l.project.prompts()); err != nil {
+		return none, err
+	}
+	x := &inspection{
+		app: l.app, project: &there, self: l.self, reaper: &lateReaper{self: l.self}, tree: make(chan written, 1),
+		options: gateOptions{base: w.Fix.Base, baseline: true, json: true},
+	}
+	defer x.reaper.Close()
+	x.tree <- writtenAt(ctx, there.repo, w.Fix.Base)
+	x.rules = l.app.ruleBooks(ctx, l.project)
+	var end func()
+	x.settings, end = l.app.suiteOf(&there, l.self, false, x.rules)
+	defer end()
+	x.settings.Affected = true
+	x.settings.More = append(append(x.settings.More, security.All(there.config.Review.Online)...), prose.New(), prose.Names())
+	if x.settings.Detect {
+		x.settings.Found = gates.DetectIn(dir)
+	}
+	x.gates = suite.All(dir, x.settings)
+	list, forget, err := x.open(ctx)
+	defer forget()
+	if err != nil {
+		return none, err
+	}
+	in.Subject, in.Gates = x.subject, list
+	if in.Known, err = l.known(ctx, w.Fix); err != nil {
+		return none, err
+	}
+	if in.Reviewers, err = x.reviewers(ctx); err != nil {
+		return none, err
+	}
+	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(first(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Observe = func(n int, name string, s gates.Status) {
+		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
+	}
+	v, err := review.Run(ctx, in)
+	if err == nil && v.Verdict == review.NoVerdict {
+		err = errors.New("a pass could not look")
+		for _, p := range v.Passes {
+			if p.Status == gates.Errored {
+				err = fmt.Errorf("pass %d, %s, could not look: %s", p.Number, p.Name, p.Note)
+			}
+		}
+	}
+	return v, err
+}
+
+// known is what the gates of the run said of the very tree that is reviewed: nothing that took long is asked twice.
+func (l *selfFix) known(ctx context.Context, f feedback.Fix) ([]gates.Report, error) {
+	tree, reports, err := l.gated(ctx, f.Run)
+	if err != nil {
+		return nil, err
+	}
+	at, err := l.project.repo.TreeOf(ctx, f.Tip)
+	if err != nil || at != tree {
+		return nil, err
+	}
+	return reports, nil
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Run implements [feedback.Runner] with the ordinary runner: it begins a run of the plan, goes on with one that was
+// stopped, or tells of one that ended.
+func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error) {
+	sum, found, err := l.runOf(ctx, j.File)
+	if err != nil {
+		return feedback.Ran{}, err
+	}
+	o := l.runOptions()
+	switch {
+	case !found:
+		err = l.app.runPlan(ctx, j.File, o)
+	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
+		err = l.app.resumeRun(ctx, sum.Run, o)
+	}
+	// A run that failed is a result. One that was stopped, or could not begin, is none.
+	if code, _ := codeOf(err); err != nil && code != exitFailed {
+		return feedback.Ran{}, err
+	}
+	after, found, lookErr := l.runOf(ctx, j.File)
+	if lookErr != nil || !found {
+		return feedback.Ran{}, errors.Join(err, lookErr)
+	}
+	ran := l.ran(after)
+	if !ran.Done {
+		why, err := l.blocking(ctx, after.Run)
+		if err != nil {
+			return feedback.Ran{}, err
+		}
+		ran.Reason = first(why, ran.Reason)
+	}
+	return ran, nil
+}
+
+// runOptions are those of runplan run without flags. A dirty checkout is no matter: the run begins with the commit.
+func (l *selfFix) runOptions() runOptions {
+	var o runOptions
+	flags := &cobra.Command{}
+	o.common(flags)
+	o.ofAgent(flags)
+	o.route.add(flags)
+	o.sample.add(flags)
+	o.plain, o.allowDirty, o.land, o.trust = true, true, "branch", l.options.trust
+	o.agent = first(l.options.agent, l.project.config.Feedback.Agent)
+	return o
+}
+
+// mostBlocking bounds the findings that a plan is told of the one before it.
+const mostBlocking = 8
+
+// blocking is what the gates found in the last attempt of a run, the regression test first: it is what the next plan has to
+// know.
+func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
+	_, last, err := l.gated(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	var list []string
+	for _, wanted := range []bool{true, false} {
+		for _, r := range last {
+			for _, f := range r.Findings {
+				if (r.Gate == differential.Name) == wanted && r.Status == gates.Fail && f.Severity == gates.Error && len(list) < mostBlocking {
+					list = append(list, r.Gate+": "+f.Message)
+				}
+			}
+		}
+	}
+	return strings.Join(list, "; "), nil
+}
+
+// gated is what the gates of a run said last, and of which tree.
+func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports []gates.Report, err error) {
+	j, err := l.project.openJournal(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	defer j.Close()
+	for ev, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return "", nil, err
+		}
+		if len(ev.Reports) > 0 {
+			tree, reports = ev.Tree, ev.Reports
+		}
+	}
+	return tree, reports, nil
+}
+
+// runOf finds the newest run of a plan.
+func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
+	name, err := l.project.planPath(file)
+	if err != nil {
+		return runner.Summary{}, false, err
+	}
+	sums, err := l.project.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return runner.Summary{}, false, err
+	}
+	for _, s := range sums {
+		if s.Plan == name {
+			return s, true, nil
+		}
+	}
+	return runner.Summary{}, false, nil
+}
+
+func (l *selfFix) ran(s runner.Summary) feedback.Ran {
+	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit, Agent: s.Agent}
+	for _, b := range s.Batches {
+		out.Attempts += b.Attempts
+		out.CostUSD = b.CostUSD // a fix is one batch
+		if b.Reason != "" && !strings.Contains(out.Reason, b.Reason) {
+			out.Reason = strings.TrimPrefix(out.Reason+"; "+b.Reason, "; ")
+		}
+	}
+	return out
+}

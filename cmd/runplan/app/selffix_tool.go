@@ -1,0 +1,88 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+)
+
+func newSelfFixToolCommand(a *App) *cobra.Command {
+	var given string
+	cmd := &cobra.Command{
+		Use:   "tool [NAME]",
+		Short: "Do one operation of the loop by itself, as JSON",
+		Long: `Do one operation of the loop by itself: one JSON object on standard input, one on standard output. They are the very
+functions that process calls. Without a name it lists them.
+
+` + toolList() + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				fmt.Fprint(a.Stdout, toolList())
+				return nil
+			}
+			return a.selfFixTool(cmd.Context(), args[0], given)
+		},
+	}
+	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	return cmd
+}
+
+func toolList() string {
+	var b strings.Builder
+	for _, t := range feedback.Tools() {
+		fmt.Fprintf(&b, "  %-34s %s\n", t.Name, t.What)
+	}
+	return b.String()
+}
+
+// mostInput bounds what a tool reads.
+const mostInput = 1 << 20
+
+func (a *App) selfFixTool(ctx context.Context, name, given string) error {
+	t, ok := feedback.ToolNamed(name)
+	if !ok {
+		return usage(fmt.Errorf("there is no tool %q", name), "runplan self-fix tool lists them")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Acts {
+		if err := a.mayFix(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := a.trustConfig(p, given); err != nil {
+		return err
+	}
+	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
+		return usage(errors.New("standard input is no JSON object, or one of more than 1 MiB"), "docs/feedback.md shows what each tool takes")
+	}
+	l, err := a.openLoop(ctx, p, selfFixOptions{trust: given})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	out, err := t.Do(ctx, l.driver, l.parts, in)
+	var bad *feedback.InputError
+	if errors.As(err, &bad) {
+		return usage(err, "docs/feedback.md shows what each tool takes")
+	}
+	if err != nil {
+		return feedbackTrouble(err, exitFailed)
+	}
+	return asJSON(a.Stdout, out)
+}

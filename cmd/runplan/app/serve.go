@@ -1,0 +1,243 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner/page"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	addr     string
+	insecure bool
+	open     bool
+}
+
+func newServeCommand(a *App) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a page to look at runs, and to act where one waits for you",
+		Long: `Serve a page for the browser on this machine: runs as they go, the plan as a picture, what each agent says, gates
+with their findings, candidates side by side, what needs you, and what the runs taught. It reads the journal and
+disturbs nothing; approving there is the same as with the commands. It needs no internet.
+
+The address that is printed has a token in it, which lets a browser in. The browser keeps a cookie instead, so that
+the page finds its server again after a restart, if --addr names a port.
+
+The page is served to this machine only. --insecure-listen allows addresses that other machines can reach: there is no
+encryption, so whoever can read the network in between can read the page, take its cookie and act as you. Prefer
+a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
+
+Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Example: `  runplan serve --open
+  runplan serve --addr 127.0.0.1:8080
+  runplan PLAN.md --serve`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			server, err := a.listen(ctx, p, o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Stdout, server.URL())
+			fmt.Fprintln(a.Stderr, "open this address in a browser; Ctrl-C ends the page")
+			if o.open {
+				defer a.openBrowser(ctx, server.URL())()
+			}
+			return server.Serve(ctx)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "where to listen, host:port; port 0 takes one that is free")
+	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
+	f.BoolVar(&o.open, "open", false, "open the page in the browser")
+	return cmd
+}
+
+// listen makes the page of a project, and begins to listen.
+func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Server, error) {
+	if err := a.notAnAgent("the page"); err != nil {
+		return nil, err
+	}
+	dir, err := a.userDir()
+	if err != nil {
+		return nil, err
+	}
+	// The key lies with the owner's files and not in the repository: agents work there.
+	key, err := web.Key(filepath.Join(dir, "serve.key"))
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	pages, err := page.New(page.Options{
+		Name: filepath.Base(p.repo.Root), Layout: p.layout, Repo: p.repo, Alive: p.lookAlive, Now: time.Now, Zone: time.Local,
+		Waiting: func(ctx context.Context) (page.Waiting, error) { return a.waitingFor(ctx, p), nil },
+		Acts:    a.acts(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.repo.Root, Key: key, Pages: pages})
+	switch {
+	case errors.Is(err, web.ErrReachable):
+		return nil, usage(err, "there is no encryption: whoever reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
+	case err != nil:
+		return nil, usage(err, "take another address with --addr, such as 127.0.0.1:0")
+	}
+	if o.insecure {
+		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: whoever reads the network in between can act as you")
+	}
+	return server, nil
+}
+
+// serveBeside serves the page while a run is at work in this process. What it returns ends it.
+func (a *App) serveBeside(ctx context.Context, p *project, note func(string)) (stop func(), err error) {
+	server, err := a.listen(ctx, p, serveOptions{addr: "127.0.0.1:0"})
+	if err != nil {
+		return nil, err
+	}
+	note("page: " + server.URL())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(ctx); err != nil {
+			note("the page ended: " + err.Error())
+		}
+	}()
+	return func() { cancel(); <-ended }, nil
+}
+
+// waitingFor collects what waits for a person and is not asked by a run. What cannot be read is said, and hides nothing else.
+func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
+	var w page.Waiting
+	trouble := func(err error) {
+		if err != nil {
+			w.Trouble = append(w.Trouble, err.Error())
+		}
+	}
+	if k, err := a.keeper(); err == nil {
+		if c, err := k.Contract(ctx); err == nil {
+			w.Owner = c.Owner
+		} else {
+			trouble(err)
+		}
+	}
+	items, err := blueprint.Queue(p.repo.Root, false)
+	trouble(err)
+	for _, i := range items {
+		w.Queue = append(w.Queue, page.QueueItem{
+			ID: i.ID, Unit: i.Unit, Dimension: i.Dimension, Severity: string(i.Severity), Claim: i.Claim, Evidence: i.Evidence,
+			Recommendation: i.Recommendation, File: i.File, At: i.At,
+		})
+	}
+	said, err := a.inboxItems(ctx, false)
+	trouble(err)
+	for _, i := range said {
+		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
+	}
+	return w
+}
+
+// acts are what forms do: the very commands, so that a person's word is the same wherever it is given.
+func (a *App) acts() map[string]page.Act {
+	return map[string]page.Act{
+		"approve": func(ctx context.Context, form url.Values) (string, error) {
+			args := []string{"approve", "--reason=" + form.Get("reason")}
+			if name := form.Get("signature"); name != "" {
+				args = append(args, "--signature="+name)
+			}
+			done := page.DoneApproved
+			if form.Get("answer") != "yes" {
+				args, done = append(args, "--deny"), page.DoneDenied
+			}
+			return done, a.command(ctx, append(args, "--", form.Get("id")))
+		},
+		"queue": func(ctx context.Context, form url.Values) (string, error) {
+			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
+			done := page.DoneAcknowledged
+			if form.Get("fixed") == "yes" {
+				args, done = append(args, "--fixed"), page.DoneFixed
+			}
+			return done, a.command(ctx, append(args, "--", form.Get("id")))
+		},
+		"inbox": func(ctx context.Context, form url.Values) (string, error) {
+			return page.DoneInbox, a.command(ctx, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
+		},
+	}
+}
+
+// command carries out one of runplan's own commands, without its output. The error says what to do now.
+func (a *App) command(ctx context.Context, args []string) error {
+	quiet := *a
+	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), io.Discard, new(bytes.Buffer)
+	root := newRootCommand(&quiet)
+	root.SetArgs(args)
+	root.SetIn(quiet.Stdin)
+	root.SetOut(quiet.Stdout)
+	root.SetErr(quiet.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return nil
+	}
+	if _, hint := codeOf(err); hint != "" {
+		return fmt.Errorf("%w. What to do: %s", err, hint)
+	}
+	return err
+}
+
+// openBrowser opens the page in the browser. The address goes there by a file that only this user can read: what stands
+// in the arguments of a program, others can see. What it returns takes the file away.
+func (a *App) openBrowser(ctx context.Context, address string) (remove func()) {
+	sorry := func(err error) func() {
+		fmt.Fprintf(a.Stderr, "runplan: no browser could be opened (%v); open the address yourself\n", err)
+		return func() {}
+	}
+	f, err := os.CreateTemp("", "runplan-*.html") // with rights for this user alone
+	if err != nil {
+		return sorry(err)
+	}
+	remove = func() { os.Remove(f.Name()) }
+	_, err = fmt.Fprintf(f, `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><a href="%[1]s">Go on</a>`, html.EscapeString(address))
+	if err := errors.Join(err, f.Close()); err != nil {
+		remove()
+		return sorry(err)
+	}
+	args := map[string][]string{"darwin": {"open", f.Name()}, "windows": {"rundll32", "url.dll,FileProtocolHandler", f.Name()}}[runtime.GOOS]
+	if args == nil {
+		// A browser outlives who opened it. setsid tells nobody that there is no program to start.
+		args = []string{"sh", "-c", `command -v xdg-open >/dev/null || exit 127; exec setsid --fork xdg-open "$1"`, "sh", f.Name()}
+	}
+	res, err := proc.Run(ctx, proc.Cmd{Args: args, Env: a.Environ, Limits: proc.Limits{Total: 20 * time.Second}})
+	if err == nil && res.Exit != 0 {
+		err = fmt.Errorf("the program that opens files ended with exit status %d", res.Exit)
+	}
+	if err != nil {
+		remove()
+		return sorry(err)
+	}
+	return remove
+}

@@ -1,0 +1,156 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse"
+)
+
+func newSolveCommand(a *App) *cobra.Command {
+	var o runOptions
+	var plan, repo string
+	var budget budgetFlags
+	cmd := &cobra.Command{
+		Use:   "solve [TASK]",
+		Short: "Have a local model carry out a task, or the batches of a plan",
+		Long: `Have the coding model of [models] carry out a task: context is retrieved from the index, the
+model answers with search/replace edits, and gates check what came of them. What fails is
+tried again, and the model is told why.
+
+It is a run like any other, of a plan with one batch, or of the plan that --plan names: each
+attempt works in a worktree, your checkout stays as it is, and what passed is on the branch
+runplan/<name>/main. A run that was stopped goes on with "runplan resume".
+
+  runplan solve "Parse returns an error for empty input"
+  runplan solve --plan docs/plans/parser.md` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			task := ""
+			if len(args) > 0 {
+				task = strings.TrimSpace(args[0])
+			}
+			a.dir = repo
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := p.unsaid(o, budget); err != nil {
+				return err
+			}
+			if o.solver.budget, err = budget.budget(p.config, llm.Coding); err != nil {
+				return err
+			}
+			return a.solve(cmd.Context(), p, task, plan, o)
+		},
+	}
+	o.common(cmd)
+	addStages(cmd, &o.solver.stages)
+	budget.add(cmd)
+	o.route.add(cmd)
+	o.sample.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.route.from, "from", "", "first batch of the plan to run, by number")
+	f.StringVar(&o.route.to, "to", "", "last batch of the plan to run, by number")
+	f.StringVar(&repo, "repo", "", "repository to work on; else the one around the current folder")
+	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (else solve.max_refinement_loops)")
+	f.StringVar(&plan, "plan", "", "plan whose batches are carried out; the task then says what it is all for, and may be left out")
+	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed (else solve.max_attempts)")
+	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run although the checkout has changes; they are not part of the run")
+	f.BoolVar(&o.fresh, "new", false, "start afresh although a run of this task is not finished")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be run, and stop")
+	return cmd
+}
+
+// solve runs a task, or a plan, with the solver.
+func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOptions) error {
+	if task == "" && plan == "" {
+		return usage(errors.New("solve needs a task, or a plan"), `say what is to be done: runplan solve "…", or: runplan solve --plan FILE`)
+	}
+	o.agent = solver.Name
+	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
+		return err // before anything is written
+	}
+	if plan != "" {
+		o.solver.task = task
+		return a.runPlan(ctx, plan, o)
+	}
+	text, err := taskPlan(task)
+	if err != nil {
+		return err
+	}
+	// Before anything is written: a task that cannot be solved leaves nothing behind.
+	p.solver = o.solver
+	if _, err := a.solverAgent(ctx, p, ""); err != nil {
+		return err
+	}
+	path, isNew, err := p.keepTask(a.redactor(p), task, text)
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if o.dryRun && isNew {
+		defer os.Remove(path)
+	}
+	return a.runPlan(ctx, path, o)
+}
+
+// taskPlan is the plan of one batch that a task is run as. A task that reads as more than one batch, or as something that
+// is no plan, stands in a fence.
+func taskPlan(task string) (string, error) {
+	first, _, _ := strings.Cut(task, "\n")
+	title := solver.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
+	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
+		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
+		p, err := planparse.Parse("task", []byte(text))
+		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 && p.Batches[0].Title == title &&
+			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
+			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
+			return text, nil
+		}
+	}
+	return "", usage(errors.New("the task cannot be written down as a plan"), "write it into a plan of your own: runplan solve --plan FILE")
+}
+
+// keepTask writes the plan of a task, and returns its path. The same task has the same file, so that a run of it that is
+// not finished is found again.
+func (p *project) keepTask(secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
+	if err := p.layout.Make(); err != nil {
+		return "", false, err
+	}
+	dir := p.layout.Tasks()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", false, err
+	}
+	first, _, _ := strings.Cut(secrets.String(task), "\n") // the name becomes that of a branch
+	name := slugOf(strings.ReplaceAll(first, ".", " "))
+	for n := 1; ; n++ {
+		path = filepath.Join(dir, name+".md")
+		if n > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d.md", name, n))
+		}
+		old, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return path, true, os.WriteFile(path, []byte(text), 0o644)
+		case err != nil:
+			return "", false, err
+		case bytes.Equal(old, []byte(text)):
+			return path, false, nil
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+)
+
+// solveOptions are what the command line says of the solver. What it does not say, the settings do; what they do not say
+// either is missing (CFG-04).
+type solveOptions struct {
+	stages string
+	budget tokens.Budget // the window 0: as the settings say
+	loops  figure
+	task   string // that a plan is for
+}
+
+// figure is a flag for a whole number that may not have been given.
+type figure struct{ n *int }
+
+func (f *figure) String() string {
+	if f.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*f.n)
+}
+
+func (f *figure) Type() string { return "int" }
+
+func (f *figure) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("it is a whole number, 0 or above")
+	}
+	f.n = &n
+	return nil
+}
+
+// keep notes what was said, for a run that goes on.
+func (o solveOptions) keep(set func(name, value string, on bool)) {
+	set("stages", o.stages, o.stages != "")
+	set("context-window", strconv.Itoa(o.budget.Window), o.budget.Window > 0)
+	set("reserved-tokens", strconv.Itoa(o.budget.Reserved), o.budget.Window > 0)
+	set("max-refinement-loops", o.loops.String(), o.loops.n != nil)
+	set("task", o.task, o.task != "")
+}
+
+// take brings it back.
+func (o *solveOptions) take(flags map[string]string) {
+	o.stages, o.task = first(o.stages, flags["stages"]), first(o.task, flags["task"])
+	if o.loops.n == nil && flags["max-refinement-loops"] != "" {
+		_ = o.loops.Set(flags["max-refinement-loops"]) // a number when it was written
+	}
+	if o.budget.Window == 0 {
+		o.budget.Window, _ = strconv.Atoi(flags["context-window"])
+		o.budget.Reserved, _ = strconv.Atoi(flags["reserved-tokens"])
+	}
+}
+
+// solving is what asking a model with context of the repository begins with.
+type solving struct {
+	role   llm.Role
+	budget tokens.Budget
+	stages []string
+	loops  int
+}
+
+// solving puts what was said and the settings together. stage is what the command is about: the window of its model is
+// the budget (BUD-03).
+func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
+	s := solving{role: llm.RoleOf(stage), budget: o.budget}
+	if !p.config.Models.Configured() {
+		return s, usage(llm.ErrNoModels, "")
+	}
+	var err error
+	if s.budget.Window == 0 {
+		if s.budget, err = configuredBudget(p.config, s.role); err != nil {
+			return s, err
+		}
+	}
+	s.budget.Margin = p.config.Models.Margin
+	if err := s.budget.Validate(); err != nil {
+		return s, usage(err, "correct [budget] in .runplan/config.toml")
+	}
+	if s.stages, err = namedStages(first(o.stages, p.config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+		return s, err
+	}
+	loops := first(o.loops.n, p.config.Solve.MaxRefinementLoops)
+	if loops == nil {
+		return s, usage(errors.New("it is not said how often an attempt may ask for more context"),
+			"give --max-refinement-loops to solve, or set solve.max_refinement_loops in .runplan/config.toml; 0 is never")
+	}
+	s.loops = *loops
+	return s, nil
+}
+
+// unsaid lists what solve needs and nobody has said, where that is more than one thing (ERR-01): told one by one, a first
+// try would take as many tries.
+func (p *project) unsaid(o runOptions, b budgetFlags) error {
+	c, flags := p.config, b.cmd.Flags()
+	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
+	var list []string
+	for _, x := range []struct {
+		key, flag string
+		said      bool
+	}{
+		{"budget.context_window", "--context-window", figures || c.Models.CodingWindow > 0 || c.Budget.ContextWindow > 0},
+		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
+		{"stages.default", "--stages", first(o.solver.stages, c.Stages.Default) != ""},
+		{"solve.max_attempts", "--max-attempts", first(o.maxAttempts, c.Solve.MaxAttempts) != 0},
+		{"solve.max_refinement_loops", "--max-refinement-loops", first(o.solver.loops.n, c.Solve.MaxRefinementLoops) != nil},
+	} {
+		if !x.said {
+			list = append(list, fmt.Sprintf("%s (%s)", x.key, x.flag))
+		}
+	}
+	if len(list) < 2 || !c.Models.Configured() {
+		return nil // whoever needs the one says so; without models there is more to be done first
+	}
+	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "give the flags, or write the keys into .runplan/config.toml; they depend on your models, so none has a default")
+}
+
+// attempts is how many attempts a batch has: the flag, else the setting. Those of the solver have no default: each takes the
+// time of a model (SOLVE-06).
+func (p *project) attempts(flag int, agent string) (int, error) {
+	n := first(flag, p.config.Run.MaxAttempts)
+	if agent == solver.Name {
+		n = first(flag, p.config.Solve.MaxAttempts)
+		if n == 0 {
+			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "there is no default: each attempt takes the time of a model")
+		}
+	}
+	if n < 1 {
+		return 0, usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
+	}
+	return n, nil
+}
+
+// namedStages are the stages that a list names, in its order. There is no default (C-03).
+func namedStages(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+	}
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		out = append(out, strings.TrimSpace(name))
+	}
+	if err := retrieve.CheckStages(out); err != nil {
+		return nil, usage(err, "")
+	}
+	return out, nil
+}
+
+// addStages adds the flag for the stages.
+func addStages(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "stages", "", "stages that look for context, in order: scope,precision (else stages.default)")
+}
+
+// modelTools are what a model is asked with.
+type modelTools struct {
+	*retrieval
+	solver prompt.Set
+}
+
+// openSolving opens the index and the models of a project, and sees to it that each model it takes has a name. The log is
+// the caller's.
+func (a *App) openSolving(ctx context.Context, p *project, s solving, reaper *proc.Reaper) (*modelTools, error) {
+	r, err := a.openAsking(ctx, p, s.role, s.budget.Window, reaper)
+	if err != nil {
+		return nil, err
+	}
+	t := &modelTools{retrieval: r}
+	if err := t.fill(ctx, s.role); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
+	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
+	if role == llm.Coding {
+		needed[1] = llm.ExecuteCode
+	}
+	for _, stage := range needed {
+		if _, err := t.router.Model(stage); err != nil {
+			return modelTrouble(ctx, err)
+		}
+	}
+	var err error
+	if t.solver, err = solver.LoadPrompts(t.project.prompts()); err != nil {
+		return usage(err, "correct the prompts of the project, or take them away")
+	}
+	return nil
+}
+
+// finder asks through the completer, and keeps in the session, that it is given.
+func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
+		return find(ctx, t.deps(c, log, s), r)
+	}
+}

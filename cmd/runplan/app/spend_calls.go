@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/ledger"
+)
+
+// spentCalls is what runplan spend tells of questions to a model that are of no run. Null is unknown.
+type spentCalls struct {
+	Type      string        `json:"type"`
+	Model     string        `json:"model"`
+	Calls     int           `json:"calls"`
+	Failed    int           `json:"failed"`    // answers that could not be used
+	Uncounted int           `json:"uncounted"` // calls whose tokens nobody told
+	Input     *int64        `json:"input_tokens"`
+	Output    *int64        `json:"output_tokens"`
+	CostUSD   *float64      `json:"cost_usd"`
+	Source    agents.Source `json:"source"`
+}
+
+// callsBeside sums up the questions to models that are of no run.
+func (a *App) callsBeside(ctx context.Context, p *project, j *store.Journal) ([]spentCalls, error) {
+	out := []spentCalls{}
+	sums, err := j.CallsBeside(ctx)
+	if err != nil || len(sums) == 0 {
+		return out, err
+	}
+	prices, err := price.Load(a.priceFile())
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "warning: no prices: %s\n", ui.Sanitize(err.Error()))
+	}
+	here := p.localModels(ctx)
+	for _, s := range sums {
+		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Untold, Source: agents.SourceUnknown}
+		if s.Untold < s.Calls {
+			c.Input, c.Output = &s.PromptTokens, &s.CompletionTokens
+		}
+		usd, known := prices.Cost(filepath.Base(s.Model), agents.Usage{InputTokens: c.Input, OutputTokens: c.Output})
+		switch {
+		case here[s.Model]:
+			free := 0.0
+			c.CostUSD, c.Source = &free, agents.SourceLocal
+		case known && s.Untold == 0:
+			c.CostUSD, c.Source = &usd, agents.SourceComputed
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// localModels are those that the settings have served by a model server: nobody is billed for them. The log of calls has
+// their names alone.
+func (p *project) localModels(ctx context.Context) map[string]bool {
+	here := map[string]bool{}
+	router, err := p.models(ctx)
+	if err != nil {
+		return here // without models there are none of this machine
+	}
+	for _, s := range llm.Stages() {
+		if m, err := router.Model(s); err == nil && m.Provider == llm.Ollama {
+			here[m.Label()] = true
+		}
+	}
+	return here
+}
+
+// printCalls prints what is of no run as a table of its own.
+func printCalls(w io.Writer, calls []spentCalls) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	var lines [][]string
+	n, unknown, billed := 0, 0, 0.0
+	for _, c := range calls {
+		cost := "unknown"
+		if c.CostUSD != nil {
+			cost = ledger.Dollars(*c.CostUSD)
+			billed += *c.CostUSD
+		} else {
+			unknown += c.Calls
+		}
+		n += c.Calls
+		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input), c.tokens(c.Output), cost, string(c.Source)})
+	}
+	if err := table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
+		return err
+	}
+	total := ledger.Dollars(billed)
+	if unknown > 0 {
+		total += fmt.Sprintf(" + %d of unknown cost", unknown)
+	}
+	_, err := fmt.Fprintf(w, "model calls beside runs, in all: %d: %s\n", n, total)
+	return err
+}
+
+func (c spentCalls) tokens(n *int64) string {
+	text := tokensOf(n)
+	if n != nil && c.Uncounted > 0 {
+		text = "at least " + text
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/trust"
+)
+
+func newStandupCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	since := 24 * time.Hour
+	cmd := &cobra.Command{
+		Use:   "standup",
+		Short: "Report what was done, is under way, is stuck and waits for you",
+		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is under way, what is stuck and
+why, what was spent, what waits in the inbox, and the tier of trust. It is made of what the journal says; no model
+is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if since <= 0 {
+				return usage(errors.New("--since has to lie in the past"), "such as --since 72h")
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			prompts, err := p.trustPrompts()
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			s, err := a.standup(cmd.Context(), p, now.Add(-since), now)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return asJSON(a.Stdout, s)
+			}
+			text, err := s.Render(prompts)
+			if err != nil {
+				return usage(err, "correct .runplan/prompts/standup.md, or take it away")
+			}
+			fmt.Fprint(a.Stdout, text)
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&since, "since", since, "how far to look back")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trust.Standup, error) {
+	s := trust.Standup{Repository: filepath.Base(p.repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return s, err
+	}
+	p.lookAlive(sums)
+	var lines []ledger.Line
+	for _, r := range sums {
+		if r.Updated.Before(from) && !r.Status.Live() {
+			continue
+		}
+		addRun(&s, r)
+		var l ledger.Ledger
+		if err := p.eachEvent(ctx, r.Run, func(e runner.Event) error { l.Event(e); return nil }); err != nil {
+			return s, err
+		}
+		for _, line := range l.Lines {
+			if !line.At.Before(from) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	s.Spent = "nothing: no agent was at work"
+	if len(lines) > 0 {
+		s.Spent = ledger.Add(lines).String()
+	}
+	items, err := a.inboxItems(ctx, false)
+	if err != nil {
+		return s, err
+	}
+	for _, i := range items {
+		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d: %s", i.Kind, i.ID, ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+	}
+	k, err := a.keeper()
+	if err != nil {
+		return s, err
+	}
+	// A contract that cannot be believed is told in the report, which is where somebody looks.
+	if c, err := k.Contract(ctx); err != nil {
+		s.Trust = "not believed: " + ui.Sanitize(err.Error())
+	} else {
+		s.Trust = c.TierText()
+	}
+	return s, nil
+}
+
+// addRun sorts a run into the report.
+func addRun(s *trust.Standup, r runner.Summary) {
+	merged := 0
+	for _, b := range r.Batches {
+		switch b.State {
+		case "merged":
+			merged++
+		case "failed":
+			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), first(ui.Sanitize(b.Reason), "failed")))
+		}
+	}
+	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))
+	if r.Reason != "" {
+		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
+	}
+	switch {
+	case r.Status == runner.RunDone:
+		s.Done = append(s.Done, line)
+	case r.Status.Live():
+		s.UnderWay = append(s.UnderWay, line)
+	default:
+		s.Stuck = append(s.Stuck, line)
+	}
+}

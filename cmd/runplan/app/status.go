@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// statusOptions are the flags of status.
+type statusOptions struct{ json, all, lines, metrics bool }
+
+func newStatusCommand(a *App) *cobra.Command {
+	var o statusOptions
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show how the runs stand",
+		Long: `Show the newest run, the given one, or all of them, batch by batch: what was decided of it, and what came
+of that. It reads the journal and disturbs nothing.
+
+With --lines each batch is one line, for logs and for programs that read lines:
+
+  Batch 6: haiku-->sonnet (escalated) --> PASSED (45s, 3 tests added)
+
+With --metrics it tells, over all runs or the given one, how well the decisions were: predicted and
+real speed-up, attempts, escalations, and what sampling is worth against a plain retry. What
+cannot be known is called "no data".` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(atMostOne(cmd, "lines", "json"), atMostOne(cmd, "lines", "metrics"), atMostOne(cmd, "all", "metrics")); err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if o.metrics {
+				return a.showMetrics(cmd.Context(), p, name, o.json)
+			}
+			return a.showStatus(cmd.Context(), p, name, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
+	f.BoolVar(&o.all, "all", false, "show all runs")
+	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
+	f.BoolVar(&o.metrics, "metrics", false, "how well the decisions were")
+	return cmd
+}
+
+// atMostOne refuses flags that ask for different things at once.
+func atMostOne(cmd *cobra.Command, flags ...string) error {
+	var given []string
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() != "false" {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) < 2 {
+		return nil
+	}
+	return usage(fmt.Errorf("%s do not go together", strings.Join(given, " and ")), "give one of them")
+}
+
+func (a *App) showStatus(ctx context.Context, p *project, name string, o statusOptions) error {
+	sums, err := p.summaries(ctx, runner.Filter{Run: name, Latest: !o.all && !o.json && name == ""})
+	if err != nil {
+		return err
+	}
+	p.lookAlive(sums)
+	if len(sums) == 0 && name != "" {
+		return noSuchRun(name)
+	}
+	if o.json {
+		if sums == nil {
+			sums = []runner.Summary{}
+		}
+		return asJSON(a.Stdout, sums)
+	}
+	if len(sums) == 0 {
+		fmt.Fprintln(a.Stdout, "no runs yet")
+		return nil
+	}
+	runs, err := p.standing(ctx, sums)
+	if err != nil {
+		return err
+	}
+	if o.lines {
+		return report.StatusLines(a.Stdout, runs)
+	}
+	out, _ := a.Stdout.(*os.File)
+	width, _ := ui.Size(out)
+	if !ui.IsTerminal(out) {
+		width = 0
+	}
+	return report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), width)
+}
+
+func noSuchRun(name string) error {
+	return usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
+}
+
+// standing adds to runs that are at work what is under way in them.
+func (p *project) standing(ctx context.Context, sums []runner.Summary) ([]report.Standing, error) {
+	out := make([]report.Standing, len(sums))
+	for i, s := range sums {
+		out[i].Summary = s
+		if !s.Status.Live() {
+			continue
+		}
+		w := report.Watch{Zone: time.Local}
+		err := p.eachEvent(ctx, s.Run, w.Apply)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = w.Standing()
+		out[i].Summary = s // with what is known of its process
+	}
+	return out, nil
+}
+
+// eachEvent calls f for each event of a run, in the order of the journal.
+func (p *project) eachEvent(ctx context.Context, run string, f func(runner.Event) error) error {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	for ev, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return err
+		}
+		if err := f(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAlive corrects runs that the journal has as running although nobody holds their lock: they were killed.
+func (p *project) lookAlive(sums []runner.Summary) {
+	for i := range sums {
+		if !sums[i].Status.Live() {
+			continue
+		}
+		lock, err := local.TakeLock(p.layout.Lock(sums[i].Slug), time.Now())
+		if err != nil {
+			continue // it is at work
+		}
+		lock.Release()
+		if sums[i].Status == runner.RunPaused { // which it is still: a resume waits for what is left
+			sums[i].Reason += "; its process is gone, and runplan resume waits for the rest"
+			continue
+		}
+		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled
+		sums[i].Reason = "its process is gone; runplan resume goes on"
+	}
+}
+
+// logOptions are the flags of log.
+type logOptions struct{ json, follow, decisions, sampling bool }
+
+func newLogCommand(a *App) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "log [RUN|decisions|sampling]",
+		Short: "Tell the story of a run from its journal",
+		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
+
+With --decisions it prints what was decided of the run and why, line by line: mode, order, models, early
+starts, verdicts, merges. With --sampling it prints the tournaments of the run: who competed, the score
+of each candidate term by term, and who won. Both take --json.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := atMostOne(cmd, "decisions", "sampling", "follow"); err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			switch name { // the words themselves do as well
+			case "decisions":
+				o.decisions, name = true, ""
+			case "sampling":
+				o.sampling, name = true, ""
+			}
+			switch {
+			case o.decisions:
+				return a.logDecisions(cmd.Context(), p, name, o.json)
+			case o.sampling:
+				return a.logSampling(cmd.Context(), p, name, o.json)
+			}
+			return a.log(cmd.Context(), p, name, o.json, o.follow)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "one JSON event a line")
+	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more until the run ends")
+	f.BoolVar(&o.decisions, "decisions", false, "what was decided, and why")
+	f.BoolVar(&o.sampling, "sampling", false, "tournaments, with the scores term by term")
+	return cmd
+}
+
+// followEvery is how often --follow looks for more.
+const followEvery = 200 * time.Millisecond
+
+func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow bool) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	run, err := findRun(ctx, j, name)
+	if err != nil {
+		return err
+	}
+	out, _ := a.Stdout.(*os.File)
+	style := ui.StyleFor(a.Getenv, out)
+	printer := report.Printer{Zone: time.Local}
+	for next := 0; ; {
+		ended := false
+		for ev, err := range local.Events(ctx, j, run, next) {
+			if err != nil {
+				return err
+			}
+			next, ended = ev.Seq+1, ev.Kind == runner.RunFinished
+			if asJSON {
+				line, err := json.Marshal(ev)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.Stdout, "%s\n", line)
+				continue
+			}
+			for _, l := range printer.Lines(ev) {
+				fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")), style.Line(l.Tone, l.Text))
+			}
+		}
+		if !follow || ended {
+			return nil
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return fail(exitInterrupted, errors.New(""), "")
+		}
+	}
+}
+
+// findRun returns the id of the run that is meant: by its id or the beginning of it, by its plan, or the newest.
+func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
+	runs, err := j.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if name == "" || strings.HasPrefix(r.ID, name) || r.Slug == name || r.Plan == name {
+			return r.ID, nil
+		}
+	}
+	return "", noSuchRun(name)
+}

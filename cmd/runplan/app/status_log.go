@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// runNamed finds the run that is meant.
+func (p *project) runNamed(ctx context.Context, name string) (string, error) {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
+	return findRun(ctx, j, name)
+}
+
+// logDecisions prints what the log of decisions has on a run.
+func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON bool) error {
+	run, err := p.runNamed(ctx, name)
+	if err != nil {
+		return err
+	}
+	path := p.layout.DecisionLog()
+	file, err := os.Open(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(exitCannotRun, fmt.Errorf("open the log of routing decisions: %w", err), "")
+	}
+	var all []routing.Line
+	if file != nil {
+		defer file.Close()
+		if all, err = routing.ReadLog(file); err != nil {
+			return fail(exitCannotRun, err, "")
+		}
+	}
+	found := false
+	for _, l := range all {
+		if l.Run != run {
+			continue
+		}
+		found = true
+		switch {
+		case asJSON:
+			if err := printJSONLine(a, l); err != nil {
+				return err
+			}
+		case l.Kind == "":
+			fmt.Fprintln(a.Stdout, l.Text)
+		default:
+			fmt.Fprintf(a.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
+		}
+	}
+	if !found && !asJSON {
+		fmt.Fprintf(a.Stdout, "%s has nothing on run %s\n", p.layout.Rel(path), run)
+	}
+	return nil
+}
+
+// logSampling prints the tournaments of a run, or the events that tell of them.
+func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON bool) error {
+	run, err := p.runNamed(ctx, name)
+	if err != nil {
+		return err
+	}
+	events, err := p.eventsOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		for _, e := range events {
+			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
+				if err := printJSONLine(a, e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	lines := report.SamplingLog(events)
+	if len(lines) == 0 {
+		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
+		return nil
+	}
+	out, _ := a.Stdout.(*os.File)
+	style := ui.StyleFor(a.Getenv, out)
+	for _, l := range lines {
+		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))
+	}
+	return nil
+}
+
+func printJSONLine(a *App, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", line)
+	return nil
+}

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// routed puts what was decided into what a run knows of itself.
+func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
+	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
+	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
+	info.Escalate = r.ModelEscalateOnFail
+	if d.Mode == routing.Team && d.Estimate.SpeedUp != nil {
+		info.SpeedUp = *d.Estimate.SpeedUp
+	}
+	for i, s := range d.Steps {
+		b := &p.Batches[i]
+		models := s.Model
+		if models == info.Models[s.Tier] {
+			models = "" // the tier says it
+		}
+		info.Batches = append(info.Batches, runner.BatchInfo{
+			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
+			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
+			Approve: b.Approve,
+		})
+	}
+}
+
+// canMerge sees to it that team mode is left alone where git cannot do what its merge queue needs: quietly where nobody
+// asked for it, with the reason in the routing plan.
+func (a *App) canMerge(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
+	if d.Mode != routing.Team {
+		return d, nil
+	}
+	_, _, err := p.repo.MergeTree(ctx, "HEAD", "HEAD")
+	if !errors.Is(err, git.ErrNoMergeTree) {
+		return d, nil // whatever else is wrong, others will say so, and better
+	}
+	if how.Mode == string(routing.Team) {
+		return d, fail(exitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
+	}
+	how.Mode = string(routing.Headless)
+	if d, err = routing.Decide(plan, how); err == nil {
+		d.Reasons = append([]string{"headless: " + git.ErrNoMergeTree.Error()}, d.Reasons...)
+	}
+	return d, err
+}
+
+// limitFlags bound what a run may cost and wait for.
+type limitFlags struct {
+	maxCost float64
+	onLimit string
+	wait    bool
+	cmd     *cobra.Command
+}
+
+func (l *limitFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4); with resume, 0 lifts the limit")
+	f.StringVar(&l.onLimit, "on-limit", "", "what follows when an agent met a rate limit and nothing else can be done: exit (4), wait until it is over, fallback (the agents of run.fallback take over; once all are limited, exit) or fallback,wait")
+	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
+	l.cmd = cmd
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := l.check(); err != nil {
+			return err
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
+
+func (l *limitFlags) check() error {
+	if err := atMostOne(l.cmd, "on-limit", "wait"); err != nil {
+		return err
+	}
+	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" && l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
+		return usage(errors.New("--max-cost: a run that may cost nothing cannot run; give an amount above 0"), "")
+	}
+	if l.wait {
+		l.onLimit = "wait"
+	}
+	if (l.onLimit != "" || l.cmd.Flags().Changed("on-limit")) && !slices.Contains(config.OnLimits(), l.onLimit) {
+		return errNoOnLimit(l.onLimit)
+	}
+	return nil
+}
+
+// apply puts the limits into a new run.
+func (l *limitFlags) apply(info *runner.Info, c config.Run) {
+	_, then := config.Fallback(first(l.onLimit, c.OnLimit))
+	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, first(l.maxCost, c.MaxCostUSD), c.UnknownCost
+}
+
+// again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
+// it now: whoever changed them after a stop meant that.
+func (l *limitFlags) again(info *runner.Info, c config.Run) {
+	_, then := config.Fallback(first(l.onLimit, info.OnLimit))
+	info.OnLimit, info.UnknownCost = then, c.UnknownCost
+	if l.cmd.Flags().Changed("max-cost") {
+		info.MaxCostUSD = l.maxCost // 0 lifts the limit
+	}
+}
+
+// decisions writes the log of decisions while a run is at work (ROUTE-10).
+type decisions struct {
+	report.Decisions
+	log *routing.Log
+}
+
+// openDecisions opens the log. A new run begins with what was decided of it.
+func (x *execution) openDecisions() (*decisions, error) {
+	log, err := routing.OpenLog(x.project.layout.DecisionLog(), x.now)
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	d := &decisions{log: log}
+	err = log.Begin(x.run, x.info.Plan)
+	if err == nil {
+		err = log.AddLines(x.decided...)
+	}
+	if err != nil {
+		log.Close()
+		return nil, fail(exitCannotRun, err, "")
+	}
+	return d, nil
+}
+
+// Recall takes up an event of an earlier session, which is in the log.
+func (d *decisions) Recall(ev runner.Event) { d.Lines(ev) }
+
+// Event writes what an event decided. The log is for people: where it cannot be written, the run goes on, and the
+// journal has it all.
+func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) }
+
+func (d *decisions) Close() { d.log.Close() }

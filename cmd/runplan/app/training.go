@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+)
+
+func newTrainingCommand(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "training",
+		Short: "Turn what runs leave behind into data that a model can be trained on",
+		Long: `Turn what runs and the history of repositories leave behind into examples, choose among them, write them for a trainer,
+and put what comes of it into service. Nothing is trained, and nothing put into service, unless a person says so.
+
+  runplan training outcomes sync                                    what became of the code of earlier runs
+  runplan training pairs --out data                                 examples of all that was logged and has a receipt
+  runplan training bootstrap . --seed 1 --out history               examples of what history did
+  runplan training plan --in data --in history --out plan.toml      what is weak, and a plan against it
+  runplan training curate --plan plan.toml --in data --out set      a dataset by the plan
+  runplan training export --help                                    the dataset as a trainer reads it
+  runplan training adapters                                         what was trained, and what is in service`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
+		newTrainingPlanCommand(a), newTrainingCurateCommand(a), newTrainingExportCommand(a),
+		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a), newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
+	)
+	return cmd
+}
+
+// trainingGuard is what all training data passes on its way out of a project: secrets that are known are taken out, and
+// should one be left, the build fails.
+func (a *App) trainingGuard(p *project) training.Guard {
+	secrets := a.redactor(p)
+	return training.Guard{
+		Redact: func(text string) string { return redact.Clean(secrets.String(text)) },
+		Canary: training.NewCanary(a.forbidden(p, secrets)),
+	}
+}
+
+// forbidden lists what may not be in training data: the secrets of the environment, of the settings and of copied files,
+// and the canaries of the settings.
+func (a *App) forbidden(p *project, secrets *redact.Redactor) []training.Secret {
+	var out []training.Secret
+	for _, kv := range slices.Concat(a.Environ, p.secrets()) {
+		name, value, _ := strings.Cut(kv, "=")
+		if value = strings.TrimSpace(value); redact.SecretName(name) && secrets.String(value) != value {
+			out = append(out, training.Secret{Name: "the value of " + name, Value: value})
+		}
+	}
+	for i, value := range p.config.Training.Canaries {
+		out = append(out, training.Secret{Name: fmt.Sprintf("canary %d of training.canaries", i+1), Value: value})
+	}
+	return out
+}
+
+// trainingOrigin is how examples call the repository, and its license where that can be told.
+func (p *project) trainingOrigin(ctx context.Context) (name, license string) {
+	return training.RepoName(p.repo.Remote(ctx, "origin"), p.repo.Root), training.License(os.DirFS(p.repo.Root))
+}
+
+// openLog opens the journal for questions. One that is not there has nothing to answer with.
+func (p *project) openLog(ctx context.Context) (*store.Log, error) {
+	l, err := store.OpenLog(ctx, p.layout.Journal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noLogYet(p)
+	}
+	return l, err
+}
+
+func noLogYet(p *project) error {
+	return usage(fmt.Errorf("%s has no journal yet, so nothing was logged", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
+}
+
+// showTally prints what examples there are, and what was refused.
+func (a *App) showTally(t training.Tally) error {
+	out := a.Stdout
+	var rows [][]string
+	for _, c := range t.Counts {
+		kind := string(c.Kind)
+		if kind == "" {
+			kind = "-"
+		}
+		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative), fmt.Sprint(c.Preference)})
+	}
+	if err := table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}, rows); err != nil {
+		return err
+	}
+	if len(t.Refused) == 0 {
+		return nil
+	}
+	rows = nil
+	for _, r := range t.Refused {
+		rows = append(rows, []string{ui.Sanitize(r.Reason), fmt.Sprint(r.Rows)})
+	}
+	fmt.Fprintln(out)
+	return table(out, []string{"refused", ">rows"}, rows)
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training/adapters"
+)
+
+func newTrainingAdaptersCommand(a *App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "adapters",
+		Short: "List trained adapters, and which model each stage has",
+		Long: `List which model answers for each stage and what chose it, then the versions of all adapters that were trained here.
+
+The model of a stage is chosen by the flag of a command, else by [models.overrides] of the settings, else it is the active
+adapter, else the model of the role. One adapter of a stage is active at most. deploy makes it so, rollback takes it back; both
+are for the owner alone.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAdapters(cmd.Context(), asJSONFlag) },
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
+	return cmd
+}
+
+// stageChoice is which model a stage has.
+type stageChoice struct {
+	Stage  llm.Stage `json:"stage"`
+	Model  string    `json:"model"`
+	By     string    `json:"chosen_by"`
+	Active string    `json:"active_adapter"` // "": none
+}
+
+// versionRow is a version of an adapter, and what became of it.
+type versionRow struct {
+	adapters.Version
+	State string `json:"state"` // active, deployed before, or trained
+}
+
+func (a *App) listAdapters(ctx context.Context, asJSONFlag bool) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := p.deployedAdapters(ctx)
+	if err != nil {
+		return curatedTrouble(err)
+	}
+	versions, err := adapters.ShelfOf(p.layout.Root).All()
+	if err != nil {
+		return err
+	}
+	choices, err := p.stageChoices(ctx, rows)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	list := []versionRow{}
+	for _, v := range versions {
+		row := versionRow{v, "trained"}
+		for _, r := range rows {
+			switch {
+			case r.Tag != v.Tag || r.Stage != string(v.Stage):
+			case r.Active:
+				row.State = "active"
+			default:
+				row.State = "deployed before"
+			}
+		}
+		list = append(list, row)
+	}
+	if asJSONFlag {
+		return asJSON(a.Stdout, struct {
+			Stages   []stageChoice `json:"stages"`
+			Versions []versionRow  `json:"versions"`
+		}{choices, list})
+	}
+	return a.showAdapters(choices, list)
+}
+
+func (a *App) showAdapters(choices []stageChoice, list []versionRow) error {
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	var table [][]string
+	for _, c := range choices {
+		table = append(table, []string{string(c.Stage), clean(c.Model), clean(c.By), clean(cmp.Or(c.Active, "-"))})
+	}
+	if len(table) == 0 {
+		fmt.Fprintln(a.Stdout, "no models are configured")
+	} else if err := ui.Table(a.Stdout, []string{"STAGE", "MODEL", "CHOSEN BY", "ACTIVE ADAPTER"}, table); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stdout)
+	if len(list) == 0 {
+		fmt.Fprintln(a.Stdout, "no adapter was trained here yet")
+		return nil
+	}
+	table = nil
+	for _, v := range list {
+		loss := "unknown"
+		if v.Loss != nil {
+			loss = fmt.Sprintf("%.4g", *v.Loss)
+		}
+		table = append(table, []string{v.Name(), v.State, clean(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss, v.TrainedAt.Format(time.DateTime)})
+	}
+	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
+}
+
+// stageChoices resolves all stages as the commands do that ask models. Without models there are none.
+func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter) ([]stageChoice, error) {
+	out := []stageChoice{}
+	router, err := p.models(ctx)
+	if errors.Is(err, llm.ErrNoModels) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range llm.Stages() {
+		c := stageChoice{Stage: s}
+		for _, r := range rows {
+			if r.Active && r.Stage == string(s) {
+				c.Active = r.Tag
+			}
+		}
+		m, err := router.Model(s)
+		var missing *llm.MissingModelError
+		switch {
+		case errors.As(err, &missing):
+			c.Model, c.By = "-", fmt.Sprintf("models.%s is not set", missing.Role)
+		case err != nil:
+			return nil, err
+		default:
+			c.Model, c.By = m.Label(), m.Source
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// deployedAdapters are the rows of the index about adapters. Without an index there are none.
+func (p *project) deployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
+	db, err := store.OpenCuratedReader(ctx, curatedFile(p.repo))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return db.Adapters(ctx)
+}

@@ -1,0 +1,245 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/history"
+)
+
+type bootstrapOptions struct {
+	out    string
+	seed   uint64
+	stages []string
+	max    int
+	since  string
+	json   bool
+}
+
+func newTrainingBootstrapCommand(a *App) *cobra.Command {
+	var o bootstrapOptions
+	cmd := &cobra.Command{
+		Use:   "bootstrap REPO",
+		Short: "Make examples of a repository's history",
+		Long: `Make examples of the history of a repository, before anything was ever run on it. A commit is a task that somebody did:
+its message is the task, the code before it is what there was to see, its diff is the answer. No model is asked.
+
+A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
+(all but Go need ast-grep), is no merge, was not taken back later, and has a message that says what changed: a first line
+of at least 15 characters and three words, two of which are more than "fix", "wip", "misc" and their like. Lines count in
+files of these languages that somebody wrote; others, and generated, vendored and lock files, make no examples. A commit
+that holds what looks like a secret is left out as a whole. The table tells how many commits were refused, and why.
+
+DIR gets a file of examples for each stage and, last of all, manifest.json: where that is, all is whole. Run it again
+after it was killed, and it goes on. The same commits, options and seed give the same bytes; the seed decides which
+irrelevant files are offered, and nothing else.
+
+  runplan training bootstrap . --out data
+  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.bootstrapExamples(ctx, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "folder that the examples are written to; it has to be new, empty, or that of an interrupted bootstrap")
+	f.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
+	f.StringSliceVar(&o.stages, "stages", nil, "task_analysis, scope, precision, execute_plan, execute_code (else all)")
+	f.IntVar(&o.max, "max", 0, "use so many commits at most, the newest ones (0: all)")
+	f.StringVar(&o.since, "since", "", "read no commit before this day: 2025-01-31, or a time as in RFC 3339")
+	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	return cmd
+}
+
+func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOptions) error {
+	h, err := bootstrapFlags(o)
+	if err != nil {
+		return err
+	}
+	p, err := a.projectAt(ctx, dir)
+	if err != nil {
+		return err
+	}
+	h.Repo, h.Dir, h.Version, h.License = p.repo, o.out, version(), training.License(os.DirFS(p.repo.Root))
+	if h.Program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return fail(exitCannotRun, err, "")
+	}
+	if h.Retrieval, err = retrieve.LoadPrompts(p.prompts()); err != nil {
+		return usage(err, "correct the prompt, or remove it to use the built-in one")
+	}
+	if h.Solver, err = solver.LoadPrompts(p.prompts()); err != nil {
+		return usage(err, "correct the prompt, or remove it to use the built-in one")
+	}
+	h.Budget = history.DefaultBudget()
+	if b := p.config.Budget; b.ContextWindow > 0 {
+		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.config.Models.Margin}
+	}
+	h.Redact = a.redactor(p).String
+	if p.repo.Shallow() {
+		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
+	}
+	progress := a.bootstrapProgress()
+	h.Progress = progress.step
+	m, err := history.Run(ctx, h)
+	progress.clear()
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, errors.New("interrupted"), "run the same command again: it goes on where it was")
+	case err != nil:
+		return bootstrapTrouble(err, o.out)
+	case o.json:
+		err = asJSON(a.Stdout, m)
+	default:
+		err = a.printBootstrap(m, o.out)
+	}
+	if err == nil && m.Used == 0 {
+		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; small commits with messages that say what changed are what it takes")
+	}
+	return err
+}
+
+// bootstrapFlags reads what can be wrong with flags, before anything is looked at.
+func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
+	h := history.Options{Seed: o.seed, Max: o.max}
+	switch {
+	case o.out == "":
+		return h, usage(errors.New("--out says where the examples go, and is missing"), "name a new folder: --out data")
+	case o.max < 0:
+		return h, usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
+	}
+	for _, s := range o.stages {
+		if !slices.Contains(history.Stages(), training.Stage(s)) {
+			return h, usage(fmt.Errorf("--stages: there is no stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+		}
+		h.Stages = append(h.Stages, training.Stage(s))
+	}
+	if o.since != "" {
+		for _, layout := range []string{time.DateOnly, time.RFC3339} {
+			if at, err := time.Parse(layout, o.since); err == nil {
+				h.Since = at.UTC()
+			}
+		}
+		if h.Since.IsZero() {
+			return h, usage(fmt.Errorf("--since %q is no day", o.since), "write it as 2025-01-31")
+		}
+	}
+	return h, nil
+}
+
+// bootstrapTrouble says what to do about an error.
+func bootstrapTrouble(err error, out string) error {
+	switch {
+	case errors.Is(err, git.ErrNoCommits):
+		return usage(err, "there is no history to learn from")
+	case errors.Is(err, history.ErrPartial):
+		return usage(err, "clone it without --filter")
+	case errors.Is(err, history.ErrComplete):
+		return usage(err, "it is %s; to make it anew remove the folder, or name another one", ui.Sanitize(out))
+	case errors.Is(err, history.ErrOther):
+		return usage(err, "give the same options to go on with it, or name another folder")
+	case errors.Is(err, history.ErrForeign):
+		return usage(err, "name a new folder")
+	case errors.Is(err, history.ErrDamaged):
+		return fail(exitCannotRun, err, "")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return fail(exitCannotRun, err, "make room and run the same command again: it goes on where it was")
+	}
+	return fail(exitCannotRun, err, "")
+}
+
+func (a *App) printBootstrap(m history.Manifest, out string) error {
+	rows := [][]string{{"used", fmt.Sprint(m.Used), ""}}
+	for _, r := range history.Reasons() {
+		if n := m.Reasons[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+		}
+	}
+	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
+	if err := table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stdout)
+	rows = nil
+	for _, s := range m.Stages {
+		t := m.Files[s]
+		rows = append(rows, []string{string(s), fmt.Sprint(t.Examples), fmt.Sprint(t.Bytes), t.Sum[:12]})
+	}
+	if err := table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
+		return err
+	}
+	first := true
+	for _, s := range m.Stages {
+		not := m.Files[s].Not
+		for _, why := range slices.Sorted(keysOf(not)) {
+			if first {
+				fmt.Fprintln(a.Stdout)
+				first = false
+			}
+			fmt.Fprintf(a.Stdout, "%s: %d used commit(s) make none: %s\n", s, not[why], why)
+		}
+	}
+	if n := m.Reasons[history.NoReader]; n > 0 {
+		fmt.Fprintf(a.Stderr, "%d commit(s) were left out: %s\n", n, patterns.MissingNote)
+	}
+	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
+	return nil
+}
+
+func keysOf(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// bootstrapProgress draws one line that is written over on a terminal, and a line now and then elsewhere.
+type bootstrapProgress struct {
+	*indexProgress
+	began time.Time
+}
+
+func (a *App) bootstrapProgress() *bootstrapProgress {
+	return &bootstrapProgress{a.indexProgress(), time.Now()}
+}
+
+// quietFor is how long nothing is said where no terminal is.
+const quietFor = 10 * time.Second
+
+func (p *bootstrapProgress) step(s history.Progress) {
+	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
+	took := time.Since(p.began)
+	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
+		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) + " to go"
+	}
+	switch {
+	case p.live && time.Since(p.last) > 100*time.Millisecond:
+		fmt.Fprintf(p.a.Stderr, "\r%s\x1b[K", p.style.Tone(ui.Busy, text))
+	case !p.live && took > quietFor && time.Since(p.last) > quietFor:
+		fmt.Fprintln(p.a.Stderr, text)
+	default:
+		return
+	}
+	p.last = time.Now()
+}

@@ -1,0 +1,301 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/corpus"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// corpusCall is what the log calls a review for the corpus.
+const corpusCall = "corpus_review"
+
+type corpusOptions struct {
+	dry   bool
+	seed  uint64
+	trust string
+	json  bool
+}
+
+func newTrainingCorpusCommand(a *App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "corpus",
+		Short: "Have live units reviewed, as examples of what good code looks like",
+		Long: `Have a cold reviewer hold each live unit that qualifies against its blueprint, and then each of its files. A unit qualifies
+when the confidences in its blueprint have a mean of 0.6 or more; without any it is 0. What was reviewed and has not changed
+since is not reviewed again, so that it goes on where it was interrupted.
+
+  runplan training corpus --dry-run   which units qualify; nobody is asked
+  runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
+  runplan training corpus status      whether there are pairs enough, for the journal
+
+All of it is in knowledge/curricula/code-architect.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.collectCorpus(ctx, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and do nothing")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
+	return cmd
+}
+
+func newCorpusBuildCommand(a *App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Make training pairs of all reviews",
+		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code is still there, and
+write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
+split. Reviews whose code has changed since, or that nothing has come of yet, are counted and left out.
+
+The same reviews, code and seed give the same bytes.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.buildCorpus(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&o.seed, "seed", 1, "which units are held back for validation")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newCorpusStatusCommand(a *App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell whether a training is due",
+		Long: `Count the pairs, forward and retroactive ones apart, and look whether the adapter was trained on them. Where there are as many
+as curriculum.json asks for, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
+Nothing is ever started.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.corpusStatus(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *App) collectCorpus(ctx context.Context, o corpusOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	units, err := corpus.Qualify(p.repo.Root)
+	if err != nil {
+		return blueprintTrouble(err)
+	}
+	if len(units) == 0 {
+		return usage(errors.New("there is no live blueprint, so there is nothing to review"), "promote a unit: runplan blueprint promote UNIT")
+	}
+	if o.dry {
+		return a.showQualified(units, o.json)
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	c, err := a.corpusCollector(ctx, p)
+	if err != nil {
+		return err
+	}
+	done, kept, err := c.Collect(ctx, units)
+	if o.json && err == nil {
+		return asJSON(a.Stdout, struct {
+			Reviewed []corpus.Reviewed `json:"reviewed"`
+			Kept     int               `json:"unchanged"`
+		}{append([]corpus.Reviewed{}, done...), kept})
+	}
+	fmt.Fprintf(a.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
+	var answer *llm.AnswerError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, errors.New("interrupted"), "what was reviewed is kept; the same command goes on")
+	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
+		return fail(exitFailed, err, "what was reviewed is kept; a larger model may keep to the form")
+	case errors.Is(err, blueprint.ErrNothingSeen):
+		return fail(exitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
+	case err != nil && !isFull(err):
+		return modelTrouble(ctx, err)
+	}
+	return err
+}
+
+func (a *App) showQualified(units []corpus.Qualified, asJSONFlag bool) error {
+	if asJSONFlag {
+		return asJSON(a.Stdout, units)
+	}
+	reviews := 0
+	for _, q := range units {
+		word := "SKIP"
+		if q.OK {
+			word = "QUALIFY"
+			reviews += 1 + len(q.Files)
+		}
+		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named, len(q.Files))
+	}
+	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
+	return nil
+}
+
+func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector, error) {
+	d, err := a.blueprintDeps(ctx, p)
+	if err != nil {
+		return corpus.Collector{}, err
+	}
+	router, err := p.models(ctx)
+	if err != nil {
+		return corpus.Collector{}, modelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return corpus.Collector{}, modelTrouble(ctx, err)
+	}
+	o := llm.OptionsOf(p.config.Models)
+	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	ask := a.logged(p, llm.New(o), newTaskID(), corpusCall)
+	return corpus.Collector{
+		Root: p.repo.Root, Adapter: curriculum.CodeArchitect,
+		Told: func(r corpus.Reviewed) {
+			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(first(r.File, r.Unit)), r.Fidelity)
+		},
+		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
+			r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+			if err != nil {
+				return nil, blueprint.Record{}, err
+			}
+			res, cold, err := r.Ask(ctx, ask, model)
+			if err != nil {
+				return r, blueprint.Record{}, err
+			}
+			rec := r.Judged(res, cold, time.Now())
+			if file == "" {
+				_, err = r.Handle(rec, time.Now())
+			}
+			return r, rec, err
+		},
+	}, nil
+}
+
+func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
+	if err != nil {
+		return adapterTrouble(ctx, badCurriculum(err))
+	}
+	options, err := a.summaryOptions(ctx, p.repo.Root)
+	if err != nil {
+		return err
+	}
+	guard := a.trainingGuard(p)
+	var from training.Origin
+	from.Repo, from.License = p.trainingOrigin(ctx)
+	b := corpus.Builder{Root: p.repo.Root, Summary: options, Redact: guard.Redact}
+	built, err := b.Build(ctx, spec, from, guard, o.seed)
+	var leak *training.LeakError
+	var wrong blueprint.FileErrors
+	switch {
+	case errors.Is(err, corpus.ErrNoPairs):
+		a.showRefused(built.Refused)
+		return usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
+	case errors.As(err, &leak):
+		return fail(exitFailed, err, "take it out of the code; nothing was written")
+	case errors.As(err, &wrong):
+		return noBlueprint(err)
+	case err != nil && isFull(err):
+		return err
+	case err != nil:
+		return fail(exitFailed, err, "correct that file, or take it away; nothing was written")
+	}
+	if err := built.Write(p.repo.Root); err != nil {
+		return err
+	}
+	if o.json {
+		return asJSON(a.Stdout, built.Metadata)
+	}
+	row := func(name string, c corpus.Counts) []string {
+		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File), fmt.Sprint(c.Negative)}
+	}
+	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}, [][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
+		return err
+	}
+	for _, n := range built.Notes {
+		fmt.Fprintf(a.Stderr, "note: %s\n", n)
+	}
+	a.showRefused(built.Refused)
+	return nil
+}
+
+func (a *App) showRefused(list []corpus.Refused) {
+	for _, r := range list {
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
+	}
+}
+
+func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
+	if err != nil {
+		return adapterTrouble(ctx, badCurriculum(err))
+	}
+	pairs, err := corpus.Read(p.repo.Root, spec.Name)
+	if err != nil {
+		return fail(exitCannotRun, err, "make them anew: runplan training corpus build")
+	}
+	state, err := p.adapterState(spec.Name)
+	if err != nil {
+		return err
+	}
+	w, err := corpus.Monitor(p.repo.Root, spec, pairs, state, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return asJSON(a.Stdout, w)
+	}
+	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs, w.Retroactive, w.Forward, w.Minimum, w.State)
+	for _, q := range w.HighPriority {
+		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(redact.Clean(q)))
+	}
+	if w.Due {
+		fmt.Fprintln(a.Stdout, w.Note)
+	}
+	return nil
+}
+
+// adapterState tells whether the last version of an adapter was trained on the corpus that is there.
+func (p *project) adapterState(name string) (string, error) {
+	versions, err := adapters.ShelfOf(p.layout.Root).Versions(name)
+	if err != nil || len(versions) == 0 {
+		return corpus.Absent, err
+	}
+	sum, err := adapters.Digest(filepath.Join(p.repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
+	if errors.Is(err, os.ErrNotExist) || err == nil && sum != versions[len(versions)-1].DataSHA256 {
+		return corpus.Stale, nil
+	}
+	return corpus.Current, err
+}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curate"
+	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/plan"
+)
+
+type trainingCurateOptions struct {
+	plan    string
+	in      []string
+	out     string
+	replace bool
+	json    bool
+}
+
+func newTrainingCurateCommand(a *App) *cobra.Command {
+	var o trainingCurateOptions
+	cmd := &cobra.Command{
+		Use:   "curate --plan FILE --in DIR --out DIR",
+		Short: "Choose examples by a training plan, and keep some for validation",
+		Long: `Make a dataset of examples, by a training plan: what is of another stage or not good enough is left out, so are copies and
+near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is kept for validation.
+
+Two examples are near-duplicates when they share so large a part of their groups of words (Jaccard) as near_duplicate says;
+words that nearly all prompts have do not count. Train and validation share no commit, no task, no version of a file, no
+prompt and no near-duplicate; where both kinds of review pairs are there, both are in validation. When the files are
+finished they are looked through for leaks once more, each example against each, and a leak fails the build.
+
+The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
+The same examples, plan and seed make the same bytes. Nothing is written unless all of it is.
+
+  runplan training curate --plan plan.toml --in data --out set` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return interrupted(ctx, a.trainingCurate(ctx, o))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.plan, "plan", "", "training plan to follow")
+	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
+	f.StringVar(&o.out, "out", "", "folder for the dataset")
+	f.BoolVar(&o.replace, "replace", false, "take the place of a dataset that is there")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error {
+	if o.plan == "" || len(o.in) == 0 || o.out == "" {
+		return usage(errors.New("training curate needs --plan, --in and --out"), "draft a plan: runplan training plan --out plan.toml")
+	}
+	text, err := os.ReadFile(o.plan)
+	if err != nil {
+		return usage(fmt.Errorf("read the training plan: %w", err), "draft one: runplan training plan --out plan.toml")
+	}
+	d, err := plan.Parse(o.plan, text)
+	if err != nil {
+		return usage(err, "")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := curate.Inputs(o.in)
+	if err != nil {
+		return usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+	}
+	// A journal that cannot be written to is found out before the work, not after it.
+	ledger, err := p.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer ledger.Close()
+	m, err := curate.Build(ctx, files, o.out, curate.Options{Plan: d, PlanText: text, Canary: a.trainingGuard(p).Canary, Replace: o.replace})
+	if err != nil {
+		return curateTrouble(err)
+	}
+	row, err := p.addPlan(ctx, d, text)
+	if err == nil {
+		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
+	}
+	if err != nil {
+		return fmt.Errorf("the dataset is at %s, and the log does not know of it: %w", o.out, err)
+	}
+	if o.json {
+		return asJSON(a.Stdout, m)
+	}
+	return a.showDataset(m, o.out)
+}
+
+// addDataset writes down what is learnt from, not what is kept to test it.
+func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side, format string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	_, err = l.AddDataset(ctx, store.Dataset{
+		Plan: row, Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()), Path: path,
+		Examples: s.Examples, Positive: s.Positive, Negative: s.Negative, Format: format, At: time.Now(),
+	})
+	return err
+}
+
+// curateTrouble gives errors of a dataset their exit code: 1 for what the examples hold, 2 for what is no example.
+func curateTrouble(err error) error {
+	var leak *training.LeakError
+	var input *curate.InputError
+	switch {
+	case errors.As(err, &leak):
+		return fail(exitFailed, err, "find out how it came there; what holds it may not be learnt")
+	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
+		return fail(exitFailed, err, "nothing was written")
+	case errors.Is(err, curate.ErrNothing):
+		return usage(err, "nothing was written; change the plan, or bring more examples")
+	case errors.Is(err, folder.ErrExists):
+		return usage(err, "give another folder, or --replace for one that holds a dataset")
+	case errors.Is(err, training.ErrNoReceipt):
+		return fail(exitFailed, err, "nothing was written; what nothing proves may not be learnt")
+	case errors.As(err, &input):
+		return usage(err, "nothing was written; the file is not as it was made: make it anew")
+	}
+	return err
+}
+
+func (a *App) showDataset(m curate.Manifest, out string) error {
+	side := func(name string, s curate.Side) []string {
+		return []string{
+			name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences),
+			fmt.Sprint(s.Logged), fmt.Sprint(s.Synthetic), fmt.Sprint(s.Forward), fmt.Sprint(s.Retroactive),
+		}
+	}
+	err := table(a.Stdout, []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward", ">retroactive"},
+		[][]string{side("train", m.Train), side("validation", m.Validation)})
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, r := range curate.Reasons() {
+		if n := m.LeftOut[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n)})
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		if err := table(a.Stdout, []string{"left out", ">examples"}, rows); err != nil {
+			return err
+		}
+	}
+	if n := m.Licenses[""]; n > 0 {
+		fmt.Fprintf(a.Stderr, "note: of %d example(s) the license of the repository is not known\n", n)
+	}
+	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read, m.Plan.Stage, ui.Sanitize(out))
+	return nil
+}

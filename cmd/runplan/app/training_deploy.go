@@ -1,0 +1,213 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/validate"
+	"github.com/runplan/runplan/trust"
+)
+
+// deployOptions are those of deploy and rollback.
+type deployOptions struct {
+	by       trust.Signed
+	override bool
+	toBase   bool
+	trust    string
+	json     bool
+}
+
+func (o *deployOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
+	f.StringVar(&o.by.Reason, "reason", "", "why")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+}
+
+func newTrainingDeployCommand(a *App) *cobra.Command {
+	var o deployOptions
+	cmd := &cobra.Command{
+		Use:   "deploy NAME[@VERSION]",
+		Short: "Put a trained adapter to work",
+		Long: `Put a version of an adapter to work, the last one if none is named: its file is looked at, the Ollama server makes a model of
+the base and the adapter, that model is asked a question, and only then it is the active one of its stage. One that does not
+answer is removed again, and nothing changes: servers make models of adapters that they cannot run.
+
+The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json says; older
+ones go, with their models, unless they are active.
+
+A line of [models.overrides] wins over an adapter. --override writes the model into that line of .runplan/config.toml.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitLocked, exitInterrupted),
+		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
+  runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
+		Args: exactlyOne("the name of an adapter"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.deployAdapter(ctx, args[0], o)
+		},
+	}
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
+	return cmd
+}
+
+func newTrainingRollbackCommand(a *App) *cobra.Command {
+	var o deployOptions
+	cmd := &cobra.Command{
+		Use:   "rollback NAME",
+		Short: "Take the active adapter back",
+		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
+question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitLocked, exitInterrupted),
+		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
+		Args:    exactlyOne("the name of an adapter"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.rollbackAdapter(ctx, args[0], o)
+		},
+	}
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "have no adapter at all")
+	return cmd
+}
+
+func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) error {
+	ref, err := adapters.ParseRef(name)
+	if err != nil {
+		return usage(err, "runplan training adapters lists them")
+	}
+	p, spec, err := a.forAdapter(ctx, ref.Adapter, o)
+	if err != nil {
+		return err
+	}
+	v, err := adapters.ShelfOf(p.layout.Root).Find(ref)
+	if err != nil {
+		return adapterTrouble(ctx, err)
+	}
+	base, err := p.baseModel(v.Base)
+	if err != nil {
+		return modelTrouble(ctx, err)
+	}
+	key := "models.overrides." + string(v.Stage)
+	if now := p.config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
+		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))), "take the line out, or have it replaced: --override")
+	}
+	d, done, err := a.desk(ctx, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if why := unvalidated(v); why != "" {
+		fmt.Fprintf(a.Stderr, "note: %s %s; runplan training validate --adapter %s tells how good it is\n", v.Name(), why, v.Name())
+	}
+	changed, err := d.Deploy(ctx, v, base, a.mayDeploy(ctx, "a deployment", o.by))
+	if err != nil {
+		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; the version is not whole any more", err)
+		}
+		return adapterTrouble(ctx, err)
+	}
+	if o.override {
+		if err := p.writeOverride(v.Stage, v.Tag); err != nil {
+			return err
+		}
+	}
+	return a.showChanged(ctx, changed, o.json)
+}
+
+func (a *App) rollbackAdapter(ctx context.Context, name string, o deployOptions) error {
+	if err := curriculum.ValidName(name); err != nil {
+		return usage(err, "runplan training adapters lists them")
+	}
+	p, spec, err := a.forAdapter(ctx, name, o)
+	if err != nil {
+		return err
+	}
+	d, done, err := a.desk(ctx, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, a.mayDeploy(ctx, "a rollback", o.by))
+	if err != nil {
+		return adapterTrouble(ctx, err)
+	}
+	key := "models.overrides." + string(spec.Stage)
+	switch now := p.config.Models.Overrides[string(spec.Stage)]; {
+	case now == "" || now == changed.Tag:
+	case now == changed.Before && p.config.Source(key) == p.layout.Config():
+		if err := p.writeOverride(spec.Stage, changed.Tag); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s wins over it\n", key, ui.Sanitize(now), p.rel(p.config.Source(key)))
+	}
+	return a.showChanged(ctx, changed, o.json)
+}
+
+// writeOverride gives a stage its model in the project's settings; "" takes it out.
+func (p *project) writeOverride(stage training.Stage, tag string) error {
+	file := p.layout.Config()
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	out, err := adapters.SetOverride(p.rel(file), text, stage, tag)
+	if err != nil {
+		return usage(err, "the adapter is active; a line of [models.overrides] wins over it")
+	}
+	return atomicfile.Write(file, out, 0o644)
+}
+
+func (a *App) showChanged(ctx context.Context, c adapters.Changed, asJSONFlag bool) error {
+	if ctx.Err() != nil {
+		return fail(exitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows how it stands")
+	}
+	if asJSONFlag {
+		return asJSON(a.Stdout, c)
+	}
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	switch c.Tag {
+	case "":
+		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, clean(c.Before))
+	default:
+		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version, clean(cmp.Or(c.Before, "the model of the role")))
+		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(clean(c.Answer), 100, "…"))
+	}
+	for _, tag := range c.Removed {
+		fmt.Fprintf(a.Stdout, "removed  %s\n", clean(tag))
+	}
+	return nil
+}
+
+// unvalidated says what speaks against a version: it is for the owner to know, and to decide.
+func unvalidated(v adapters.Version) string {
+	last, there, err := validate.Last(v.ValidationFile())
+	switch {
+	case err != nil:
+		return "has a validation that cannot be read"
+	case !there:
+		return "was never validated"
+	}
+	if last.Score.Verdict != validate.Pass {
+		return "was validated at " + scoreText(last.Score)
+	}
+	return ""
+}

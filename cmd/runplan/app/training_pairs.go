@@ -1,0 +1,202 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/logged"
+)
+
+type trainingPairsOptions struct {
+	out    string
+	stages []string
+	since  time.Duration
+	tasks  []string
+	strict bool
+	json   bool
+}
+
+func newTrainingPairsCommand(a *App) *cobra.Command {
+	var o trainingPairsOptions
+	cmd := &cobra.Command{
+		Use:   "pairs",
+		Short: "Make examples of everything that was logged and has a receipt",
+		Long: `Make examples of what runs left behind: what models were asked in each stage, with what came of it; what agents made of
+batches, where the winner of a tournament and its losers become preference pairs; and what reviewers said.
+
+Only what a receipt proves becomes an example: the journal says that a batch was merged, its receipt under .runplan/reports
+says as what, and git has that commit. A review is proven by the record of it. Other rows are refused, and counted by reason.
+--task asks for the rows of one task, and --strict for all: then a row without a receipt fails the build.
+
+With --out DIR the examples are written to DIR/pairs.jsonl, one JSON object a line, and what they are made of to
+DIR/manifest.json; with --out - to standard output. Without --out they are only counted. Secrets are taken out. Should one
+be left, of the environment, of the settings, of copied files or of training.canaries, the build fails and nothing is written.
+
+  runplan training pairs                            what there is
+  runplan training pairs --out data                 write it
+  runplan training pairs --stage execute_code --since 720h --out -` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			err := a.trainingPairs(ctx, o)
+			if err != nil && ctx.Err() != nil {
+				return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
+	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
+	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")
+	f.StringArrayVar(&o.tasks, "task", nil, "id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
+	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func stageNames() []string {
+	var out []string
+	for _, s := range training.Stages() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// options checks the flags.
+func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
+	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
+	for _, s := range o.stages {
+		if !slices.Contains(training.Stages(), training.Stage(s)) {
+			return out, usage(fmt.Errorf("there is no stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
+		}
+		out.Stages = append(out.Stages, training.Stage(s))
+	}
+	switch {
+	case o.since < 0:
+		return out, usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	case o.since > 0:
+		out.Since = now.Add(-o.since)
+	}
+	if o.json && o.out == "-" {
+		return out, usage(errors.New("--json and --out - both want standard output"), "leave one of them out")
+	}
+	return out, nil
+}
+
+func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
+	options, err := o.options(time.Now())
+	if err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	s := logged.Source{Repo: p.repo, Layout: p.layout, Guard: a.trainingGuard(p)}
+	if s.Journal, err = store.OpenExistingJournal(ctx, p.layout.Journal()); errors.Is(err, fs.ErrNotExist) {
+		return noLogYet(p)
+	} else if err != nil {
+		return err
+	}
+	defer s.Journal.Close()
+	if s.Log, err = p.openLog(ctx); err != nil {
+		return err
+	}
+	defer s.Log.Close()
+	s.Name, s.License = p.trainingOrigin(ctx)
+	tally, err := a.writePairs(ctx, s, options, o.out)
+	if err != nil {
+		return pairsTrouble(err)
+	}
+	if err := a.tellPairs(tally, s, o); err != nil {
+		return err
+	}
+	if tally.Examples == 0 {
+		return usage(errors.New("nothing that was logged became an example"), "what was refused is above; a batch becomes one when it is merged")
+	}
+	return nil
+}
+
+// writePairs builds to where the examples are wanted. What goes to standard output is built elsewhere first: a build that
+// fails at its end has printed nothing.
+func (a *App) writePairs(ctx context.Context, s logged.Source, o logged.Options, out string) (training.Tally, error) {
+	switch out {
+	case "":
+		return logged.To(ctx, s, o, io.Discard)
+	case "-":
+	default:
+		return logged.Write(ctx, s, o, out)
+	}
+	f, err := os.CreateTemp("", "runplan-pairs-*")
+	if err != nil {
+		return training.Tally{}, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	tally, err := logged.To(ctx, s, o, f)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.Copy(a.Stdout, f)
+	}
+	return tally, err
+}
+
+// pairsTrouble gives errors of a build their exit code.
+func pairsTrouble(err error) error {
+	var leak *training.LeakError
+	switch {
+	case errors.As(err, &leak):
+		return fail(exitFailed, err, "find out how it came there; what holds it may not be learnt")
+	case errors.Is(err, logged.ErrUnproven):
+		return fail(exitFailed, err, "without --strict and --task such rows are left out and counted")
+	case errors.Is(err, store.ErrRow):
+		return fail(exitFailed, err, "nothing was written; the journal was left as it is: bring back a backup of it")
+	}
+	return err
+}
+
+func (a *App) tellPairs(t training.Tally, s logged.Source, o trainingPairsOptions) error {
+	if o.json {
+		return asJSON(a.Stdout, struct {
+			Repo    string `json:"repo"`
+			License string `json:"license"`
+			training.Tally
+		}{s.Name, s.License, t})
+	}
+	shown := *a
+	if o.out == "-" {
+		shown.Stdout = a.Stderr
+	}
+	if err := shown.showTally(t); err != nil {
+		return err
+	}
+	license := s.License
+	if license == "" {
+		license = "its license is not known"
+	}
+	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name), license)
+	if o.out != "" && o.out != "-" {
+		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(filepath.Join(o.out, logged.PairsName)))
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curate"
+	"github.com/runplan/runplan/training/plan"
+)
+
+type trainingPlanOptions struct {
+	stage string
+	in    []string
+	out   string
+	since time.Duration
+	seed  uint64
+	force bool
+	json  bool
+}
+
+func newTrainingPlanCommand(a *App) *cobra.Command {
+	var o trainingPlanOptions
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Find what is weak, and plan the training of it",
+		Long: `Look at what was logged and at examples, say how each stage does, how attempts fail and what goes together with success, and
+draft a training plan for the weakest stage: which examples to take, the figures of the training, and what it should make
+better, with the figures that this rests on.
+
+The weakness of a stage is the mean of the shares of what went wrong: answers that could not be used, tasks that were lost,
+missing quality of logged examples. A share that fewer than 5 things tell of does not count.
+
+The plan is a TOML file for you to edit; runplan training curate takes it. No model is asked.
+
+  runplan training plan                             what is weak
+  runplan training plan --in data --out plan.toml   and the plan
+  runplan training plan --stage scope --in data --out plan.toml` +
+			exitStatus(exitOK, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return interrupted(ctx, a.trainingPlan(ctx, o))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.stage, "stage", "", "stage to plan for, instead of the weakest: "+strings.Join(stageNames(), ", "))
+	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
+	f.StringVar(&o.out, "out", "", "file to write the plan to")
+	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")
+	f.Uint64Var(&o.seed, "seed", 1, "of all that is left to chance when the plan is followed")
+	f.BoolVar(&o.force, "force", false, "write over a plan that is there")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// interrupted gives an error that a signal caused its exit code.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
+	}
+	return err
+}
+
+func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
+	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
+		return usage(fmt.Errorf("there is no stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
+	}
+	if o.since < 0 {
+		return usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	}
+	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
+		return usage(fmt.Errorf("%s is there already", o.out), "somebody may have edited it; give another name, or --force")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	e, err := p.evidence(ctx, o)
+	if err != nil {
+		return err
+	}
+	found := plan.Analyse(e)
+	weakest, ranked, ok := found.Weakest()
+	if o.stage != "" {
+		weakest, ok = found.Of(training.Stage(o.stage)), true
+	}
+	switch {
+	case e.Empty():
+		return usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
+	case !ok:
+		return usage(errors.New("too little was logged to say what is weak, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+	}
+	if o.out != "" {
+		// A journal that cannot be written to is found out before the file is there.
+		l, err := p.openLedger(ctx)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+	}
+	draft := found.Draft(weakest.Stage, o.seed)
+	why := reasons(weakest, ranked, o.stage != "")
+	if o.out != "" {
+		text := draft.Encode(why)
+		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
+			return err
+		}
+		if _, err := p.addPlan(ctx, draft, text); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return asJSON(a.Stdout, struct {
+			plan.Analysis
+			Plan plan.Plan `json:"plan"`
+			Why  []string  `json:"why"`
+		}{found, draft, why})
+	}
+	return a.showAnalysis(found, why, o.out)
+}
+
+// evidence reads what there is: the log, if anything was logged, and the examples that were given.
+func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evidence, error) {
+	var e plan.Evidence
+	log, err := store.OpenLog(ctx, p.layout.Journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return e, err
+	default:
+		defer log.Close()
+		var f store.TaskFilter
+		if o.since > 0 {
+			f.Since = time.Now().Add(-o.since)
+		}
+		if err := e.FromLog(ctx, log, f); err != nil {
+			return e, err
+		}
+	}
+	files, err := curate.Inputs(o.in)
+	if err != nil {
+		return e, usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return e, usage(err, "")
+		}
+		err = e.FromExamples(training.Read(name, f))
+		f.Close()
+		if err != nil {
+			return e, usage(err, "the file was left as it is; make it anew")
+		}
+		if err := ctx.Err(); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// openLedger opens the journal for what belongs to training, and makes it where nothing ran yet.
+func (p *project) openLedger(ctx context.Context) (*store.Training, error) {
+	if err := p.layout.Make(); err != nil {
+		return nil, err
+	}
+	return training.OpenLedger(ctx, p.layout.Journal())
+}
+
+// addPlan writes a plan down, unless its very text is there.
+func (p *project) addPlan(ctx context.Context, d plan.Plan, text []byte) (int64, error) {
+	l, err := p.openLedger(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	log, err := store.OpenLog(ctx, p.layout.Journal())
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	rows, err := log.TrainingPlans(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if r.Raw == string(text) {
+			return r.ID, nil
+		}
+	}
+	criteria, hyper, targets, err := d.JSON()
+	if err != nil {
+		return 0, err
+	}
+	return l.AddTrainingPlan(ctx, store.TrainingPlan{
+		Task: newTaskID(), Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
+		Criteria: criteria, Hyperparameters: hyper, Targets: targets, Raw: string(text), At: time.Now(),
+	})
+}
+
+// reasons says in words why it is this stage.
+func reasons(r plan.StageReport, ranked, chosen bool) []string {
+	var out []string
+	switch {
+	case r.Weakness != nil && chosen:
+		out = append(out, fmt.Sprintf("Stage %s was asked for; its weakness is %.3f.", r.Stage, *r.Weakness))
+	case r.Weakness != nil:
+		out = append(out, fmt.Sprintf("Stage %s is the weakest: %.3f.", r.Stage, *r.Weakness))
+	case chosen:
+		out = append(out, fmt.Sprintf("Stage %s was asked for; too little was logged to say how it does.", r.Stage))
+	case !ranked:
+		out = append(out, fmt.Sprintf("Too little was logged to say what is weak; stage %s has the most examples.", r.Stage))
+	}
+	for _, s := range r.Rests {
+		out = append(out, "- "+s)
+	}
+	if n := r.Examples.Count(); n > 0 {
+		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged, r.Examples.Synthetic))
+	}
+	return out
+}
+
+func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error {
+	unknown := func(v *float64) string {
+		if v == nil {
+			return "unknown"
+		}
+		return fmt.Sprintf("%.3f", *v)
+	}
+	var rows [][]string
+	for _, s := range found.Stages {
+		x := s.Examples
+		rows = append(rows, []string{
+			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won), fmt.Sprint(s.Lost),
+			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative), fmt.Sprint(x.Preferences),
+		})
+	}
+	err := table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
+	if err == nil && len(found.Patterns) > 0 {
+		rows = nil
+		for _, p := range found.Patterns {
+			rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
+		}
+		fmt.Fprintln(a.Stdout)
+		err = table(a.Stdout, []string{"failed attempts", ">attempts"}, rows)
+	}
+	if err == nil && len(found.Correlations) > 0 {
+		rows = nil
+		for _, c := range found.Correlations {
+			rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
+		}
+		fmt.Fprintln(a.Stdout)
+		err = table(a.Stdout, []string{"goes with success", ">r", ">tasks"}, rows)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range why {
+		fmt.Fprintln(a.Stderr, ui.Sanitize(w))
+	}
+	if out != "" {
+		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(out))
+	}
+	return nil
+}

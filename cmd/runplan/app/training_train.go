@@ -1,0 +1,231 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/trust"
+)
+
+type trainOptions struct {
+	adapter string
+	data    string
+	yes     bool
+	by      trust.Signed
+	trust   string
+	json    bool
+}
+
+func newTrainingTrainCommand(a *App) *cobra.Command {
+	var o trainOptions
+	cmd := &cobra.Command{
+		Use:   "train --adapter NAME --yes",
+		Short: "Have an adapter trained by a program of yours",
+		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan trains nothing
+itself. The owner starts a training, with --yes and a signature; it is never started otherwise. Without --yes it tells what would
+be done, and exits with 3.
+
+What is trained is said by knowledge/curricula/NAME/curriculum.json; on what, by train.jsonl and validation.jsonl beside it, or in
+the folder --data. The trainer gets, as variables:
+
+  RUNPLAN_TRAIN_DATA     the folder with the data
+  RUNPLAN_TRAIN_OUTPUT   the file to write: the adapter, GGUF
+  RUNPLAN_TRAIN_PARAMS   a file with the hyperparameters, JSON
+  RUNPLAN_TRAIN_METRICS  a file that it may write: a JSON object with training_loss and what else it measured
+  RUNPLAN_TRAIN_BASE     the model below, as the server calls it
+  RUNPLAN_TRAIN_ADAPTER, RUNPLAN_TRAIN_VERSION, RUNPLAN_TRAIN_STAGE
+
+It starts in the folder of the output, sees what agents see of your environment and training.pass_env, and ends with all that it
+started when it takes longer than training.timeout or runplan is killed. What it prints is kept. Nothing is deployed.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitInterrupted),
+		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.train(ctx, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
+	f.StringVar(&o.data, "data", "", "folder with train.jsonl; that of the curriculum if left out")
+	f.BoolVar(&o.yes, "yes", false, "start it")
+	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
+	f.StringVar(&o.by.Reason, "reason", "", "why")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *App) train(ctx context.Context, o trainOptions) error {
+	if o.adapter == "" {
+		return usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := curriculum.Load(p.repo.Root, o.adapter)
+	if err != nil {
+		return adapterTrouble(ctx, badCurriculum(err))
+	}
+	job := adapters.Job{Spec: spec}
+	if job.Data, err = p.trainingData(o.data, spec); err != nil {
+		return dataTrouble(ctx, err)
+	}
+	if job.BaseModel, err = p.baseModel(spec.Base()); err != nil {
+		return modelTrouble(ctx, err)
+	}
+	c := p.config.Training
+	if len(c.Trainer) == 0 {
+		return usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
+	}
+	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage, job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
+	if !o.yes || o.by.Name == "" {
+		return fail(exitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
+	}
+	if err := a.notAnAgent("starting a training"); err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	k, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	if err := k.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
+		return trustTrouble(err)
+	}
+	v, err := a.runTrainer(ctx, p, job)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return fail(exitInterrupted, errors.New("interrupted; no version was made"), "")
+	case err != nil:
+		return adapterTrouble(ctx, err)
+	case o.json:
+		return asJSON(a.Stdout, v)
+	}
+	loss := "loss unknown"
+	if v.Loss != nil {
+		loss = fmt.Sprintf("loss %.4g", *v.Loss)
+	}
+	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss, ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
+	fmt.Fprintf(a.Stderr, "nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan training adapters deploy %s\n", v.Name(), v.Name())
+	return nil
+}
+
+// runTrainer trains, and writes down what came of it.
+func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (adapters.Version, error) {
+	if err := p.layout.Make(); err != nil {
+		return adapters.Version{}, err
+	}
+	ledger, err := training.OpenLedger(ctx, p.layout.Journal())
+	if err != nil {
+		return adapters.Version{}, err
+	}
+	defer ledger.Close()
+	log, err := store.OpenLog(ctx, p.layout.Journal())
+	if err != nil {
+		return adapters.Version{}, err
+	}
+	defer log.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return adapters.Version{}, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+	}
+	reaper, err := startReaper(self)
+	if err != nil {
+		return adapters.Version{}, fail(exitCannotRun, err, "")
+	}
+	defer reaper.Close()
+	c := p.config.Training
+	shelf := adapters.ShelfOf(p.layout.Root)
+	v, err := shelf.Train(ctx, job, adapters.Trainer{
+		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.repo.Root, Timeout: time.Duration(c.Timeout),
+		Redact: a.redactor(p).String, Reaper: reaper, Now: time.Now,
+		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(redact.Clean(s))) },
+	})
+	if err != nil {
+		return v, err
+	}
+	ctx = context.WithoutCancel(ctx) // it is made
+	if err := shelf.Register(ctx, ledger, log); err != nil {
+		return v, err
+	}
+	rows, err := p.deployedAdapters(ctx)
+	if err != nil {
+		return v, err
+	}
+	return v, shelf.Prune(job.Spec.Name, job.Spec.Versioning.RetentionCount, func(tag string) bool {
+		for _, r := range rows {
+			if r.Tag == tag {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// trainingData looks through the folder with the data of an adapter.
+func (p *project) trainingData(given string, spec curriculum.Spec) (adapters.Data, error) {
+	dir := given
+	if dir == "" {
+		dir = filepath.Join(p.repo.Root, filepath.FromSlash(curriculum.Dir(spec.Name)))
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return adapters.Data{}, err
+	}
+	return adapters.ReadData(dir, filepath.ToSlash(p.rel(dir)), spec)
+}
+
+// badCurriculum makes a specification that cannot be read an error of usage, as settings are.
+func badCurriculum(err error) error {
+	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
+		return err
+	}
+	return usage(err, "correct the file; what it leaves out has a default")
+}
+
+// dataTrouble says what to do where there is nothing to train on.
+func dataTrouble(ctx context.Context, err error) error {
+	var few *adapters.TooFewError
+	switch {
+	case errors.Is(err, adapters.ErrNoData):
+		return usage(err, "make some: runplan training corpus build, or name a folder with --data")
+	case errors.As(err, &few):
+		return adapterTrouble(ctx, err)
+	case isFull(err):
+		return err
+	}
+	return fail(exitFailed, err, "make the data anew; nothing was started")
+}
+
+// trainerExecutable is the trainer, where the repository's own settings name it.
+func (p *project) trainerExecutable() []trust.Executable {
+	c, file := p.config, p.layout.Config()
+	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
+		return nil
+	}
+	what := strings.Join(c.Training.Trainer, " ")
+	if len(c.Training.PassEnv) > 0 {
+		what += " (sees " + strings.Join(c.Training.PassEnv, ", ") + ")"
+	}
+	return []trust.Executable{{Where: "trainer", What: what}}
+}

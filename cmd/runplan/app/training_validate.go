@@ -1,0 +1,286 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/validate"
+)
+
+// validateCall is what the log calls a question of a validation.
+const validateCall = "adapter_validation"
+
+type validateOptions struct {
+	adapter   string
+	unit      string
+	candidate bool
+	validator string
+	schema    string
+	trust     string
+	json      bool
+}
+
+func newTrainingValidateCommand(a *App) *cobra.Command {
+	var o validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
+		Short: "Measure how good what an adapter writes is",
+		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
+not on the server is made there for that time; nothing becomes active.
+
+With blueprint_fidelity the adapter writes units from their blueprints, and the code is held against them: 30 % is the share of
+what interfaces declare that is there, 25 % that of calls which go to declared units, 25 % that of failure modes which are
+handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes from 0.75. With
+json_schema it is the share of answers that meet --schema, and it passes from 0.6.
+
+What could not be looked at is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
+end does not reach the threshold; else nobody knows, and it exits with 5. What a unit declares nothing of has no weight.
+
+--unit measures the code of one unit as it is in this repository.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
+  runplan training validate --unit orders`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.validate(ctx, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
+	f.StringVar(&o.unit, "unit", "", "measure a unit as it is here instead")
+	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")
+	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
+	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *App) validate(ctx context.Context, o validateOptions) error {
+	switch {
+	case (o.adapter == "") == (o.unit == ""):
+		return usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
+	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
+		return usage(fmt.Errorf("there is no validator %q", ui.Sanitize(o.validator)), "it is %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+	case (o.validator == validate.JSONSchema) != (o.schema != ""):
+		return usage(errors.New("--validator json_schema and --schema go together"), "")
+	}
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil { // linters run what it names
+		return err
+	}
+	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
+	if o.unit != "" {
+		state := blueprint.Live
+		if o.candidate {
+			state = blueprint.Candidate
+		}
+		b, err := blueprint.Load(p.repo.Root, o.unit, state)
+		if err != nil {
+			return noBlueprint(err)
+		}
+		if out.Score, err = a.measureUnit(ctx, p, p.repo.Root, b); err != nil {
+			return validateTrouble(ctx, err)
+		}
+		out.Units = append(out.Units, out.Score)
+		return a.showValidated(out, o.json)
+	}
+	if err := a.validateAdapter(ctx, p, o, &out); err != nil {
+		return validateTrouble(ctx, err)
+	}
+	return a.showValidated(out, o.json)
+}
+
+// measureUnit holds the code of a unit in a tree against its blueprint.
+func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+	options, err := a.summaryOptions(ctx, dir)
+	if err != nil {
+		return validate.Score{}, err
+	}
+	run, done, err := a.stageGatesIn(ctx, p, dir)
+	if err != nil {
+		return validate.Score{}, err
+	}
+	defer done()
+	v := validate.BlueprintFidelityValidator{Summary: options, Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
+	return v.Validate(ctx, b)
+}
+
+// validateAdapter asks a version the examples that were held back.
+func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions, out *validate.Report) error {
+	ref, err := adapters.ParseRef(o.adapter)
+	if err != nil {
+		return usage(err, "runplan training adapters lists them")
+	}
+	spec, err := curriculum.Load(p.repo.Root, ref.Adapter)
+	if err != nil {
+		return badCurriculum(err)
+	}
+	v, err := adapters.ShelfOf(p.layout.Root).Find(ref)
+	if err != nil {
+		return err
+	}
+	out.Adapter = v.Name()
+	examples, err := v.HeldBack()
+	if errors.Is(err, adapters.ErrNothingHeld) {
+		return usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
+	}
+	if err != nil {
+		return fail(exitFailed, err, "train it again")
+	}
+	d, done, err := a.desk(ctx, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	remove, err := d.Trial(ctx, v)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	trial := validate.Trial{
+		Ask: a.logged(p, llm.New(d.LLM), newTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.repo.Root,
+		Model: llm.Model{
+			Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: p.config.Budget.ContextWindow,
+			MaxTokens: p.config.Models.MaxTokens, Source: "adapter " + v.Name(),
+		},
+		Tree: p.scratchTree,
+		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+			return a.measureUnit(ctx, p, dir, b)
+		},
+		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), scoreText(s)) },
+	}
+	if o.validator == validate.JSONSchema {
+		err = answersMeet(ctx, trial, examples, o.schema, out)
+	} else {
+		err = trial.Units(ctx, examples, out)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Write(v.ValidationFile())
+}
+
+func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string, out *validate.Report) error {
+	text, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
+	}
+	schema, err := validate.NewJSONSchema(text)
+	if err != nil {
+		return usage(err, "correct the schema")
+	}
+	answers, err := trial.Answers(ctx, examples)
+	if err == nil {
+		out.Score = schema.Validate(answers)
+	}
+	return err
+}
+
+// scratchTree is a checkout of what is committed, until remove is called.
+func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), err error) {
+	head, _, err := p.repo.Head(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	tmp := filepath.Join(p.layout.Root, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return "", nil, err
+	}
+	home, err := os.MkdirTemp(tmp, "validate-")
+	if err != nil {
+		return "", nil, err
+	}
+	tree := filepath.Join(home, "tree")
+	remove = func() {
+		_ = p.repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // what it leaves goes with the folder around it
+		_ = os.RemoveAll(home)
+	}
+	if _, err := p.repo.AddDetached(ctx, tree, head); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return tree, remove, nil
+}
+
+func scoreText(s validate.Score) string {
+	if s.Low == s.High {
+		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
+	}
+	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
+}
+
+func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
+	if asJSONFlag {
+		if err := asJSON(a.Stdout, v); err != nil {
+			return err
+		}
+	} else {
+		var table [][]string
+		for _, u := range append(append([]validate.Score{}, v.Units...), v.Score) {
+			for _, m := range u.Measures {
+				value := fmt.Sprintf("%.3f", m.Low)
+				switch {
+				case m.Of == 0:
+					value = "no weight"
+				case !m.Known():
+					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
+				}
+				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
+					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of), fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+				}
+			}
+			if v.Adapter == "" {
+				break // the score is that of the unit
+			}
+		}
+		if err := ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table); err != nil {
+			return err
+		}
+		for _, b := range v.Broken {
+			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
+		}
+		fmt.Fprintf(a.Stdout, "%s  %s\n", ui.Sanitize(cmp.Or(v.Adapter, v.Score.Unit)), scoreText(v.Score))
+	}
+	switch v.Score.Verdict {
+	case validate.Fail:
+		return fail(exitFailed, errors.New("it is below the threshold"), "what it lacks is above")
+	case validate.Unknown:
+		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "see to it that what is unknown above can be looked at: a linter, ast-grep, held-back units")
+	}
+	return nil
+}
+
+func whyText(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+func validateTrouble(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fail(exitInterrupted, errors.New("interrupted; nothing was kept"), "")
+	}
+	return adapterTrouble(ctx, err)
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// view shows a run: a live board on a terminal, plain lines elsewhere, JSON events on standard output when
+// asked for. All three are drawn from the same events.
+type view struct {
+	mu      sync.Mutex
+	printer report.Printer
+	last    map[string]string // last line of output, by batch
+	drawn   time.Time
+	live    *ui.Live
+	plain   *ui.Plain
+	style   ui.Style
+	json    io.Writer
+	stop    func() // what ^C means while the live view reads keys
+	closed  bool
+}
+
+// redrawEvery bounds how often a talkative agent makes the board change.
+const redrawEvery = 100 * time.Millisecond
+
+func newView(a *App, o runOptions, _ runner.Info) *view {
+	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
+	errFile, _ := a.Stderr.(*os.File)
+	inFile, _ := a.Stdin.(*os.File)
+	v.style = ui.StyleFor(a.Getenv, errFile)
+	switch {
+	case o.json:
+		v.json = a.Stdout
+	case !o.plain && errFile != nil && ui.Interactive(a.Getenv, inFile, errFile):
+		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now, Interrupt: v.interrupt})
+	default:
+		v.plain = ui.NewPlain(a.Stderr, v.style)
+	}
+	if v.json != nil {
+		v.plain = nil
+	}
+	return v
+}
+
+// OnInterrupt says what ^C does while the live view has the keyboard.
+func (v *view) OnInterrupt(f func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stop = f
+}
+
+func (v *view) interrupt() {
+	v.mu.Lock()
+	f := v.stop
+	v.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+// Event shows one event of the journal.
+func (v *view) Event(e runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.json != nil {
+		if line, err := json.Marshal(e); err == nil {
+			v.json.Write(append(line, '\n'))
+		}
+		return
+	}
+	for _, l := range v.printer.Lines(e) {
+		v.say(l.Tone, l.Text)
+	}
+	if e.Kind == runner.Dispatched {
+		delete(v.last, e.Batch) // what was said before is about something else
+	}
+	v.draw(true)
+}
+
+// Recall takes up an event that a resumed run has behind it. It was shown when it happened.
+func (v *view) Recall(e runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.printer.Lines(e)
+}
+
+// Line shows a line of an agent's output, which is not in the journal.
+func (v *view) Line(batch, text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if strings.HasSuffix(text, ": "+string(gates.Skipped)) {
+		return // a gate that was skipped at once says nothing of those at work
+	}
+	v.last[batch] = text
+	v.draw(false)
+}
+
+// Note tells what is worth knowing and is not an event.
+func (v *view) Note(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.json != nil {
+		return // the stream holds events only; notes of weight are in the journal
+	}
+	v.say(ui.Muted, text)
+}
+
+func (v *view) say(t ui.Tone, text string) {
+	if v.live != nil && !v.closed {
+		v.live.Println(v.style.Line(t, text))
+	} else if v.plain != nil {
+		v.plain.Line(t, text)
+	}
+}
+
+func (v *view) draw(now bool) {
+	if v.live == nil || v.closed || !now && time.Since(v.drawn) < redrawEvery {
+		return
+	}
+	v.drawn = time.Now()
+	v.live.Update(report.Board(v.printer.Standing(), v.last, v.drawn))
+}
+
+// Close leaves the last frame on the screen. It may be called more than once.
+func (v *view) Close() {
+	v.mu.Lock()
+	live, closed := v.live, v.closed
+	v.closed = true
+	v.mu.Unlock()
+	if live != nil && !closed {
+		live.Close()
+	}
+}
+
+// table prints rows under a header.
+func table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
+
+// asJSON prints v as indented JSON.
+func asJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

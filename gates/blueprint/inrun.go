@@ -1,0 +1,147 @@
+package blueprint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/llm"
+)
+
+// Reviewer has units reviewed in trees that belong to no person, such as the candidates of a run. It writes nothing into
+// the tree, which is what is judged, nor into the repository, which is its owner's: all that a review leaves goes to a
+// folder of the caller's. What a person would be asked for is left out, too: a rejected unit goes back to its author.
+type Reviewer struct {
+	Deps    // its Summary is asked for anew for each tree
+	Sources func(ctx context.Context, root string) (summary.Options, error)
+	Model   llm.Model
+	LLM     llm.Completer
+}
+
+// Opinion is what a reviewer said of one unit. Paths are below the folder that the caller gave.
+type Opinion struct {
+	Unit      string
+	Record    Record
+	Stored    string       // the review
+	Returned  string       // the list for the author, of a unit that is rejected
+	Questions []string     // for the blueprint's open questions; nobody has added them
+	Said      llm.Response // with what it took
+}
+
+// Concerned lists the live units of the tree at root of which a source file is among the changed ones, or the blueprint.
+func Concerned(root string, changed []string) ([]string, error) {
+	units, err := Units(root, Live)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, unit := range units {
+		b, err := Load(root, unit, Live)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(changed, PathOf(unit, Live)) || slices.ContainsFunc(b.Paths(), func(p string) bool { return slices.Contains(changed, p) }) {
+			out = append(out, unit)
+		}
+	}
+	return out, nil
+}
+
+// Review has one live unit of the tree at root reviewed cold. An answer that is none is an error; what was said is kept.
+func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, error) {
+	o := Opinion{Unit: unit}
+	d := v.Deps
+	var err error
+	if d.Summary, err = v.Sources(ctx, root); err != nil {
+		return o, err
+	}
+	r, err := Prepare(ctx, root, Options{Unit: unit, State: Live, Reviewer: "agent", Out: out}, d)
+	if err != nil {
+		return o, err
+	}
+	heard := llm.CompleterFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+		res, err := v.LLM.Complete(ctx, q)
+		o.Said = res
+		return res, err
+	})
+	res, cold, err := r.Ask(ctx, heard, v.Model)
+	if err != nil {
+		raw := o.Said.Text
+		if answer := (*llm.AnswerError)(nil); errors.As(err, &answer) {
+			raw = answer.Raw
+		}
+		if raw != "" {
+			if _, keepErr := r.Keep(v.hide(safe(raw))); keepErr != nil {
+				return o, errors.Join(err, keepErr)
+			}
+		}
+		return o, err
+	}
+	o.Record = r.Judged(res, cold, v.Now())
+	text, err := json.MarshalIndent(o.Record, "", "  ")
+	if err != nil {
+		return o, err
+	}
+	o.Stored = r.AnswerPath()
+	if err := write(out, o.Stored, []byte(v.hide(string(text))+"\n")); err != nil {
+		return o, err
+	}
+	switch rec := o.Record; rec.Decision {
+	case ApproveWithNotes: // all that costs fidelity, as of a candidate: it is one
+		rec.State = Candidate
+		o.Questions = notes(rec)
+	case Approve:
+		o.Questions = notes(rec)
+	default:
+		o.Returned = path.Join(path.Dir(o.Stored), "returned_"+r.Stamp+".md")
+		err = write(out, o.Returned, []byte(v.hide(returned(o.Record))))
+	}
+	return o, err
+}
+
+func (v Reviewer) hide(text string) string {
+	if v.Hide == nil {
+		return text
+	}
+	return v.Hide(text)
+}
+
+// ReviewGate is the name under which a reviewer's word is among the reports of gates.
+const ReviewGate = "blueprint:review"
+
+// Report is what a rejected unit goes back with. A remark that costs no fidelity is none to correct.
+func (o Opinion) Report() gates.Report {
+	rep := gates.Report{Gate: ReviewGate, Status: gates.Fail, Note: fmt.Sprintf("%s: %s", o.Unit, o.Record.DecisionReason)}
+	for _, d := range o.Record.Discrepancies {
+		if d.Severity == Observation {
+			continue
+		}
+		f := gates.Finding{Rule: "blueprint/" + d.Dimension, Severity: gates.Error, Fix: cut(line(d.Recommendation), 600)}
+		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity, cut(line(d.BlueprintClaim), 300), cut(line(d.CodeEvidence), 300))
+		if SafePath(d.AffectedFile) == nil {
+			f.Path = d.AffectedFile
+		}
+		rep.Findings = append(rep.Findings, f)
+	}
+	if len(rep.Findings) == 0 {
+		rep.Findings = []gates.Finding{{Rule: "blueprint/intent", Severity: gates.Error, Message: o.Unit + ": " + cut(line(o.Record.SummaryNote), 600)}}
+	}
+	return rep
+}
+
+// Text is what became of the unit in a few words.
+func (o Opinion) Text() string {
+	text := fmt.Sprintf("%s, fidelity %.2f", o.Record.Decision, o.Record.GroundTruthFidelity)
+	if n := len(o.Questions); n > 0 {
+		text += fmt.Sprintf(", %d for its open questions", n)
+	}
+	if n := len(o.Record.Unseen); n > 0 {
+		text += fmt.Sprintf(", %d files not seen", n)
+	}
+	return text
+}

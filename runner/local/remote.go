@@ -1,0 +1,357 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// Mirror is the journal of a run whose machine is somewhere else: the same rows, and all that this machine makes of them
+// (what briefs and receipts are written from, progress.txt, failure patterns, the rows of attempts). So whoever reads a
+// journal here need not know which driver wrote it.
+type Mirror struct {
+	s  *session
+	mu sync.Mutex
+}
+
+// NewMirror opens the mirror of a run, as far as the journal has it.
+func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mirror, error) {
+	s := New(c).open(ctx, run, info)
+	first := info
+	switch then, err := s.begun(ctx); {
+	case err != nil:
+		return nil, err
+	case then != nil:
+		first = *then
+	}
+	var err error
+	if s.machine, err = runner.New(first); err != nil {
+		return nil, err
+	}
+	s.books = runner.NewScribe(run, s.machine, s.Now)
+	if _, err := s.replay(ctx); err != nil {
+		return nil, err
+	}
+	return &Mirror{s: s}, nil
+}
+
+// Seq is the number of the last event that is known here.
+func (m *Mirror) Seq() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.s.books.Seq()
+}
+
+// Take writes events down that follow on those that are known. Those that are known already are passed over.
+func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.s.books.Seq()
+	events = slices.Clone(events)
+	events = slices.DeleteFunc(events, func(e runner.Event) bool { return e.Seq <= known })
+	if len(events) == 0 {
+		return nil
+	}
+	for i, e := range events {
+		if e.Seq != known+1+i || e.Run != m.s.run {
+			return fmt.Errorf("run %s: event %d of run %s does not follow on event %d", m.s.run, e.Seq, e.Run, known+i)
+		}
+	}
+	records, err := encode(events)
+	if err != nil {
+		return err
+	}
+	if known == 0 {
+		first := events[0]
+		if first.Job == nil {
+			return fmt.Errorf("run %s: its first event does not say what it is about", m.s.run)
+		}
+		err = m.s.Journal.AddRun(ctx, store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan, PlanText: m.s.PlanText, Started: first.At}, records...)
+	} else {
+		err = m.s.Journal.Append(ctx, records...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		m.s.books.Recall(e)
+		if err := m.s.show([]runner.Event{e}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close writes the report of a run that ends with last. It comes before that event is taken: a run that the journal calls
+// finished has a report.
+func (m *Mirror) Close(last runner.Event) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.s.Report == nil {
+		return nil
+	}
+	if err := m.s.fold.Apply(last); err != nil {
+		return err
+	}
+	if err := m.s.Report(m.s.fold.Summary()); err != nil {
+		m.s.Note("the report could not be written: " + err.Error())
+	}
+	return nil
+}
+
+// Summary is the run as far as it is known here.
+func (m *Mirror) Summary() runner.Summary {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.s.fold.Summary()
+}
+
+// Result is what the run has come to.
+func (m *Mirror) Result() (runner.Result, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.s.machine.Done()
+}
+
+// Worker carries out single commands of a run whose machine is somewhere else, in a clone of its own and with the very
+// code that [Engine] works with. Others have the same run in other clones; what passes between them is in a [Depot].
+type Worker struct {
+	*Mirror
+	depot *Depot
+
+	places sync.Map // place → *sync.Mutex: a place has one piece of work at a time
+	runRef sync.Mutex
+}
+
+// NewWorker returns a worker. The configuration is that of the clone; c.Observe is told what the worker learns.
+func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depot *Depot) (*Worker, error) {
+	m, err := NewMirror(ctx, c, run, info)
+	if err != nil {
+		return nil, err
+	}
+	m.s.work.sweep()
+	return &Worker{Mirror: m, depot: depot}, nil
+}
+
+// Done is what came of a command, as it is kept in the depot: whoever is given the command once more has it from there.
+type Done struct {
+	Command string         `json:"command"`
+	Event   runner.Event   `json:"event"`
+	Lost    []runner.Event `json:"lost,omitempty"`  // what was spent on tries that came to nothing
+	Notes   []string       `json:"notes,omitempty"` // for the journal
+}
+
+// again tells whether the command is to be carried out anew whoever asks: what was stopped, or had to wait, said nothing.
+func (d Done) again() bool { return !says(d.Event.Outcome) }
+
+// Perform carries out c, which event seq of the journal handed out, once: what another worker, or this one before it was
+// killed, has come to is returned as it is. An error is infrastructure: it may go well another time, or elsewhere.
+func (w *Worker) Perform(ctx context.Context, seq int, c runner.Command) (Done, error) {
+	lock, _ := w.places.LoadOrStore(c.Place(), &sync.Mutex{})
+	place := lock.(*sync.Mutex)
+	place.Lock()
+	defer place.Unlock()
+	for try := 1; ; try++ {
+		if err := w.sync(ctx); err != nil {
+			return Done{}, err
+		}
+		if d, ok, err := w.depot.done(ctx, seq); err != nil || ok && d.Command == c.ID {
+			return d, err
+		}
+		d, moves, err := w.perform(ctx, c)
+		if err != nil {
+			return Done{}, err
+		}
+		if d.again() {
+			return d, nil
+		}
+		err = w.depot.keep(ctx, seq, d, w.evidence(c, d.Event), moves)
+		if err == nil || try == pushTries || ctx.Err() != nil {
+			return d, err
+		}
+		// Somebody else was first: with this command, or with the branch.
+	}
+}
+
+// pushTries is how often work is taken up again that could not be pushed, as others pushed meanwhile.
+const pushTries = 5
+
+// sync brings here what others pushed.
+func (w *Worker) sync(ctx context.Context) error {
+	if err := w.depot.Fetch(ctx); err != nil {
+		return err
+	}
+	if err := w.depot.unpack(ctx); err != nil {
+		return err
+	}
+	return w.runBranch(ctx)
+}
+
+// runBranch puts the run branch of this clone to where the depot has it.
+func (w *Worker) runBranch(ctx context.Context) error {
+	w.runRef.Lock()
+	defer w.runRef.Unlock()
+	tip, err := w.depot.Tip(ctx)
+	if err != nil || tip == "" {
+		return err
+	}
+	return w.put(ctx, w.s.work.info.Branch, tip)
+}
+
+// put moves a branch of this clone.
+func (w *Worker) put(ctx context.Context, branch, to string) error {
+	now, err := w.s.Repo.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return err
+	}
+	at := w.s.work.refs.move(branch)
+	if now != to {
+		if err := w.s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: to}); err != nil {
+			at(unknown)
+			return err
+		}
+	}
+	at(to)
+	return nil
+}
+
+// perform carries out c here, and says which branches have to be moved in the depot with it.
+func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, error) {
+	s := w.s
+	var landing string
+	switch c.Kind {
+	case runner.Merge, runner.LandRun: // the run branch stays where it is meanwhile
+		w.runRef.Lock()
+		defer w.runRef.Unlock()
+		tip, err := w.depot.Tip(ctx)
+		if err == nil && tip != "" {
+			err = w.put(ctx, s.work.info.Branch, tip)
+		}
+		if err == nil && c.Kind == runner.Merge {
+			err = w.put(ctx, BatchBranch(s.work.info.Slug, c.Batch), c.Commit)
+		}
+		if err == nil && c.Kind == runner.LandRun && s.work.info.Land == "ff" && s.work.info.BaseBranch != "" {
+			if landing, err = w.depot.fetchBranch(ctx, s.work.info.BaseBranch); err == nil && landing != "" {
+				err = s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.work.info.BaseBranch, New: landing})
+			}
+		}
+		if err != nil {
+			return Done{}, nil, err
+		}
+		d := w.do(ctx, c)
+		moves, err := w.moved(ctx, c, d, tip, landing)
+		return d, moves, err
+	}
+	return w.do(ctx, c), nil, nil
+}
+
+// do is [session.do], with what it had to say.
+func (w *Worker) do(ctx context.Context, c runner.Command) Done {
+	s := w.s
+	ev, lost := s.do(ctx, c)
+	s.work.pool.Rest(c.Place(), false)
+	s.mu.Lock()
+	notes := s.notes
+	s.notes = nil
+	s.mu.Unlock()
+	return Done{Command: c.ID, Event: ev, Lost: lost, Notes: notes}
+}
+
+// moved lists the branches that a merge or a landing has moved here.
+func (w *Worker) moved(ctx context.Context, c runner.Command, d Done, tip, landing string) ([]Move, error) {
+	if d.Event.Outcome != runner.OutcomeOK {
+		return nil, nil
+	}
+	branch, was := w.s.work.info.Branch, tip
+	if c.Kind == runner.LandRun {
+		if landing == "" {
+			return nil, nil
+		}
+		branch, was = w.s.work.info.BaseBranch, landing
+	}
+	is, err := w.s.Repo.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil || is == was || is == "" {
+		return nil, err
+	}
+	return []Move{{Branch: branch, From: was, To: is}}, nil
+}
+
+// evidence lists the files, relative to .runplan, that c left and that others need or people read.
+func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
+	l := w.s.Layout
+	var paths []string
+	add := func(rel string) {
+		if rel == "" || slices.Contains(paths, rel) {
+			return
+		}
+		if _, err := os.Stat(l.Root + "/" + rel); err == nil {
+			paths = append(paths, rel)
+		}
+	}
+	if c.Batch != "" {
+		add(l.Rel(w.s.work.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt})))
+	}
+	add(e.Receipt)
+	if e.Review != nil {
+		add(e.Review.File)
+	}
+	return paths
+}
+
+// Standing looks, before a run goes on, whether what the journal says still holds. It returns where the run branch is and
+// the events of batches that are due again.
+func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Event, err error) {
+	if err := w.sync(ctx); err != nil {
+		return "", nil, err
+	}
+	if tip, err = w.depot.Tip(ctx); err != nil {
+		return "", nil, err
+	}
+	if tip == "" { // somebody removed it
+		tip = w.s.machine.Tip()
+		if err := w.depot.push(ctx, []Move{{Branch: w.s.work.info.Branch, To: tip}}); err != nil {
+			return "", nil, err
+		}
+	}
+	bad, err := w.s.work.verify(ctx, w.s.merged, w.s.digests, tip)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, key := range sortedKeys(bad) {
+		reopened = append(reopened, runner.Event{Kind: runner.Reopened, Batch: key, Base: tip, Reason: bad[key]})
+	}
+	return tip, reopened, nil
+}
+
+// Journal keeps the events of the run, as far as they are known here, in the depot.
+func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var events []runner.Event
+	for ev, err := range w.s.Events(ctx, w.s.run, 0) {
+		if err != nil {
+			return "", err
+		}
+		events = append(events, ev)
+	}
+	return w.depot.KeepJournal(ctx, events)
+}
+
+// Leave ends what is at work here and waits for it.
+func (w *Worker) Leave() {
+	w.s.cancel(errStopped)
+	w.s.stop()
+	w.s.clearing.Wait()
+}
+
+// Redacted is text without the secrets of this machine.
+func (w *Worker) Redacted(text string) string { return w.s.work.redact.String(text) }
+
+// Recall reads the events that the depot keeps.
+func (w *Worker) Recall(ctx context.Context) ([]runner.Event, error) { return w.depot.Journal(ctx) }

@@ -1,0 +1,152 @@
+// Package connect reaches a Temporal service, and says in plain words why it cannot.
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+
+	"github.com/spf13/pflag"
+)
+
+// Options say where the service is, and who asks. Secrets are named, never given.
+type Options struct {
+	Address   string
+	Namespace string
+	Queue     string // task queue
+	TLS       bool
+	Cert, Key string // files
+	CA        string // file
+	Server    string // name that the certificate of the service has to be for
+	APIKeyEnv string // variable that holds the key
+	CodecEnv  string // variable that holds the key which payloads are encrypted with
+	Wait      time.Duration
+}
+
+// Defaults.
+const (
+	DefaultAddress   = "127.0.0.1:7233"
+	DefaultNamespace = "default"
+	DefaultQueue     = "runplan"
+)
+
+// Flags adds the options to a command.
+func (o *Options) Flags(f *pflag.FlagSet) {
+	f.StringVar(&o.Address, "address", DefaultAddress, "HOST:PORT of the Temporal service")
+	f.StringVar(&o.Namespace, "namespace", DefaultNamespace, "namespace of Temporal")
+	f.StringVar(&o.Queue, "task-queue", DefaultQueue, "task queue that the workers of this repository listen on")
+	f.BoolVar(&o.TLS, "tls", false, "use TLS; --tls-cert, --tls-ca and --api-key-env do as well")
+	f.StringVar(&o.Cert, "tls-cert", "", "file with the client's certificate")
+	f.StringVar(&o.Key, "tls-key", "", "file with its key")
+	f.StringVar(&o.CA, "tls-ca", "", "file with the certificates that the service is trusted by, instead of the system's")
+	f.StringVar(&o.Server, "tls-server-name", "", "name in the certificate of the service, if it is not the host of --address")
+	f.StringVar(&o.APIKeyEnv, "api-key-env", "", "name of the environment variable that holds an API key")
+	f.StringVar(&o.CodecEnv, "codec-key-env", "", "name of the environment variable that holds a key, 64 hex digits, to encrypt what Temporal stores")
+	f.DurationVar(&o.Wait, "connect-timeout", 10*time.Second, "how long to wait for the service")
+}
+
+// Error is a service that cannot be used, and what to do about it. Usage tells a mistake on the command line.
+type Error struct {
+	Err   error
+	Hint  string
+	Usage bool
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Dial reaches the service and looks whether the namespace is there.
+func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, error) {
+	co := client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: logger, Identity: identity}
+	co.ConnectionOptions.GetSystemInfoTimeout = o.Wait
+	var err error
+	if co.ConnectionOptions.TLS, err = o.tls(); err != nil {
+		return nil, err
+	}
+	if o.APIKeyEnv != "" {
+		key, ok := getenv(o.APIKeyEnv)
+		if !ok || key == "" {
+			return nil, &Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv), "set it to the API key", true}
+		}
+		co.Credentials = client.NewAPIKeyStaticCredentials(key)
+	}
+	if o.CodecEnv != "" {
+		key, _ := getenv(o.CodecEnv)
+		codec, err := newCodec(key)
+		if err != nil {
+			return nil, &Error{fmt.Errorf("--codec-key-env %s: %w", o.CodecEnv, err), "make one: openssl rand -hex 32", true}
+		}
+		co.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	c, err := client.DialContext(ctx, co)
+	if err != nil {
+		return nil, o.why(err)
+	}
+	if _, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.Namespace}); err != nil {
+		c.Close()
+		return nil, o.why(err)
+	}
+	return c, nil
+}
+
+func (o Options) tls() (*tls.Config, error) {
+	if !o.TLS && o.Cert == "" && o.CA == "" && o.APIKeyEnv == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.Server}
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, &Error{fmt.Errorf("--tls-ca: %w", err), "", true}
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, &Error{fmt.Errorf("--tls-ca %s holds no certificate", o.CA), "it has to be PEM", true}
+		}
+	}
+	if (o.Cert == "") != (o.Key == "") {
+		return nil, &Error{errors.New("--tls-cert and --tls-key go together"), "give both", true}
+	}
+	if o.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return nil, &Error{fmt.Errorf("--tls-cert %s: %w", o.Cert, err), "", true}
+		}
+		if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
+			return nil, &Error{fmt.Errorf("the certificate %s expired on %s", o.Cert, leaf.NotAfter.Format("2006-01-02 15:04 MST")), "renew it", true}
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// why says in plain words what is wrong with a service.
+func (o Options) why(err error) error {
+	var nsMissing *serviceerror.NamespaceNotFound
+	var notFound *serviceerror.NotFound
+	var denied *serviceerror.PermissionDenied
+	text := err.Error()
+	switch {
+	case errors.As(err, &nsMissing), errors.As(err, &notFound):
+		return &Error{fmt.Errorf("the Temporal service at %s has no namespace %q", o.Address, o.Namespace), "name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
+	case errors.As(err, &denied), strings.Contains(text, "Unauthenticated"), strings.Contains(text, "unauthorized"):
+		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err), "see to --api-key-env, or --tls-cert and --tls-key", false}
+	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
+		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err), "renew it; the one of the service, or that of --tls-cert", false}
+	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
+		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err), "see to --tls, --tls-ca and --tls-server-name", false}
+	}
+	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, and --address; nothing was started", false}
+}

@@ -1,0 +1,458 @@
+// Package flow drives a run as a Temporal workflow. It holds no rule of a run: [runner.Machine] decides and
+// [runner.Scribe] keeps the books, as on one machine; here commands become activities, and their ends become events.
+//
+// What stands in the history is small: commands and events, which name commits and files. Contents are in git.
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// What is called by name: a method of Go as a name would not survive a replay.
+const (
+	RunWorkflow   = "runplan.Run"
+	QueueWorkflow = "runplan.MergeQueue"
+
+	PerformActivity  = "runplan.Perform"
+	StandingActivity = "runplan.Standing"
+	KeepActivity     = "runplan.Keep"
+	RecallActivity   = "runplan.Recall"
+	EnqueueActivity  = "runplan.Enqueue"
+
+	PostSignal  = "post"
+	EventsQuery = "events"
+)
+
+// ID is the workflow of a run.
+func ID(run string) string { return "runplan/" + run }
+
+// Options are how a run is driven.
+type Options struct {
+	Heartbeat time.Duration `json:"heartbeat"`          // a host that is silent for so long is taken for dead
+	Deadline  time.Duration `json:"deadline"`           // of one command, with all its tries on all hosts
+	MaxTime   time.Duration `json:"max_time,omitempty"` // of this go at the run; 0 is no limit
+	Longest   int           `json:"longest,omitempty"`  // events of Temporal after which the history begins anew
+	Queue     string        `json:"queue,omitempty"`    // id of the merge queue that landings go through; "" is none
+}
+
+// Defaults of [Options].
+const (
+	DefaultHeartbeat = time.Minute
+	DefaultDeadline  = 24 * time.Hour
+	DefaultLongest   = 10_000
+)
+
+// Input begins a go at a run. It holds neither contents nor secrets.
+type Input struct {
+	Run     string       `json:"run"`
+	Info    *runner.Info `json:"info,omitempty"` // of a run that nobody has begun; or what is to be otherwise from now on
+	Recall  bool         `json:"recall"`         // the shared repository keeps its journal
+	Resumed bool         `json:"resumed"`        // somebody goes on with it after it had stopped
+	Options Options      `json:"options"`
+	Spent   time.Duration
+}
+
+// Output is how a go at a run ended.
+type Output struct {
+	Status runner.RunStatus `json:"status"`
+	Stop   runner.Outcome   `json:"stop,omitempty"`
+	Reason string           `json:"reason,omitempty"`
+	Tip    string           `json:"tip,omitempty"`
+	Events int              `json:"events"`
+}
+
+// Task is a command for a worker. Seq is the event that handed it out.
+type Task struct {
+	Run     string         `json:"run"`
+	Seq     int            `json:"seq"`
+	Command runner.Command `json:"command"`
+}
+
+// From asks for the events of a run from a number on.
+type From struct {
+	Run  string `json:"run"`
+	From int    `json:"from"`
+}
+
+// Page is a part of a journal. More follow while Next is not 0.
+type Page struct {
+	Events []runner.Event `json:"events"`
+	Next   int            `json:"next,omitempty"`
+}
+
+// pageBytes bounds a page.
+const pageBytes = runner.MaxMessage * 3 / 4
+
+// PageOf is the part of events that begins with number from.
+func PageOf(events []runner.Event, from int) Page {
+	var p Page
+	size := 0
+	for i := max(0, from-1); i < len(events); i++ {
+		body, err := json.Marshal(events[i])
+		if size += len(body); err != nil || size > pageBytes && len(p.Events) > 0 {
+			p.Next = events[i].Seq
+			return p
+		}
+		p.Events = append(p.Events, events[i])
+	}
+	return p
+}
+
+// Standing is what a worker found before a run goes on.
+type Standing struct {
+	Tip      string         `json:"tip"`
+	Reopened []runner.Event `json:"reopened,omitempty"`
+}
+
+// Kinds of errors that no other try can cure.
+const (
+	CoreVersion = "CoreVersion"
+	BadInput    = "BadInput"
+	Refused     = "Refused"
+)
+
+// run is one workflow.
+type run struct {
+	Input
+	free   workflow.Context // not cancelled with the workflow: the machine decides what a cancel means
+	books  *runner.Scribe
+	events []runner.Event
+	seqOf  map[string]int // by command: the event that handed it out last
+	jobs   []*job         // under way, in the order in which they began
+	last   map[string]*job
+	inbox  []result
+	notes  []string
+	erred  bool
+	stops  []runner.Event // wishes to stop at once
+	tired  bool           // the history is long: nothing is begun until it begins anew
+	due    []runner.Command
+	posts  workflow.ReceiveChannel
+}
+
+// job is a command that is under way.
+type job struct {
+	runner.Command
+	cancel workflow.CancelFunc
+	over   bool
+	stale  bool
+}
+
+type result struct {
+	*job
+	local.Done
+}
+
+// Run is the workflow of a run.
+func Run(ctx workflow.Context, in Input) (Output, error) {
+	r := &run{Input: in, seqOf: map[string]int{}, last: map[string]*job{}, posts: workflow.GetSignalChannel(ctx, PostSignal)}
+	r.free, _ = workflow.NewDisconnectedContext(ctx)
+	if err := workflow.SetQueryHandler(ctx, EventsQuery, func(from int) (Page, error) { return PageOf(r.events, from), nil }); err != nil {
+		return Output{}, err
+	}
+	if r.Options.Heartbeat <= 0 {
+		r.Options.Heartbeat = DefaultHeartbeat
+	}
+	if r.Options.Deadline <= 0 {
+		r.Options.Deadline = DefaultDeadline
+	}
+	if r.Options.Longest <= 0 {
+		r.Options.Longest = DefaultLongest
+	}
+	began := workflow.Now(ctx)
+	cmds, err := r.begin()
+	if err != nil {
+		return Output{}, err
+	}
+	workflow.Go(r.free, func(free workflow.Context) { // once: a context that is done would be ready for ever
+		ctx.Done().Receive(free, nil)
+		r.stops = append(r.stops, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "the workflow was cancelled"})
+	})
+	if r.Options.MaxTime > 0 {
+		workflow.Go(r.free, func(free workflow.Context) {
+			if workflow.Sleep(free, max(time.Second, r.Options.MaxTime-in.Spent)) == nil {
+				r.stops = append(r.stops, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited, Reason: fmt.Sprintf("the time limit of %s is reached", r.Options.MaxTime)})
+			}
+		})
+	}
+	res, again, err := r.loop(cmds)
+	if err != nil {
+		return Output{}, err
+	}
+	if err := r.keep(); err != nil {
+		workflow.GetLogger(ctx).Warn("the journal could not be kept in the shared repository", "error", err)
+		if again {
+			return Output{}, err
+		}
+	}
+	if again {
+		next := Input{Run: in.Run, Recall: true, Options: in.Options, Spent: in.Spent + workflow.Now(r.free).Sub(began)}
+		return Output{}, workflow.NewContinueAsNewError(r.free, RunWorkflow, next)
+	}
+	out := Output{Status: res.Status, Reason: res.Reason, Tip: res.Tip, Events: len(r.events)}
+	if res.Stop != nil {
+		out.Stop, out.Reason = res.Stop.Outcome, res.Stop.Reason
+	}
+	if ctx.Err() != nil {
+		return out, temporal.NewCanceledError(out)
+	}
+	return out, nil
+}
+
+// begin starts the run, or reads its journal back, and returns what is to be done first.
+func (r *run) begin() ([]runner.Command, error) {
+	info := r.Info
+	var known []runner.Event
+	if r.Recall {
+		for next := 1; next > 0; {
+			var p Page
+			if err := workflow.ExecuteActivity(r.brief("recall"), RecallActivity, From{r.Run, next}).Get(r.free, &p); err != nil {
+				return nil, err
+			}
+			known, next = append(known, p.Events...), p.Next
+		}
+		if len(known) == 0 || known[0].Job == nil {
+			return nil, temporal.NewNonRetryableApplicationError("the journal of run "+r.Run+" does not say how it began", BadInput, nil)
+		}
+		info = known[0].Job
+	}
+	if info == nil {
+		return nil, temporal.NewNonRetryableApplicationError("run "+r.Run+": nothing says what it is about", BadInput, nil)
+	}
+	machine, err := runner.New(*info)
+	if errors.Is(err, runner.ErrLoopVersion) {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error()+"; start a worker of that version, or start the run anew", CoreVersion, nil)
+	}
+	if err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error(), BadInput, nil)
+	}
+	r.books = runner.NewScribe(r.Run, machine, func() time.Time { return workflow.Now(r.free) })
+	if !r.Recall {
+		return r.take(r.books.Begin(*info)), nil
+	}
+	for _, e := range known {
+		r.books.Recall(e)
+		r.handedOut(e)
+	}
+	r.events = known
+	if !r.Resumed {
+		return machine.Pending(), nil
+	}
+	var s Standing
+	if err := workflow.ExecuteActivity(r.brief("look at the run branch"), StandingActivity, From{r.Run, len(known)}).Get(r.free, &s); err != nil {
+		return nil, err
+	}
+	for _, e := range s.Reopened {
+		r.record(e)
+	}
+	r.record(runner.Event{Kind: runner.RunResumed, Commit: s.Tip, Job: r.Info})
+	r.hear(true)
+	return machine.Pending(), nil
+}
+
+// loop hands out commands and folds what comes back, until nothing is under way. With again, the history has grown long
+// and nothing is under way, but the run goes on.
+func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err error) {
+	r.due = cmds
+	for {
+		r.tired = r.tired || workflow.GetInfo(r.free).GetCurrentHistoryLength() > r.Options.Longest
+		if !r.tired {
+			for _, c := range r.due {
+				r.start(c)
+			}
+			r.due = nil
+		}
+		if len(r.inbox) == 0 && r.idle() && len(r.stops) == 0 {
+			if r.due = append(r.due, r.hear(false)...); len(r.due) > 0 && !r.tired {
+				continue
+			}
+			if len(r.due) > 0 {
+				return runner.Result{}, true, nil
+			}
+			res, done := r.books.Machine().Done()
+			if !done {
+				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+": nothing is under way and nothing is done; this is a fault of runplan", BadInput, nil)
+			}
+			r.record(res.Ending())
+			return res, false, nil
+		}
+		if err := workflow.Await(r.free, func() bool { return len(r.inbox) > 0 || len(r.stops) > 0 || r.posts.Len() > 0 }); err != nil {
+			return runner.Result{}, false, err
+		}
+		for len(r.inbox) > 0 {
+			first := r.inbox[0]
+			r.inbox = r.inbox[1:]
+			r.due = append(r.due, r.done(first)...)
+		}
+		r.due = append(r.due, r.hear(false)...)
+		for len(r.stops) > 0 {
+			ev := r.stops[0]
+			r.stops = r.stops[1:]
+			r.record(ev)
+			for _, j := range r.jobs {
+				j.cancel()
+			}
+		}
+		r.due = r.wanted(r.due)
+	}
+}
+
+// wanted leaves out what was called off before it was begun.
+func (r *run) wanted(cmds []runner.Command) []runner.Command {
+	pending := map[string]bool{}
+	for _, c := range r.books.Machine().Pending() {
+		pending[c.ID] = true
+	}
+	var out []runner.Command
+	for _, c := range cmds {
+		if pending[c.ID] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// idle tells whether nothing is at work, called off or not.
+func (r *run) idle() bool {
+	for _, j := range r.last {
+		if !j.over {
+			return false
+		}
+	}
+	return len(r.jobs) == 0
+}
+
+// take puts what comes of a fact into the books.
+func (r *run) take(step runner.Step) []runner.Command {
+	for _, e := range step.Events {
+		r.handedOut(e)
+		r.events = append(r.events, e)
+	}
+	if step.Note != "" {
+		r.notes = append(r.notes, step.Note)
+	}
+	for _, c := range step.CalledOff {
+		for i, j := range r.jobs {
+			if j.ID == c.ID {
+				r.jobs = append(r.jobs[:i:i], r.jobs[i+1:]...)
+				j.stale = true
+				j.cancel()
+				break
+			}
+		}
+	}
+	return step.Commands
+}
+
+func (r *run) handedOut(e runner.Event) {
+	if e.Kind == runner.Dispatched {
+		r.seqOf[e.Command] = e.Seq
+	}
+}
+
+// record folds one fact.
+func (r *run) record(e runner.Event) []runner.Command {
+	if _, err := e.Encode(); err != nil { // what is too large for a journal is no report
+		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError, Reason: err.Error()}
+	}
+	underWay := make([]runner.Command, len(r.jobs))
+	for i, j := range r.jobs {
+		underWay[i] = j.Command
+	}
+	cmds := r.take(r.books.Fold(e, underWay))
+	if e.Kind == runner.StopAsked {
+		r.stopWaiting()
+	}
+	for len(r.notes) > 0 {
+		text := r.notes[0]
+		r.notes = r.notes[1:]
+		r.record(runner.Event{Kind: runner.Note, Reason: text})
+	}
+	return cmds
+}
+
+// stopWaiting ends what waits for the end of a limit.
+func (r *run) stopWaiting() {
+	for _, j := range r.jobs {
+		if j.Kind == runner.Wait {
+			j.cancel()
+		}
+	}
+}
+
+// hear takes up what people said.
+func (r *run) hear(resuming bool) []runner.Command {
+	var cmds []runner.Command
+	for {
+		var e runner.Event
+		if !r.posts.ReceiveAsync(&e) {
+			return cmds
+		}
+		if e.Kind.Outside() {
+			cmds = append(cmds, r.record(r.books.Machine().Heard(e, resuming))...)
+		}
+	}
+}
+
+// done takes up how a command ended, unless it was called off meanwhile.
+func (r *run) done(x result) []runner.Command {
+	for i, j := range r.jobs {
+		if j == x.job {
+			r.jobs = append(r.jobs[:i:i], r.jobs[i+1:]...)
+			break
+		}
+	}
+	if x.stale && x.Kind == runner.Execute && x.Event.Usage != nil {
+		x.Lost = append(x.Lost, x.Spending(x.Event)) // nobody waits for what it did, but it was paid for
+	}
+	for _, text := range x.Notes {
+		r.record(runner.Event{Kind: runner.Note, Reason: text})
+	}
+	for _, e := range x.Lost {
+		r.record(e)
+	}
+	var cmds []runner.Command
+	if !x.stale {
+		cmds = r.record(x.Event)
+	}
+	r.erred = len(cmds) == 0 && (r.erred || x.Event.Outcome == runner.OutcomeError && !x.stale)
+	if r.erred {
+		for _, j := range r.jobs {
+			if j.Kind != runner.Wait {
+				return cmds
+			}
+		}
+		r.stopWaiting() // whatever went wrong, it has stopped the run, and nobody waits for the end of a limit then
+	}
+	return cmds
+}
+
+// brief is the context of a piece of work that the run itself needs.
+func (r *run) brief(summary string) workflow.Context {
+	return workflow.WithActivityOptions(r.free, workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute, ScheduleToCloseTimeout: r.Options.Deadline, HeartbeatTimeout: r.Options.Heartbeat,
+		RetryPolicy: retries(), Summary: summary,
+	})
+}
+
+// keep has a worker keep the journal in the shared repository.
+func (r *run) keep() error {
+	return workflow.ExecuteActivity(r.brief("keep the journal"), KeepActivity, From{r.Run, len(r.events)}).Get(r.free, nil)
+}
+
+// retries go on for as long as the deadline lets them: a frozen host may swallow any number of attempts, and what protects
+// the branches is not their number but compare-and-swap.
+func retries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
+		NonRetryableErrorTypes: []string{BadInput, CoreVersion, Refused},
+	}
+}

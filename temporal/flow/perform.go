@@ -1,0 +1,178 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// start begins a command. A place has one piece of work at a time: the next one waits until the last has let go of it.
+func (r *run) start(c runner.Command) {
+	ctx, cancel := workflow.WithCancel(r.free)
+	j := &job{Command: c, cancel: cancel}
+	before := r.last[c.Place()]
+	if c.Kind == runner.Wait && c.Batch == "" {
+		before = nil // it works nowhere
+	}
+	r.jobs = append(r.jobs, j)
+	r.last[c.Place()] = j
+	workflow.Go(r.free, func(free workflow.Context) {
+		if before != nil {
+			if err := workflow.Await(free, func() bool { return before.over }); err != nil {
+				return // the workflow itself is torn down
+			}
+		}
+		began := workflow.Now(free)
+		done := r.perform(free, ctx, j)
+		if c.Kind == runner.Wait {
+			done.Event.DurationMS = workflow.Now(free).Sub(began).Milliseconds()
+		}
+		j.over = true
+		r.inbox = append(r.inbox, result{j, done})
+	})
+}
+
+// perform carries out a command and turns whatever comes of it into an event. It waits in the coroutine of free; ctx is
+// what the command is called off by.
+func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
+	c := j.Command
+	d := local.Done{Command: c.ID}
+	var err error
+	switch {
+	case c.Kind == runner.Ask:
+		d.Event = c.Asked()
+		return d
+	case c.Kind == runner.Wait:
+		d.Event = c.Report(runner.Event{Outcome: runner.OutcomeOK, Agent: c.Agent})
+		if left := c.Until.Sub(workflow.Now(ctx)); left > 0 {
+			err = workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "the limit of " + c.Agent}).Get(free, nil)
+		}
+	case c.Kind == runner.LandRun && r.Options.Queue != "":
+		d, err = r.queued(free, c)
+	default:
+		err = workflow.ExecuteActivity(r.options(ctx, c), PerformActivity, Task{r.Run, r.seqOf[c.ID], c}).Get(free, &d)
+	}
+	if err != nil {
+		d.Event = failure(c, err)
+	}
+	return d
+}
+
+func (r *run) options(ctx workflow.Context, c runner.Command) workflow.Context {
+	return workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, r.seqOf[c.ID]))
+}
+
+func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		ActivityID:          fmt.Sprintf("%s@%d", c.ID, seq),
+		StartToCloseTimeout: o.Deadline, ScheduleToCloseTimeout: o.Deadline, HeartbeatTimeout: o.Heartbeat,
+		WaitForCancellation: true, // what is called off has let go of its place before anything else begins there
+		RetryPolicy:         retries(), Summary: c.ID,
+	}
+}
+
+// failure is the report on a command that no worker has reported on.
+func failure(c runner.Command, err error) runner.Event {
+	var cancelled *temporal.CanceledError
+	if errors.As(err, &cancelled) {
+		return c.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was under way"})
+	}
+	var app *temporal.ApplicationError
+	text := err.Error()
+	if errors.As(err, &app) {
+		text = app.Message()
+	}
+	var late *temporal.TimeoutError
+	if errors.As(err, &late) {
+		text = "no worker has reported on it in time: " + late.Message()
+	}
+	return c.Report(runner.Event{Outcome: runner.OutcomeError, Reason: text})
+}
+
+// Landing is a run that wants to land.
+type Landing struct {
+	Task    Task    `json:"task"`
+	Options Options `json:"options"`
+	ReplyTo string  `json:"reply_to"` // workflow
+	Signal  string  `json:"signal"`
+}
+
+// queued has the merge queue of the target branch carry out a landing. It is not called off any more: one that is past its
+// push has landed.
+func (r *run) queued(free workflow.Context, c runner.Command) (local.Done, error) {
+	var d local.Done
+	seq := r.seqOf[c.ID]
+	signal := fmt.Sprintf("landed/%d", seq)
+	l := Landing{Task{r.Run, seq, c}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
+	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
+		return d, err
+	}
+	workflow.GetSignalChannel(free, signal).Receive(free, &d)
+	return d, nil
+}
+
+// QueueID is the merge queue of a branch of a repository. The repository stands in it by a digest: its address may hold
+// what is nobody's business.
+func QueueID(repository, branch string) string {
+	return "runplan/merge-queue/" + runner.Fingerprint(repository) + "/" + branch
+}
+
+// EnqueueSignal hands a [Landing] to a merge queue.
+const EnqueueSignal = "enqueue"
+
+// Waiting is what a merge queue has not come to yet.
+type Waiting struct {
+	Landings []Landing `json:"landings,omitempty"`
+}
+
+// queueLongest is after how many landings the history of a queue begins anew, queueIdle how long it waits for more.
+const (
+	queueLongest = 200
+	queueIdle    = 10 * time.Minute
+)
+
+// MergeQueue lets runs land on one branch, one after the other, in the order in which they asked. It ends when nobody has
+// asked for a while; the next who asks starts it again.
+func MergeQueue(ctx workflow.Context, w Waiting) error {
+	in := workflow.GetSignalChannel(ctx, EnqueueSignal)
+	drain := func() {
+		for {
+			var l Landing
+			if !in.ReceiveAsync(&l) {
+				return
+			}
+			w.Landings = append(w.Landings, l)
+		}
+	}
+	for n := 0; ; n++ {
+		drain()
+		if n >= queueLongest || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			return workflow.NewContinueAsNewError(ctx, QueueWorkflow, w)
+		}
+		if len(w.Landings) == 0 {
+			some, err := workflow.AwaitWithTimeout(ctx, queueIdle, func() bool { return in.Len() > 0 })
+			if err != nil {
+				return err
+			}
+			if !some {
+				return nil
+			}
+			drain()
+		}
+		l := w.Landings[0]
+		w.Landings = w.Landings[1:]
+		var d local.Done
+		actx := workflow.WithActivityOptions(ctx, commandOptions(l.Options, l.Task.Command, l.Task.Seq))
+		if err := workflow.ExecuteActivity(actx, PerformActivity, l.Task).Get(ctx, &d); err != nil {
+			d = local.Done{Command: l.Task.Command.ID, Event: failure(l.Task.Command, err)}
+		}
+		// A run that is gone does not hear of it, which is its own affair.
+		_ = workflow.SignalExternalWorkflow(ctx, l.ReplyTo, "", l.Signal, d).Get(ctx, nil)
+	}
+}

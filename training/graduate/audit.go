@@ -1,0 +1,75 @@
+package graduate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/gates/blueprint"
+)
+
+// Generated lists when the adapter was given units to write after a time, in order.
+func Generated(root string, after time.Time) ([]time.Time, error) {
+	var out []time.Time
+	units, err := allUnits(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		made, err := blueprint.Generations(root, u)
+		if err != nil {
+			return nil, fmt.Errorf("count the generations: %w", err)
+		}
+		for _, g := range made {
+			if g.Session == blueprint.AdapterSession && g.At.After(after) {
+				out = append(out, g.At)
+			}
+		}
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	return out, nil
+}
+
+// allUnits are those that are live and those that are not yet, each once.
+func allUnits(root string) ([]string, error) {
+	var out []string
+	for _, s := range []blueprint.State{blueprint.Live, blueprint.Candidate} {
+		units, err := blueprint.Units(root, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, units...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// Audit tells whether the cold reviewer has to look at a unit before it is promoted, and why (TRAIN-30): at each one until the adapter has
+// graduated, then at every fifth that it wrote, and always at what somebody else wrote.
+func Audit(root, adapter, unit string) (due bool, why string, err error) {
+	s, err := Load(root, adapter)
+	if err != nil {
+		return true, "", err
+	}
+	if s.Since == nil {
+		return true, adapter + " has not graduated", nil
+	}
+	made, err := blueprint.Generations(root, unit)
+	if err != nil {
+		return true, "", err
+	}
+	if len(made) == 0 || made[len(made)-1].Session != blueprint.AdapterSession {
+		return true, fmt.Sprintf("nothing says that %s wrote it", adapter), nil
+	}
+	last := made[len(made)-1].At
+	if !last.After(*s.Since) {
+		return true, fmt.Sprintf("it was written before %s graduated", adapter), nil
+	}
+	all, err := Generated(root, *s.Since)
+	if err != nil {
+		return true, "", err
+	}
+	n, _ := slices.BinarySearchFunc(all, last, time.Time.Compare)
+	n++
+	return AuditDue(true, n), fmt.Sprintf("%s has graduated, and this is generation %d since then; every %dth is reviewed", adapter, n, AuditEvery), nil
+}
