@@ -15,7 +15,7 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama agents-smoke screenshots clean
+.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -40,6 +40,9 @@ tools: ## install the optional programs that tests use: ast-grep, into bin/tools
 
 ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, five minutes of CPU
 	@bash testscripts/ollama/build.sh
+
+browser: ## install Chromium for the tests of the page, where there is none: once, from Debian's packages
+	bash testscripts/browser/install.sh
 
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...
