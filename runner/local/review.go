@@ -83,7 +83,7 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 		return e, err
 	}
 	if c.Batch == "" {
-		e.Outcome, e.Review.Note = runner.OutcomeOK, strings.Join(v.Reasons, ", ")
+		e.Outcome = runner.OutcomeOK
 		w.pool.Release(finalPlace)
 		return e, nil
 	}
@@ -183,7 +183,7 @@ func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, err
 	if err != nil {
 		return nil, fmt.Errorf("keep the review: %w", err)
 	}
-	out := &runner.ReviewInfo{Verdict: string(v.Verdict), Confidence: &v.ConfidencePct, File: w.Layout.Rel(file)}
+	out := &runner.ReviewInfo{Verdict: string(v.Verdict), Confidence: &v.ConfidencePct, File: w.Layout.Rel(file), Note: w.redact.String(strings.Join(v.Reasons, ", "))}
 	for _, p := range v.Passes {
 		text := fmt.Sprintf("%d %s: %s", p.Number, p.Name, p.Status)
 		if p.Status == gates.Skipped && p.Note != "" || p.Status == gates.Errored {

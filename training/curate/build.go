@@ -51,9 +51,13 @@ type Side struct {
 	Retroactive int `json:"retroactive"`
 }
 
+// StageName is what this stage of the training modes is called (RETR-17).
+const StageName = "data_selection"
+
 // Manifest is dataset.json: what a dataset is made of.
 type Manifest struct {
 	Version    int               `json:"version"`
+	Name       string            `json:"name"` // [StageName]
 	Plan       plan.Plan         `json:"plan"`
 	Inputs     []InputSum        `json:"inputs"`
 	Read       int               `json:"read"`
@@ -116,7 +120,7 @@ func Build(ctx context.Context, files []string, out string, o Options) (m Manife
 	if err := o.Plan.Check(); err != nil {
 		return m, err
 	}
-	b := &builder{Options: o, m: Manifest{Version: 1, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
+	b := &builder{Options: o, m: Manifest{Version: 1, Name: StageName, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
 	if b.out, err = folder.New(out, ManifestFile, o.Replace); err != nil {
 		return m, err
 	}

@@ -145,6 +145,9 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 	if err != nil {
 		return err
 	}
+	for _, x := range have {
+		x.split()
+	}
 	return parallel(ctx, len(all), func(i int) error {
 		w := all[i]
 		w.reason = w.compare(have, bad)
@@ -373,7 +376,15 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	if err != nil {
 		return err
 	}
-	if err := l.outlineAll(ctx, have); err != nil {
+	used := versions{}
+	for _, w := range all {
+		for _, t := range w.targets {
+			if f := have[t.want]; f != nil && w.mayUse(f) {
+				used[t.want] = f
+			}
+		}
+	}
+	if err := l.outlineAll(ctx, used); err != nil {
 		return err
 	}
 	for _, w := range all {
@@ -393,6 +404,21 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 		return err
 	}
 	return l.shelf.outlined(ctx, list)
+}
+
+// mayUse tells by the words of a file alone whether the changed code may use it: to outline a file takes a hundred times as
+// long as to read it, and most that are near are not used.
+func (w *work) mayUse(f *source) bool {
+	names := f.declares()
+	if names == nil {
+		return true
+	}
+	for n := range names {
+		if w.words[n] {
+			return true
+		}
+	}
+	return false
 }
 
 // takes tells whether the changed code may use a file that is imported.
@@ -452,7 +478,7 @@ func (w *work) depend(have versions) {
 	}
 	for _, t := range w.targets {
 		f := have[t.want]
-		if f == nil || seen[t.path] || f.broken || f.skip != "" || *f.secret {
+		if f == nil || seen[t.path] || f.outlined && !f.sound() {
 			continue
 		}
 		seen[t.path] = true
@@ -508,6 +534,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	if err := l.outlineAll(ctx, have); err != nil {
 		return err
 	}
+	drawn := versions{}
 	for i, w := range all {
 		neighbours := w.others
 		w.rng.Shuffle(len(neighbours), func(a, b int) { neighbours[a], neighbours[b] = neighbours[b], neighbours[a] })
@@ -521,8 +548,15 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		for _, n := range neighbours {
 			if len(w.others) < mostOthers && !slices.ContainsFunc(w.others, func(o related) bool { return o.path == n.path }) {
 				w.others = append(w.others, n)
+				drawn[want{n.path, n.blob}] = n.source
 			}
 		}
+	}
+	if err := l.outlineAll(ctx, drawn); err != nil {
+		return err
+	}
+	for _, w := range all {
+		w.others = slices.DeleteFunc(w.others, func(o related) bool { return o.tier == 2 && !o.sound() })
 	}
 	return nil
 }

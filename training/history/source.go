@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// source is one version of a file. It never changes once it is outlined.
+// source is one version of a file. It never changes once it is outlined; what is asked of it before is asked by the loader.
 type source struct {
 	path     string
 	blob     string
@@ -32,7 +32,8 @@ type source struct {
 	broken   bool
 	skip     string // nobody could outline it
 	outlined bool
-	secret   *bool // nil: nobody has looked
+	declared map[string]bool // see declares
+	secret   *bool           // nil: nobody has looked
 }
 
 // symbol is a definition in a file.
@@ -68,10 +69,15 @@ func unfit(data []byte) Reason {
 }
 
 func newSource(name, blob string, data []byte) *source {
-	s := &source{path: name, blob: blob, language: outline.LanguageOf(name), text: string(data)}
-	s.ended = edits.Lines(s.text)
-	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
-	return s
+	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: string(data)}
+}
+
+// split takes the lines apart, which only those files need that change.
+func (s *source) split() {
+	if s.lines == nil {
+		s.ended = edits.Lines(s.text)
+		s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+	}
 }
 
 // span returns lines from to to, counted from 1.

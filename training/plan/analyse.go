@@ -11,11 +11,16 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
+// StageName is what this stage of the training modes is called (RETR-17).
+const StageName = "log_analysis"
+
 // Analysis is what the evidence says.
 type Analysis struct {
+	Name         string        `json:"name"`   // [StageName]
 	Stages       []StageReport `json:"stages"` // all of them, in their order
 	Patterns     []Pattern     `json:"patterns"`
 	Correlations []Correlation `json:"correlations"`
+	Learned      Learned       `json:"learned"`
 }
 
 // StageReport is how one stage does. Shares are from 0, good, to 1; nil where there are too few figures to say.
@@ -73,7 +78,7 @@ func Analyse(e Evidence) Analysis {
 			r.Won, r.Lost = r.Won+c.Tasks.Won, r.Lost+c.Tasks.Lost
 		}
 	}
-	a := Analysis{Patterns: patterns(e.Attempts), Correlations: correlations(e.Tasks)}
+	a := Analysis{Name: StageName, Learned: e.Learned, Patterns: patterns(e.Attempts), Correlations: correlations(e.Tasks)}
 	for _, s := range training.Stages() {
 		reports[s].judge()
 		a.Stages = append(a.Stages, *reports[s])

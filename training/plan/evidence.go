@@ -16,6 +16,7 @@ type Evidence struct {
 	Tasks    []store.TaskOutcome
 	Attempts []store.Attempt
 	Examples map[training.Stage]Tally
+	Learned  Learned
 }
 
 // Tally counts the examples of a stage.

@@ -35,7 +35,10 @@ type App struct {
 	Stderr  io.Writer
 	Environ []string
 
-	dir string // where to look for the repository; "" is the current folder
+	Engines []Elsewhere // other ways to carry out runs than on this machine
+
+	engine string // that was asked for; "" is this machine
+	dir    string // where to look for the repository; "" is the current folder
 }
 
 // Main runs one command line and returns its exit code.

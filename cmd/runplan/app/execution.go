@@ -17,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
@@ -41,6 +42,7 @@ type execution struct {
 	why      string // why this agent
 	decided  []routing.Line
 	journal  *store.Journal
+	begun    bool // the journal has it
 }
 
 // start runs the plan and turns its result into an error with the right exit code.
@@ -56,14 +58,18 @@ func (x *execution) start(ctx context.Context) error {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
 	}
 	// What an earlier process of this run left behind, should its reaper have been killed with it.
-	proc.Sweep("RUNPLAN_RUN=" + x.run)
+	if x.app.engine == "" || x.app.engine == here { // a worker may be at work here for the same run
+		proc.Sweep("RUNPLAN_RUN=" + x.run)
+	}
 	reaper, err := startReaper(self)
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
 	}
 	defer reaper.Close()
 	// Everything that works in a workspace carries this mark, so that nothing of it outlives a killed run.
-	defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
+	if x.app.engine == "" || x.app.engine == here {
+		defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
+	}
 	view := newView(x.app, x.options, x.info)
 	defer view.Close()
 	if x.options.serve {
@@ -88,44 +94,22 @@ func (x *execution) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		x.begun = true
 		view.Recall(ev)
 		decisions.Recall(ev)
 		told.Recall(ev)
 	}
-	agent, closeAgent, err := x.crew.list[0].start(ctx, x, self, reaper)
-	if err != nil {
-		return err
-	}
-	defer closeAgent()
-	if x.why != "" {
-		view.Note("agent " + agent.Name() + ": " + x.why)
-	}
-	settings, done, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
+	config, done, err := x.ready(ctx, self, reaper, view)
 	if err != nil {
 		return err
 	}
 	defer done()
-	config, err := x.config(settings, journal, agent, view)
+	config.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev); told.Event(ev) }
+	engine, left, err := x.engineFor(ctx, config)
 	if err != nil {
 		return err
 	}
-	engine := local.New(config)
-	engine.Reaper = reaper
-	if engine.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
-		return err
-	}
-	if engine.Critic, err = x.critic(ctx, view, x.modelOptions(reaper)); err != nil {
-		return err
-	}
-	for _, other := range x.crew.others() {
-		agent, closeAgent, err := other.start(ctx, x, self, reaper)
-		if err != nil {
-			return err
-		}
-		defer closeAgent()
-		engine.Fallback = append(engine.Fallback, agent)
-	}
-	engine.Observe = func(ev runner.Event) { view.Event(ev); decisions.Event(ev); told.Event(ev) }
+	defer left()
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
 	res, err := engine.Start(ctx, x.run, x.info)
@@ -189,7 +173,7 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 
 // signals makes the first Ctrl-C stop softly and the second at once. A terminal that hangs up, or a system
 // that asks to end, means at once.
-func (x *execution) signals(ctx context.Context, engine *local.Engine, v *view) (context.Context, func()) {
+func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -345,12 +329,25 @@ func (x *execution) tickPlan() {
 	if err == nil {
 		ticked, n := planparse.Tick(src, lines)
 		if n > 0 {
-			err = os.WriteFile(x.planFile, ticked, 0o644)
+			err = replaceFile(x.planFile, ticked)
 		}
 	}
 	if err != nil {
 		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
 	}
+}
+
+// replaceFile writes a file of the user's anew in one step, where it really lies and with the rights that it has.
+func replaceFile(path string, text []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, text, info.Mode().Perm())
 }
 
 // dropBranch removes a run branch whose work is merged.

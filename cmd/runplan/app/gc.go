@@ -3,6 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,10 +18,10 @@ func newGCCommand(a *App) *cobra.Command {
 	var asJSONFlag, list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove worktrees, branches and sessions that finished runs left behind",
-		Long: `Remove worktrees and branches that finished runs left behind, and the sessions of tasks that were
-killed. Only what runplan made is looked at, and nothing is removed that holds work which is not
-merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Short: "Remove worktrees, branches, sessions and tasks that finished runs left behind",
+		Long: `Remove worktrees and branches that finished runs left behind, the sessions of tasks that were
+killed, and the plans that solve made of tasks which are done. Only what runplan made is looked
+at, and nothing is removed that holds work which is not merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -38,7 +41,15 @@ merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCanno
 			if err != nil {
 				return err
 			}
-			found = append(found, sessions...)
+			sums, err := p.summaries(ctx, runner.Filter{})
+			if err != nil {
+				return err
+			}
+			tasks, err := p.leftTasks(sums)
+			if err != nil {
+				return err
+			}
+			found = slices.Concat(found, sessions, tasks)
 			if !list {
 				for _, x := range found {
 					if err := p.removeLeftover(ctx, x); err != nil {
@@ -76,6 +87,8 @@ func (p *project) removeLeftover(ctx context.Context, x local.Leftover) error {
 		return nil
 	case x.Kind == "session":
 		return p.removeSession(x)
+	case x.Kind == "task":
+		return os.Remove(filepath.Join(p.layout.Root, filepath.FromSlash(x.Name)))
 	}
 	return local.RemoveLeftover(ctx, p.repo, p.layout, x)
 }

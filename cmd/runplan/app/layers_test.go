@@ -74,7 +74,7 @@ func layers() []layer {
 		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "runner/briefing", "training", "training/edits", "internal"}},
 		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
-		{"training/plan", []string{"llm", "training", "internal"}},
+		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "internal"}},
 		{"training/curriculum", []string{"training", "internal"}},
 		{"training/adapters", []string{"training", "training/curriculum", "llm", "internal"}},
 		{"training/corpus", []string{"training", "training/curriculum", "gates/blueprint", "knowledge/summary", "internal"}},

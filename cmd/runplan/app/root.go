@@ -58,6 +58,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a), newFeedbackCommand(a), newSelfFixCommand(a),
 		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newTrainingCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
 	)
+	a.addEngines(root)
 	addCompletions(a, root)
 	argumentsAreUsage(root)
 	return root

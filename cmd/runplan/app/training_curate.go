@@ -17,12 +17,14 @@ import (
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curate"
 	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/logged"
 	"github.com/runplan/runplan/training/plan"
 )
 
 type trainingCurateOptions struct {
 	plan    string
 	in      []string
+	logged  bool
 	out     string
 	replace bool
 	json    bool
@@ -31,7 +33,7 @@ type trainingCurateOptions struct {
 func newTrainingCurateCommand(a *App) *cobra.Command {
 	var o trainingCurateOptions
 	cmd := &cobra.Command{
-		Use:   "curate --plan FILE --in DIR --out DIR",
+		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
 		Short: "Choose examples by a training plan, and keep some for validation",
 		Long: `Make a dataset of examples, by a training plan: what is of another stage or not good enough is left out, so are copies and
 near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is kept for validation.
@@ -44,6 +46,7 @@ finished they are looked through for leaks once more, each example against each,
 The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
 The same examples, plan and seed make the same bytes. Nothing is written unless all of it is.
 
+  runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set` +
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
@@ -56,6 +59,7 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
+	f.BoolVar(&o.logged, "logged", false, "take what was logged here as well, as runplan training pairs makes it")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "take the place of a dataset that is there")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
@@ -63,8 +67,8 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 }
 
 func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error {
-	if o.plan == "" || len(o.in) == 0 || o.out == "" {
-		return usage(errors.New("training curate needs --plan, --in and --out"), "draft a plan: runplan training plan --out plan.toml")
+	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
+		return usage(errors.New("training curate needs --plan, --out, and --in or --logged"), "draft a plan: runplan training plan --out plan.toml")
 	}
 	text, err := os.ReadFile(o.plan)
 	if err != nil {
@@ -81,6 +85,14 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 	files, err := curate.Inputs(o.in)
 	if err != nil {
 		return usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+	}
+	if o.logged {
+		name, remove, err := a.loggedExamples(ctx, p, d.Stage)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		files = append(files, name)
 	}
 	// A journal that cannot be written to is found out before the work, not after it.
 	ledger, err := p.openLedger(ctx)
@@ -103,6 +115,25 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 		return asJSON(a.Stdout, m)
 	}
 	return a.showDataset(m, o.out)
+}
+
+// loggedExamples makes the examples of what was logged about a stage, in a folder that goes with remove (RETR-17).
+func (a *App) loggedExamples(ctx context.Context, p *project, stage training.Stage) (name string, remove func(), err error) {
+	s, done, err := a.loggedSource(ctx, p)
+	if err != nil {
+		return "", nil, err
+	}
+	defer done()
+	dir, err := os.MkdirTemp("", "runplan-logged-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	if _, err := logged.Write(ctx, s, logged.Options{Stages: []training.Stage{stage}}, dir); err != nil {
+		remove()
+		return "", nil, pairsTrouble(err)
+	}
+	return filepath.Join(dir, logged.PairsName), remove, nil
 }
 
 // addDataset writes down what is learnt from, not what is kept to test it.

@@ -110,18 +110,11 @@ func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
 	if err != nil {
 		return err
 	}
-	s := logged.Source{Repo: p.repo, Layout: p.layout, Guard: a.trainingGuard(p)}
-	if s.Journal, err = store.OpenExistingJournal(ctx, p.layout.Journal()); errors.Is(err, fs.ErrNotExist) {
-		return noLogYet(p)
-	} else if err != nil {
+	s, done, err := a.loggedSource(ctx, p)
+	if err != nil {
 		return err
 	}
-	defer s.Journal.Close()
-	if s.Log, err = p.openLog(ctx); err != nil {
-		return err
-	}
-	defer s.Log.Close()
-	s.Name, s.License = p.trainingOrigin(ctx)
+	defer done()
 	tally, err := a.writePairs(ctx, s, options, o.out)
 	if err != nil {
 		return pairsTrouble(err)
@@ -133,6 +126,22 @@ func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
 		return usage(errors.New("nothing that was logged became an example"), "what was refused is above; a batch becomes one when it is merged")
 	}
 	return nil
+}
+
+// loggedSource opens all that examples of the log are made of. done closes it.
+func (a *App) loggedSource(ctx context.Context, p *project) (s logged.Source, done func(), err error) {
+	s = logged.Source{Repo: p.repo, Layout: p.layout, Guard: a.trainingGuard(p)}
+	if s.Journal, err = store.OpenExistingJournal(ctx, p.layout.Journal()); errors.Is(err, fs.ErrNotExist) {
+		return s, nil, noLogYet(p)
+	} else if err != nil {
+		return s, nil, err
+	}
+	if s.Log, err = p.openLog(ctx); err != nil {
+		s.Journal.Close()
+		return s, nil, err
+	}
+	s.Name, s.License = p.trainingOrigin(ctx)
+	return s, func() { s.Log.Close(); s.Journal.Close() }, nil
 }
 
 // writePairs builds to where the examples are wanted. What goes to standard output is built elsewhere first: a build that

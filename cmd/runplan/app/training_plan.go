@@ -17,6 +17,10 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/sampling"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curate"
 	"github.com/runplan/runplan/training/plan"
@@ -42,7 +46,8 @@ draft a training plan for the weakest stage: which examples to take, the figures
 better, with the figures that this rests on.
 
 The weakness of a stage is the mean of the shares of what went wrong: answers that could not be used, tasks that were lost,
-missing quality of logged examples. A share that fewer than 5 things tell of does not count.
+missing quality of logged examples. A share that fewer than 5 things tell of does not count. What the learning stores of earlier
+runs know is told as well: failure patterns, outcomes of sampling, and how well routing predicted.
 
 The plan is a TOML file for you to edit; runplan training curate takes it. No model is asked.
 
@@ -151,6 +156,9 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 		if err := e.FromLog(ctx, log, f); err != nil {
 			return e, err
 		}
+		if err := p.learned(ctx, &e, f.Since); err != nil {
+			return e, err
+		}
 	}
 	files, err := curate.Inputs(o.in)
 	if err != nil {
@@ -171,6 +179,30 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 		}
 	}
 	return e, nil
+}
+
+// learned reads what earlier runs have taught: failure patterns, sampling outcomes, and how well routing predicted (FAIL-07).
+func (p *project) learned(ctx context.Context, e *plan.Evidence, since time.Time) error {
+	patterns, err := failures.Open(p.layout.FailurePatterns(), nil).Patterns()
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	outcomes, err := sampling.Store{Path: p.layout.SamplingOutcomes()}.Read()
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	var m report.Metrics
+	for _, s := range sums {
+		if !s.Started.Before(since) {
+			m.Add(s, nil)
+		}
+	}
+	e.FromStores(patterns, outcomes, m.SpeedUps, since)
+	return nil
 }
 
 // openLedger opens the journal for what belongs to training, and makes it where nothing ran yet.
@@ -266,6 +298,9 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 		fmt.Fprintln(a.Stdout)
 		err = table(a.Stdout, []string{"goes with success", ">r", ">tasks"}, rows)
 	}
+	if err == nil {
+		err = a.showLearned(found.Learned)
+	}
 	if err != nil {
 		return err
 	}
@@ -274,6 +309,34 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 	}
 	if out != "" {
 		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(out))
+	}
+	return nil
+}
+
+// showLearned prints what the learning stores say, as far as they say anything.
+func (a *App) showLearned(l plan.Learned) error {
+	var rows [][]string
+	for _, f := range l.Failures {
+		rows = append(rows, []string{ui.Sanitize(f.Title), ui.Sanitize(f.Type), fmt.Sprint(f.Frequency)})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		if err := table(a.Stdout, []string{"batches that fail", "how", ">times"}, rows); err != nil {
+			return err
+		}
+	}
+	rows = nil
+	for _, v := range l.Variants {
+		rows = append(rows, []string{ui.Sanitize(v.Name), fmt.Sprint(v.Tried), fmt.Sprint(v.Passed), fmt.Sprint(v.Won)})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		if err := table(a.Stdout, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
+			return err
+		}
+	}
+	if r := l.Routing; r.Runs > 0 {
+		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near, r.Runs, *r.Off*100)
 	}
 	return nil
 }

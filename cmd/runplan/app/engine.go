@@ -1,0 +1,399 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Elsewhere is a way to carry out runs on other machines. This program has none; one that links an engine calls [Main]
+// with it, and has everything else as well.
+type Elsewhere struct {
+	Name     string // as --engine takes it
+	Flags    func(*pflag.FlagSet)
+	Open     func(ctx context.Context, s Session) (Distant, error)
+	Commands func(*App) []*cobra.Command
+}
+
+// Session is what an engine gets of the repository and the run at hand.
+type Session struct {
+	local.Config
+	ConfigText []byte // the project's configuration, nil for none
+	Getenv     func(string) (string, bool)
+}
+
+// Distant is an engine whose runs are somewhere else.
+type Distant interface {
+	runner.Engine
+	// Sync brings what has happened of a run to the journal here.
+	Sync(ctx context.Context, run string, info runner.Info) error
+	// Live tells whether a run is at work.
+	Live(ctx context.Context, run string) (bool, error)
+	Close()
+}
+
+// here is the engine of this machine.
+const here = "local"
+
+// engineFlag is the name under which a run keeps which engine it is on.
+const engineFlag = "engine"
+
+// elsewhere is the engine that was asked for, nil for this machine's own.
+func (a *App) elsewhere() (*Elsewhere, error) {
+	if a.engine == "" || a.engine == here {
+		return nil, nil
+	}
+	names := []string{here}
+	for i := range a.Engines {
+		if a.Engines[i].Name == a.engine {
+			return &a.Engines[i], nil
+		}
+		names = append(names, a.Engines[i].Name)
+	}
+	return nil, usage(fmt.Errorf("--engine %s: unknown", a.engine), "it is one of %s", strings.Join(names, ", "))
+}
+
+// addEngines gives the commands that speak to an engine the flags of those that are linked.
+func (a *App) addEngines(root *cobra.Command) {
+	if len(a.Engines) == 0 {
+		return
+	}
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "run", "resume", "status", "log", "approve", "cancel":
+		default:
+			continue
+		}
+		c.Flags().StringVar(&a.engine, engineFlag, here, "where runs are carried out")
+		for _, e := range a.Engines {
+			e.Flags(c.Flags())
+		}
+		if c.Name() != "run" && c.Name() != "resume" {
+			c.RunE = a.beside(c.RunE)
+		}
+	}
+	for _, e := range a.Engines {
+		root.AddCommand(e.Commands(a)...)
+	}
+}
+
+// beside lets a command of the journal see and reach runs that are somewhere else: what has happened there is brought here
+// before, and what people said here is brought there afterwards.
+func (a *App) beside(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		e, err := a.elsewhere()
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			return do(cmd, args)
+		}
+		ctx := cmd.Context()
+		p, err := a.openProject(ctx)
+		if err != nil {
+			return err
+		}
+		j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+		if errors.Is(err, fs.ErrNotExist) {
+			return do(cmd, args)
+		}
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		runs, locks, err := a.syncRuns(ctx, e, p, j)
+		defer func() {
+			for _, l := range locks {
+				l.Release()
+			}
+		}()
+		if err != nil {
+			return err
+		}
+		if err := do(cmd, args); err != nil {
+			return err
+		}
+		return a.forward(ctx, e, p, j, runs)
+	}
+}
+
+// distantRun is a run of the journal that is on another engine and not finished.
+type distantRun struct {
+	id   string
+	info runner.Info
+}
+
+// syncRuns brings the runs of an engine up to date. Those that are at work have their locks held meanwhile, by which
+// others tell that somebody works for them.
+func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.Journal) ([]distantRun, []*local.Lock, error) {
+	sums, err := local.List(ctx, j, runner.Filter{})
+	if err != nil {
+		return nil, nil, err
+	}
+	var runs []distantRun
+	var locks []*local.Lock
+	for _, s := range sums {
+		if s.Status == runner.RunDone {
+			continue
+		}
+		info, text, err := p.recall(ctx, s.Run)
+		if err != nil || info.Flags[engineFlag] != e.Name {
+			continue
+		}
+		runs = append(runs, distantRun{s.Run, info})
+		lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+		if err != nil {
+			continue // somebody follows it, and writes it down
+		}
+		d, err := a.openDistant(ctx, e, p, j, info, text)
+		if err != nil {
+			lock.Release()
+			return runs, locks, err
+		}
+		err = d.Sync(ctx, s.Run, info)
+		live, lerr := d.Live(ctx, s.Run)
+		d.Close()
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
+		}
+		if lerr == nil && live {
+			locks = append(locks, lock)
+		} else {
+			lock.Release()
+		}
+	}
+	return runs, locks, nil
+}
+
+// forward hands what people said here to the runs that it is for.
+func (a *App) forward(ctx context.Context, e *Elsewhere, p *project, j *store.Journal, runs []distantRun) error {
+	for _, r := range runs {
+		said, err := local.Unheard(ctx, j, r.id)
+		if err != nil {
+			return err
+		}
+		if len(said) == 0 {
+			continue
+		}
+		_, text, err := p.recall(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		d, err := a.openDistant(ctx, e, p, j, r.info, text)
+		if err != nil {
+			return err
+		}
+		for _, ev := range said {
+			if err = d.Post(ctx, r.id, ev); err != nil {
+				break
+			}
+		}
+		d.Close()
+		if err != nil {
+			return fail(exitCannotRun, fmt.Errorf("run %s does not hear of it: %w", r.id[:8], err), "it is kept here; the next command with --engine %s hands it on", e.Name)
+		}
+		fmt.Fprintf(a.Stderr, "run %s was told, and goes on by itself\n", r.id[:8])
+	}
+	return nil
+}
+
+// openDistant opens an engine for a run that is known already, without what only a worker needs.
+func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *store.Journal, info runner.Info, text []byte) (Distant, error) {
+	plan, err := planparse.Parse(info.Plan, text)
+	if err != nil {
+		return nil, err
+	}
+	a.hideTitles(p, plan)
+	return e.Open(ctx, Session{Getenv: a.Getenv, Config: local.Config{
+		Repo: p.repo, Layout: p.layout, Journal: j, Plan: plan, PlanText: text, Agent: nobody(info.Agent),
+		Environ: a.Environ, Secrets: p.secrets(), Now: time.Now, Observe: func(runner.Event) {}, Line: func(string, string) {},
+		Note: func(text string) { fmt.Fprintf(a.Stderr, "runplan: %s\n", text) },
+	}})
+}
+
+// engineFor is the engine that is to carry out the run, and what closes it.
+func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
+	e, err := x.app.elsewhere()
+	if err != nil {
+		return nil, nil, err
+	}
+	name := here
+	if e != nil {
+		name = e.Name
+	}
+	if was := first(x.info.Flags[engineFlag], here); was != name && x.begun {
+		return nil, nil, usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, name), "runplan resume --engine %s, of a runplan that has it", was)
+	}
+	if e == nil {
+		return local.New(c), func() {}, nil
+	}
+	x.info.Flags[engineFlag] = name
+	text, err := os.ReadFile(x.project.layout.Config())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	d, err := e.Open(ctx, Session{Config: c, ConfigText: text, Getenv: x.app.Getenv})
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, d.Close, nil
+}
+
+// Hosting is a run that a worker carries out commands of, in a clone of its own.
+type Hosting struct {
+	Dir   string // of the clone
+	Run   string
+	Info  runner.Info
+	Text  []byte // of the plan
+	Trust string // --trust-config
+	Note  func(string)
+}
+
+// Host makes a clone ready for the commands of a run: the agent, the gates and all else as the configuration of the clone
+// says, which has to be trusted here as anywhere. What it returns beside that is to be called in the end.
+func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(), err error) {
+	b := *a
+	b.dir = h.Dir
+	p, err := b.openProject(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	if err := b.trustConfig(p, h.Trust); err != nil {
+		return c, nil, err
+	}
+	if err := p.layout.Make(); err != nil {
+		return c, nil, err
+	}
+	plan, err := planparse.Parse(h.Info.Plan, h.Text)
+	if err != nil {
+		return c, nil, err
+	}
+	b.hideTitles(p, plan)
+	o := runOptions{plain: true}
+	o.take(h.Info.Flags)
+	p.solver = o.solver
+	decision := routing.Decision{}
+	for _, batch := range h.Info.Batches {
+		decision.Steps = append(decision.Steps, routing.Step{Batch: batch.Key, Needs: batch.Needs, Skip: batch.Skip})
+	}
+	agent, _, err := b.chooseAgent(p, h.Info.Plan, plan, decision, h.Info.Agent)
+	if err != nil {
+		return c, nil, err
+	}
+	others, err := o.limits.fallbackAgain(h.Info, p.config.Run)
+	if err != nil {
+		return c, nil, err
+	}
+	who, err := b.crewOf(p, h.Info.Plan, agent, others)
+	if err != nil {
+		return c, nil, err
+	}
+	var closers []func()
+	done = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	journal, err := store.OpenJournal(ctx, p.layout.Journal())
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, func() { journal.Close() })
+	self, err := os.Executable()
+	if err != nil {
+		return c, nil, err
+	}
+	reaper, err := startReaper(self)
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, func() { reaper.Close() })
+	x := &execution{app: &b, project: p, plan: plan, text: h.Text, crew: who, options: o, run: h.Run, info: h.Info, journal: journal}
+	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, end)
+	c.Observe, c.Report, c.Note = func(runner.Event) {}, nil, h.Note
+	c.Line = func(string, string) {}
+	return c, done, nil
+}
+
+// ready builds what carries out the commands of a run: agents, gates, reviews. What it returns beside that ends them.
+func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config, done func(), err error) {
+	var closers []func()
+	done = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	agent, closeAgent, err := x.crew.list[0].start(ctx, x, self, reaper)
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, closeAgent)
+	if x.why != "" {
+		view.Note("agent " + agent.Name() + ": " + x.why)
+	}
+	settings, closeGates, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, closeGates)
+	if c, err = x.config(settings, x.journal, agent, view); err != nil {
+		return c, nil, err
+	}
+	c.Reaper = reaper
+	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+		return c, nil, err
+	}
+	if c.Critic, err = x.critic(ctx, view, x.modelOptions(reaper)); err != nil {
+		return c, nil, err
+	}
+	for _, other := range x.crew.others() {
+		agent, closeAgent, err := other.start(ctx, x, self, reaper)
+		if err != nil {
+			return c, nil, err
+		}
+		closers = append(closers, closeAgent)
+		c.Fallback = append(c.Fallback, agent)
+	}
+	return c, done, nil
+}
+
+// Usage is a failure with exit code 2, and what to do now.
+func Usage(err error, hint string) error { return usage(err, "%s", hint) }
+
+// CannotRun is a failure with exit code 5, and what to do now.
+func CannotRun(err error, hint string) error { return fail(exitCannotRun, err, "%s", hint) }
+
+// IsUsage tells failures that are no machine's fault: another try gives the same.
+func IsUsage(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && f.code == exitUsage
+}
