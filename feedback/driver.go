@@ -125,12 +125,13 @@ func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	return waiting, nil
 }
 
-// ownTrouble tells what is in the way of one row from what is in the way of all: an answer about it that is none, or
-// something around its change.
+// ownTrouble tells what is in the way of one row from what is in the way of all: an answer about it that is none, a run of
+// its fix that could not end, or something around its change.
 func ownTrouble(err error) bool {
 	var b *Blocked
+	var s *Stopped
 	var a *llm.AnswerError
-	return errors.As(err, &b) || errors.As(err, &a)
+	return errors.As(err, &b) || errors.As(err, &s) || errors.As(err, &a)
 }
 
 // advance walks one row as far as it goes.

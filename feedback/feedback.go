@@ -161,6 +161,12 @@ type Blocked struct {
 
 func (b *Blocked) Error() string { return b.What }
 
+// Stopped says that the run of a fix came to no end: something could not be looked at, and the row waits as it is.
+type Stopped struct{ Err error }
+
+func (s *Stopped) Error() string { return s.Err.Error() }
+func (s *Stopped) Unwrap() error { return s.Err }
+
 func blocked(do, format string, args ...any) error {
 	return &Blocked{fmt.Sprintf(format, args...), do}
 }

@@ -59,11 +59,6 @@ func New(o Options) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
 }
 
-// Review is the gate as pass 7 of a review asks for it.
-func Review(g gates.Gate, s gates.Subject) func(context.Context) (gates.Report, error) {
-	return func(ctx context.Context) (gates.Report, error) { return g.Check(ctx, s) }
-}
-
 // Split reads PATH::NAME.
 func Split(file string) (p, only string) {
 	p, only, _ = strings.Cut(file, "::")

@@ -93,7 +93,7 @@ func TestPytest(t *testing.T) {
 func TestReviewAsksForIt(t *testing.T) {
 	base := files{"greet.sh": "echo hullo\n"}
 	k := check(t, differential.Options{Files: []string{"test-greet.sh"}, Runs: 1}, base, base.with(files{"greet.sh": "echo hello\n", "test-greet.sh": "sh greet.sh\n"}))
-	in := review.Input{Differential: differential.Review(k.gate, k.subject)}
+	in := review.Input{Differential: func(ctx context.Context) (gates.Report, error) { return k.gate.Check(ctx, k.subject) }}
 	rep, err := in.Differential(context.Background())
 	if err != nil || rep.Gate != differential.Name || rep.Status != gates.Fail || !strings.Contains(rep.Findings[0].Message, "does not show what was wrong") {
 		t.Errorf("%v %+v", err, rep)

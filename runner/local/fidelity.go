@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
@@ -56,6 +57,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 			blind = append(blind, fmt.Sprintf("%s: skipped, %s", unit, firstWords(w.redact.String(err.Error()))))
 			continue
 		case err != nil:
+			e.Usage = w.opinionsTook(append(heard, o)) // it was asked, whatever it said
 			return e, &reviewError{"the blueprint review says nothing: " + w.redact.String(err.Error())}
 		}
 		heard = append(heard, o)
@@ -89,7 +91,6 @@ const mostQuestions = 10
 func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []string, out string) runner.Event {
 	info := &runner.ReviewInfo{Verdict: runner.VerdictPass, Passes: blind}
 	e.Review = info
-	var calls review.Pass
 	var claims []string
 	for _, o := range heard {
 		info.Passes = append(info.Passes, o.Unit+": "+o.Text())
@@ -100,8 +101,6 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 		if !slices.Contains(info.Reviewers, name) {
 			info.Reviewers = append(info.Reviewers, name)
 		}
-		model := w.Reviews.Blueprint.Model
-		calls.Calls = append(calls.Calls, review.Call{Reviewer: name, Provider: model.Provider, Model: name, PromptTokens: o.Said.PromptTokens, CompletionTokens: o.Said.CompletionTokens})
 		info.File = w.Layout.Rel(filepath.Join(out, filepath.FromSlash(o.Stored)))
 		if o.Record.Decision != blueprint.Reject {
 			continue
@@ -123,7 +122,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 	if n := len(info.Questions) - mostQuestions; n > 0 {
 		info.Questions = append(info.Questions[:mostQuestions], fmt.Sprintf("and %d more", n))
 	}
-	e.Usage = w.spentOn(review.Review{Passes: []review.Pass{calls}})
+	e.Usage = w.opinionsTook(heard)
 	e.Outcome, e.Reason = runner.OutcomeOK, strings.Join(info.Passes, "; ")
 	if len(e.Reports) > 0 {
 		slices.Sort(claims)
@@ -132,4 +131,14 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 		e.Reason = w.redact.String(reasonOf(gates.Verdict{Reports: e.Reports}))
 	}
 	return e
+}
+
+// opinionsTook sums up what the reviewer used.
+func (w *work) opinionsTook(heard []blueprint.Opinion) *agents.Usage {
+	var p review.Pass
+	model := w.Reviews.Blueprint.Model
+	for _, o := range heard {
+		p.Calls = append(p.Calls, review.Call{Provider: model.Provider, Model: model.Name, PromptTokens: o.Said.PromptTokens, CompletionTokens: o.Said.CompletionTokens})
+	}
+	return w.spentOn(review.Review{Passes: []review.Pass{p}})
 }

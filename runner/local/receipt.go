@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func (f *facts) add(e runner.Event) {
 		if e.Usage != nil {
 			f.spent(e.Usage)
 		}
-		if e.Review != nil {
+		if e.Review != nil && path.Base(e.Command) == string(runner.Review) { // and not what was said of blueprints
 			f.last.review = e.Review
 		}
 	case runner.Committed:

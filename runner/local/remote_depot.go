@@ -89,6 +89,12 @@ func (d *Depot) Fetch(ctx context.Context) error {
 	return err
 }
 
+// FetchPlan brings here what a run was offered with, and the branches of the depot.
+func (d *Depot) FetchPlan(ctx context.Context) error {
+	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+d.prefix()+"*")
+	return err
+}
+
 // Tip is where the run branch was at the last fetch, "" for nowhere.
 func (d *Depot) Tip(ctx context.Context) (string, error) {
 	return d.Repo.Resolve(ctx, d.tipRef()+"main")

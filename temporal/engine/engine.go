@@ -58,7 +58,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		in.Options.MaxTime = e.MaxTime
 	}
 	if info.Land == "ff" && info.BaseBranch != "" {
-		in.Options.Queue = flow.QueueID(e.Remote, info.BaseBranch)
+		in.Options.Queue = flow.QueueID(e.repository(ctx), info.BaseBranch)
 	}
 	running, err := e.running(ctx, run)
 	if err != nil {
@@ -73,6 +73,9 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 			return runner.Result{}, err
 		}
 	default:
+		if last, n, err := e.bring(ctx, d, m); err == nil && n > 0 && last.Kind == runner.RunFinished {
+			return resultOf(last), nil // it has ended while nobody looked
+		}
 		if err := e.reconcile(ctx, d, m); err != nil {
 			return runner.Result{}, err
 		}
@@ -84,6 +87,14 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		}
 	}
 	return e.follow(ctx, d, m, m.Seq())
+}
+
+// repository is the address of the shared repository, which is the same for all who work with it.
+func (e *Engine) repository(ctx context.Context) string {
+	if url, err := e.Repo.Run(ctx, "remote", "get-url", "--", e.Remote); err == nil && url != "" {
+		return url
+	}
+	return e.Remote
 }
 
 // running tells whether the workflow of a run is open.

@@ -141,6 +141,7 @@ type run struct {
 // job is a command that is under way.
 type job struct {
 	runner.Command
+	seq    int // event that handed it out
 	cancel workflow.CancelFunc
 	over   bool
 	stale  bool

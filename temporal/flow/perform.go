@@ -15,7 +15,7 @@ import (
 // start begins a command. A place has one piece of work at a time: the next one waits until the last has let go of it.
 func (r *run) start(c runner.Command) {
 	ctx, cancel := workflow.WithCancel(r.free)
-	j := &job{Command: c, cancel: cancel}
+	j := &job{Command: c, seq: r.seqOf[c.ID], cancel: cancel}
 	before := r.last[c.Place()]
 	if c.Kind == runner.Wait && c.Batch == "" {
 		before = nil // it works nowhere
@@ -54,18 +54,14 @@ func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
 			err = workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "the limit of " + c.Agent}).Get(free, nil)
 		}
 	case c.Kind == runner.LandRun && r.Options.Queue != "":
-		d, err = r.queued(free, c)
+		d, err = r.queued(free, j)
 	default:
-		err = workflow.ExecuteActivity(r.options(ctx, c), PerformActivity, Task{r.Run, r.seqOf[c.ID], c}).Get(free, &d)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, j.seq)), PerformActivity, Task{r.Run, j.seq, c}).Get(free, &d)
 	}
 	if err != nil {
 		d.Event = failure(c, err)
 	}
 	return d
-}
-
-func (r *run) options(ctx workflow.Context, c runner.Command) workflow.Context {
-	return workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, r.seqOf[c.ID]))
 }
 
 func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptions {
@@ -105,11 +101,10 @@ type Landing struct {
 
 // queued has the merge queue of the target branch carry out a landing. It is not called off any more: one that is past its
 // push has landed.
-func (r *run) queued(free workflow.Context, c runner.Command) (local.Done, error) {
+func (r *run) queued(free workflow.Context, j *job) (local.Done, error) {
 	var d local.Done
-	seq := r.seqOf[c.ID]
-	signal := fmt.Sprintf("landed/%d", seq)
-	l := Landing{Task{r.Run, seq, c}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
+	signal := fmt.Sprintf("landed/%d", j.seq)
+	l := Landing{Task{r.Run, j.seq, j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
 	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
 		return d, err
 	}

@@ -17,6 +17,7 @@ type maker struct {
 	sentry sentry
 	guard  training.Guard
 	repo   string
+	paths  paths
 }
 
 // shared is what the stages of the solver have in common.
@@ -66,7 +67,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 			out.not[stage] = why
 			continue
 		}
-		e, err := m.guard.Seal(m.example(w, stage, l))
+		e, err := m.guardOf(l).Seal(m.example(w, stage, l))
 		var leak *training.LeakError
 		switch {
 		case errors.As(err, &leak):
@@ -83,6 +84,20 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		w.reason = NoExample
 	}
 	return out, ctx.Err()
+}
+
+// guardOf is the guard of an example whose answer was looked at.
+func (m *maker) guardOf(l lesson) training.Guard {
+	g := m.guard
+	if redact := g.Redact; redact != nil {
+		g.Redact = func(text string) string {
+			if text == l.completion {
+				return text
+			}
+			return redact(text)
+		}
+	}
+	return g
 }
 
 // share writes the edits and finds the context that the stages of the solver have in common.

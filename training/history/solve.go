@@ -132,7 +132,9 @@ func (m *maker) whole(s *source, x lineSpan) retrieve.Part {
 	if x.symbol != nil {
 		p.Symbol, p.Kind = x.symbol.name, string(x.symbol.kind)
 	}
-	p.Text = m.sentry.hide(fence.Clean(raw))
+	if p.Text = fence.Clean(raw); p.Text != raw { // the file as it is was looked at
+		p.Text = m.sentry.hide(p.Text)
+	}
 	p.Altered = p.Text != raw
 	p.Tokens = m.Budget.Of(p.String())
 	return p
@@ -264,25 +266,16 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		b.Tasks = append(b.Tasks, c.task())
 	}
 	a := solver.Artifact{Title: b.Title, Goal: q.intent, Batches: []solver.ArtifactBatch{b}}
-	if err := readable(a); err != nil {
+	if err := m.paths.readable(a); err != nil {
 		// A message that no plan can hold in its rationale is said in its first line.
 		a.Batches[0].Rationale = ""
-		if err := readable(a); err != nil {
+		if err := m.paths.readable(a); err != nil {
 			return l, "its plan would not be read as one"
 		}
 	}
 	l.completion, l.texts = marshal(a), s.texts
 	l.signals = []signal{{"plan_reads", 1, "the plan is read as what it says"}}
 	return l, m.fits(l)
-}
-
-// readable tells whether the product takes an artifact for a plan.
-func readable(a solver.Artifact) error {
-	n, err := a.Normal()
-	if err == nil {
-		_, err = n.Markdown()
-	}
-	return err
 }
 
 // task says in a few words what is done to a file.
@@ -337,10 +330,8 @@ func joined(text, verb string, names []string) string {
 	return text + verb + strings.Join(names, ", ") + more
 }
 
-// taskPlan is the plan of one batch that a task is run as.
-func taskPlan(task string) (*planparse.Plan, error) {
-	first, _, _ := strings.Cut(task, "\n")
-	title := solver.Title(cut(first, 80), "Solve the task")
+// parsedPlan is the plan of a task, as the parser reads it.
+func parsedPlan(title, task string) (*planparse.Plan, error) {
 	var err error
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		var p *planparse.Plan

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -242,7 +243,9 @@ func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engin
 	if e == nil {
 		return local.New(c), func() {}, nil
 	}
-	x.info.Flags[engineFlag] = name
+	flags := map[string]string{engineFlag: name}
+	maps.Copy(flags, x.info.Flags)
+	x.info.Flags = flags
 	text, err := os.ReadFile(x.project.layout.Config())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err

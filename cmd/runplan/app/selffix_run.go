@@ -26,10 +26,14 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	case !found:
 		err = l.app.runPlan(ctx, j.File, o)
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
+		o.accept = true // the file was put right from the plan in the row: what differs is how this version words it
 		err = l.app.resumeRun(ctx, sum.Run, o)
 	}
 	// A run that failed is a result. One that was stopped, or could not begin, is none.
-	if code, _ := codeOf(err); err != nil && code != exitFailed {
+	switch code, _ := codeOf(err); {
+	case err != nil && code == exitCannotRun:
+		return feedback.Ran{}, &feedback.Stopped{Err: err}
+	case err != nil && code != exitFailed:
 		return feedback.Ran{}, err
 	}
 	after, found, lookErr := l.runOf(ctx, j.File)

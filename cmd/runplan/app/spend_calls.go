@@ -95,9 +95,12 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 	if err := table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
 		return err
 	}
-	total := ledger.Dollars(billed)
-	if unknown > 0 {
-		total += fmt.Sprintf(" + %d of unknown cost", unknown)
+	total := fmt.Sprintf("%d of unknown cost", unknown)
+	switch {
+	case unknown == 0:
+		total = ledger.Dollars(billed)
+	case unknown < n:
+		total = ledger.Dollars(billed) + " + " + total
 	}
 	_, err := fmt.Fprintf(w, "model calls beside runs, in all: %d: %s\n", n, total)
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// showMetrics tells how well the decisions of all runs were, or of one (MET-02, MET-04, MET-06, MET-07).
+// showMetrics tells how well the decisions of all runs were, or of one (MET-02, MET-04, MET-06, MET-07), and how good adapters are (MET-08).
 func (a *App) showMetrics(ctx context.Context, p *project, name string, json bool) error {
 	sums, err := p.summaries(ctx, runner.Filter{Run: name})
 	if err != nil {
@@ -40,14 +40,22 @@ func (a *App) showMetrics(ctx context.Context, p *project, name string, json boo
 		}
 	}
 	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
+	trained, err := p.adapterMetrics()
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
 	if json {
 		return asJSON(a.Stdout, struct {
 			report.Metrics
 			Sampling sampling.Comparison `json:"sampling"`
-		}{m, rates})
+			Adapters []adapterMetric     `json:"adapters"`
+		}{m, rates, trained})
 	}
 	for _, l := range append(m.Lines(), rates.Lines()...) {
 		fmt.Fprintln(a.Stdout, l)
+	}
+	for _, t := range trained {
+		fmt.Fprintln(a.Stdout, t.line())
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	}
 	defer done()
 	if why := unvalidated(v); why != "" {
-		fmt.Fprintf(a.Stderr, "note: %s %s; runplan training validate --adapter %s tells how good it is\n", v.Name(), why, v.Name())
+		fmt.Fprintf(a.Stderr, "note: %s %s\n", v.Name(), why)
 	}
 	changed, err := d.Deploy(ctx, v, base, a.mayDeploy(ctx, "a deployment", o.by))
 	if err != nil {
@@ -204,7 +204,7 @@ func unvalidated(v adapters.Version) string {
 	case err != nil:
 		return "has a validation that cannot be read"
 	case !there:
-		return "was never validated"
+		return "was never validated; to see how good it is: runplan training validate --adapter " + v.Name()
 	}
 	if last.Score.Verdict != validate.Pass {
 		return "was validated at " + scoreText(last.Score)

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/graduate"
+	"github.com/runplan/runplan/training/validate"
+)
+
+// adapterMetric is how good the last version of an adapter is (MET-08).
+type adapterMetric struct {
+	Version   string          `json:"version"`
+	Score     *validate.Score `json:"score"` // null: it was never validated
+	Validator string          `json:"validator,omitempty"`
+	Graduated *time.Time      `json:"graduated_at"` // null: each of its generations is reviewed
+}
+
+// adapterMetrics are those of all adapters that were trained here.
+func (p *project) adapterMetrics() ([]adapterMetric, error) {
+	shelf := adapters.ShelfOf(p.layout.Root)
+	names, err := shelf.Adapters()
+	if err != nil {
+		return nil, err
+	}
+	out := []adapterMetric{}
+	for _, name := range names {
+		versions, err := shelf.Versions(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(versions) == 0 {
+			continue
+		}
+		v := versions[len(versions)-1]
+		m := adapterMetric{Version: v.Name()}
+		last, there, err := validate.Last(v.ValidationFile())
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			m.Score, m.Validator = &last.Score, last.Validator
+		}
+		state, err := graduate.Load(p.repo.Root, name)
+		if err != nil {
+			return nil, err
+		}
+		m.Graduated = state.Since
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (m adapterMetric) line() string {
+	score := "never validated"
+	if m.Score != nil {
+		score = m.Validator + " " + scoreText(*m.Score)
+	}
+	graduated := "not graduated"
+	if m.Graduated != nil {
+		graduated = "graduated " + m.Graduated.Format(time.DateOnly)
+	}
+	return ui.Sanitize(fmt.Sprintf("adapter %s: %s; %s", m.Version, score, graduated))
+}

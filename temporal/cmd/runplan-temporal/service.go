@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/connect"
+	"github.com/runplan/runplan/temporal/engine"
+	"github.com/runplan/runplan/temporal/flow"
+)
+
+// service is Temporal as the command line names it.
+type service struct {
+	connect.Options
+	remote    string
+	prefix    string
+	heartbeat time.Duration
+	deadline  time.Duration
+	longest   int
+}
+
+func (s *service) elsewhere() app.Elsewhere {
+	return app.Elsewhere{
+		Name: "temporal", Flags: s.flags, Open: s.open,
+		Commands: func(a *app.App) []*cobra.Command { return []*cobra.Command{newWorkerCommand(a, s)} },
+	}
+}
+
+// flags are those of all commands that speak to Temporal.
+func (s *service) flags(f *pflag.FlagSet) {
+	s.Options.Flags(f)
+	f.StringVar(&s.remote, "remote", "origin", "repository that all machines share: a remote of this one, or a URL")
+	f.StringVar(&s.prefix, "ref-prefix", local.EvidencePrefix, "where plans, reports and logs of runs are kept in it")
+	if f.Lookup("slots") != nil {
+		return
+	}
+	f.DurationVar(&s.heartbeat, "heartbeat", flow.DefaultHeartbeat, "a worker that is silent for so long is taken for dead")
+	f.DurationVar(&s.deadline, "command-deadline", flow.DefaultDeadline, "time limit of one command, with all its tries on all workers")
+	f.IntVar(&s.longest, "history-events", flow.DefaultLongest, "events after which a workflow begins a new history")
+}
+
+// quiet is where the SDK's own log goes: warnings of a client are told in our own words.
+func quiet() log.Logger {
+	return log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+}
+
+// dial reaches the service; what is wrong has an exit code.
+func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, error) {
+	c, err := connect.Dial(ctx, s.Options, getenv, identity, logger)
+	var why *connect.Error
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.As(err, &why) && why.Usage:
+		return nil, app.Usage(err, why.Hint)
+	case errors.As(err, &why):
+		return nil, app.CannotRun(err, why.Hint)
+	}
+	return nil, app.CannotRun(err, "")
+}
+
+// distant is the engine with the connection that it works through.
+type distant struct {
+	*engine.Engine
+}
+
+func (s *service) open(ctx context.Context, in app.Session) (app.Distant, error) {
+	host, _ := os.Hostname()
+	c, err := s.dial(ctx, in.Getenv, fmt.Sprintf("runplan %d@%s", os.Getpid(), host), quiet())
+	if err != nil {
+		return nil, err
+	}
+	return &distant{&engine.Engine{
+		Config: in.Config, Client: c, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix, ConfigText: in.ConfigText,
+		Options: flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
+	}}, nil
+}
+
+// Start is [engine.Engine.Start]; what is wrong with what was asked for is said as such.
+func (d *distant) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
+	res, err := d.Engine.Start(ctx, run, info)
+	if errors.Is(err, engine.ErrTooLarge) {
+		err = app.Usage(err, "nothing was started")
+	}
+	return res, err
+}
+
+// Close implements [app.Distant].
+func (d *distant) Close() { d.Client.Close() }
+
+// Live implements [app.Distant].
+func (d *distant) Live(ctx context.Context, run string) (bool, error) {
+	got, err := d.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return false, nil
+	}
+	return got.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}

@@ -1,0 +1,111 @@
+package history
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Whether a plan reads as what it is meant to say, only the parser of plans knows, and it takes longer than all else that
+// is done for a commit. Sentences of plain words hold nothing that it could take for something else, so it is not asked
+// about these; that it would agree is tested.
+
+// signalWords begin what a plan may tell runplan: text with one of them is read by the parser, however plain it is.
+var signalWords = newFinder(
+	"batch", "phase", "depend", "critical", "parallel", "approv", "verif", "todo",
+)
+
+// plain tells text of words, commas and full stops, each line of which begins with a letter.
+func plain(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		for i := range len(line) {
+			switch c := line[i]; {
+			case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			case i == 0:
+				return false
+			case c >= '0' && c <= '9', c == '.' || c == ',' || c == '\'':
+			case c == ' ' && line[i-1] != ' ' && i < len(line)-1:
+			default:
+				return false
+			}
+		}
+	}
+	return signalWords.next(text, 0) < 0
+}
+
+// paths are those that plans were found to be able to name, or not.
+type paths struct {
+	mutex sync.Mutex
+	known map[string]bool
+}
+
+// named tells whether a plan can name a path.
+func (p *paths) named(path string) bool {
+	p.mutex.Lock()
+	ok, known := p.known[path]
+	p.mutex.Unlock()
+	if known {
+		return ok
+	}
+	one := solver.Artifact{Title: "Change it", Batches: []solver.ArtifactBatch{{Title: "Change it", Tasks: []string{"Change it"}, Files: solver.ArtifactFiles{Modify: []string{path}}}}}
+	for _, task := range []string{"Create " + path, "Delete " + path, "In " + path + " change Name.part"} {
+		one.Batches[0].Tasks = append(one.Batches[0].Tasks, task)
+	}
+	ok = readable(one) == nil
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.known == nil || len(p.known) > 10_000 {
+		p.known = map[string]bool{}
+	}
+	p.known[path] = ok
+	return ok
+}
+
+// readable tells whether the product takes an artifact of one batch for a plan. The tasks are those that [change.task] writes.
+func (p *paths) readable(a solver.Artifact) error {
+	b := a.Batches[0]
+	ok := plain(a.Title) && plain(a.Goal) && plain(b.Title) && plain(b.Rationale)
+	for _, list := range [][]string{b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete} {
+		for _, path := range list {
+			ok = ok && p.named(path)
+		}
+	}
+	for _, t := range b.Tasks {
+		ok = ok && code(t)
+	}
+	if ok {
+		return nil
+	}
+	return readable(a)
+}
+
+// code tells text of names and paths on one line.
+func code(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isWord(c) && c != '.' && c != ',' && c != '/' && c != ' ' && c != '-' || c == '$' {
+			return false
+		}
+	}
+	return len(text) < 200
+}
+
+// readable tells whether the product takes an artifact for a plan.
+func readable(a solver.Artifact) error {
+	n, err := a.Normal()
+	if err == nil {
+		_, err = n.Markdown()
+	}
+	return err
+}
+
+// taskPlan is the plan of one batch that a task is run as.
+func taskPlan(task string) (*planparse.Plan, error) {
+	first, _, _ := strings.Cut(task, "\n")
+	title := solver.Title(cut(first, 80), "Solve the task")
+	if plain(title) && plain(strings.TrimRight(task, "\n")) {
+		return &planparse.Plan{Title: title, Batches: []planparse.Batch{{Number: "1", Title: title, Text: "\n" + strings.TrimRight(task, "\n") + "\n"}}}, nil
+	}
+	return parsedPlan(title, task)
+}

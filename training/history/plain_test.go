@@ -1,0 +1,75 @@
+package history
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/briefing"
+)
+
+// sentence draws words that plans know, words that tasks have, and some marks.
+func sentence(r *rand.Rand) string {
+	words := strings.Fields("batch Batch Task task 1 2: Critical critical parallel depends depends_on: on when After wave run make go test add the a parser of Carts discounts, more. twice' Files: Create Modify: Test " +
+		"Goal: not yet [x] - * # ~~~ ``` TODO estimated hours Phase I. A) e.g. v1.2 don't \\ \n \n\n mailto http://a.b <b> &amp; 3. Setext --- === | x")
+	var b strings.Builder
+	for i := range 1 + r.IntN(12) {
+		if i > 0 && !strings.HasSuffix(b.String(), "\n") {
+			b.WriteByte(' ')
+		}
+		if w := r.IntN(len(words) * 3); w < len(words) {
+			b.WriteString(words[w])
+		} else {
+			b.WriteString(strings.Fields("Add the parser of carts to all others and round Prices up or down, then say why. Nobody's total it counts\nNow")[w%19])
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// What is taken for plain, the parser of plans reads as it is meant: a plan that is not asked about would pass, and a task
+// makes the brief that it makes when it is parsed.
+func TestPlainTextsNeedNoParser(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	plains := 0
+	for range 600000 {
+		task := sentence(r)
+		subject, body, _ := strings.Cut(task, "\n")
+		path := []string{"a/b_c.go", "x-y/z.ts", "_test.go", "critical/batch_1.go"}[r.IntN(4)]
+		a := solver.Artifact{Title: solver.Title(subject, "Change the code"), Goal: subject, Batches: []solver.ArtifactBatch{{
+			Title: solver.Title(subject, "Change the code"), Rationale: strings.TrimSpace(body), DependsOn: []int{}, Files: solver.ArtifactFiles{Modify: []string{path}},
+			Tasks: []string{"In " + path + " change Cart.Total, add Batch, remove _x_"},
+		}}}
+		var p paths
+		if p.readable(a) == nil {
+			if err := readable(a); err != nil {
+				t.Fatalf("%q: %v", task, err)
+			}
+		}
+		if !plain(task) {
+			continue
+		}
+		plains++
+		got, err := taskPlan(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := parsedPlan(got.Title, task)
+		if err != nil {
+			t.Fatalf("%q: %v", task, err)
+		}
+		if d := cmp.Diff(composed(want), composed(got)); d != "" {
+			t.Fatalf("%q:\n%s", task, d)
+		}
+	}
+	if plains < 500 {
+		t.Errorf("%d plain texts", plains)
+	}
+}
+
+func composed(p *planparse.Plan) string {
+	return briefing.Compose(briefing.Input{PlanTitle: p.Title, Preamble: p.Preamble, Batch: p.Batches[0], Attempt: 1}).Text
+}
