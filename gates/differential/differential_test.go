@@ -117,6 +117,9 @@ func TestDifferential(t *testing.T) {
 			goBase.with(files{goFile: strings.Replace(goTest, "1, 2); got != 3", "0, 0); got != 0", 1)}), fixed(goTest), goFile, gates.Pass, "", "",
 		},
 		"go: passes on both":       {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "> 99")), goFile, gates.Fail, differential.RulePassesBoth, "passes on the base"},
+		"go: fails at first on the candidate": {
+			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"not 3\")\n\t}\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleFlaky, "it passed in 2 and failed in 1",
+		},
 		"go: cannot fail":          {goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; _ = Add(1, 2) }\n"), goFile, gates.Fail, differential.RulePassesBoth, "does not show what was wrong"},
 		"go: fails on both":        {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "!= 4")), goFile, gates.Fail, differential.RuleFailsBoth, "Add(1, 2) = 3"},
 		"go: a fix that fixes not": {goBase, files{"calc.go": goBase["calc.go"] + "\n// More.\n", goFile: goTest}, goFile, gates.Fail, differential.RuleFailsBoth, "the fix does not put right"},

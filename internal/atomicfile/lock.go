@@ -28,3 +28,12 @@ func SweepLocked(path string) error {
 	defer unlock()
 	return Sweep(path)
 }
+
+// TryLock is [Lock] for who would rather not wait: where another process has it, free is false.
+func TryLock(path string) (unlock func() error, free bool, err error) {
+	lock := flock.New(path + ".lock")
+	if free, err = lock.TryLock(); err != nil {
+		return nil, false, fmt.Errorf("take the lock %s.lock: %w", path, err)
+	}
+	return lock.Close, free, nil
+}

@@ -116,3 +116,34 @@ func TestFinalFailure(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What a run took is told by its own events, whichever of its tasks a call is logged for: only other calls are summed up.
+// Unknown tokens are no zero.
+func TestCallsBesideRuns(t *testing.T) {
+	j := fresh(t)
+	if err := j.AddRun(t.Context(), Run{ID: "run1", Slug: "p", Plan: "p.md", PlanText: []byte("p"), Started: at(1)}); err != nil {
+		t.Fatal(err)
+	}
+	untold, bad := call("b", "review", "", 3, 0, 0), call("b", "review", "", 3, 7, 3)
+	untold.PromptTokens, untold.CompletionTokens, bad.Error = nil, nil, "no JSON"
+	for _, c := range []Call{
+		call("run1", "critique", "", 1, 100, 10), call("run1/1", "execute_code", "", 1, 100, 10), call("run1/1", "review", "", 1, 100, 10),
+		call("run12", "review", "", 2, 5, 1), untold, bad, call("x", "self_fix_triage", "", 1, 40, 4),
+	} {
+		if err := j.AddCall(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := j.CallsBeside(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := call("x", "y", "", 1, 1, 1).Model
+	want := []CallSum{
+		{Type: "review", Model: model, Calls: 3, Failed: 1, PromptTokens: 12, CompletionTokens: 4, Untold: 1},
+		{Type: "self_fix_triage", Model: model, Calls: 1, PromptTokens: 40, CompletionTokens: 4},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -200,8 +200,16 @@ func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, mo
 		return err
 	}
 	args := []string{"-c", "user.name=runplan", "-c", "user.email=runplan@localhost", "-c", "commit.gpgSign=false", "commit-tree", tree}
-	for _, parent := range slices.Compact([]string{done.Event.Base, done.Event.Commit}) {
-		if parent == "" {
+	parents := []string{done.Event.Base, done.Event.Commit}
+	if done.Event.Commit == "" && done.Event.Tree != "" { // nobody builds on the candidate, but gates look at its tree
+		made, err := d.Repo.CommitTree(ctx, done.Event.Tree, "", "a candidate\n")
+		if err != nil {
+			return err
+		}
+		parents = append(parents, made)
+	}
+	for i, parent := range parents {
+		if parent == "" || slices.Contains(parents[:i], parent) {
 			continue
 		}
 		if _, err := d.Repo.TreeOf(ctx, parent); err == nil {

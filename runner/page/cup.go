@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,17 +35,7 @@ func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
 	ctx, key := r.Context(), r.PathValue("batch")
 	run, err := s.hub.find(ctx, r.PathValue("run"))
 	if err == nil {
-		err = s.hub.with(ctx, run, func(at *watch) error {
-			b, err := s.batchView(ctx, at, key, nil)
-			if err != nil {
-				return err
-			}
-			v = cupView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key)}
-			sum := at.printer.Standing().Summary
-			v.Verdict = sum.Batches[find(sum, key)].Sampling
-			v.of(b.Tries, r.URL.Query().Get("a"))
-			return nil
-		})
+		err = s.cup(ctx, &v, run, key, r.URL.Query().Get("a"))
 	}
 	if err != nil {
 		s.missing(w, r, err)
@@ -54,6 +45,21 @@ func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
 		v.Candidates[i].Diff = s.diffOf(ctx, &v.Candidates[i].try)
 	}
 	s.show(w, r, "candidates", sheet{Title: "Candidates of " + v.Number + " " + v.Title, Section: "runs", View: v}, nil)
+}
+
+// cup fills in the tournament of a batch.
+func (s *site) cup(ctx context.Context, v *cupView, run, key, attempt string) error {
+	f, b, err := s.frame(ctx, run, key)
+	if err != nil {
+		return err
+	}
+	*v = cupView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
+	tries, _, err := s.tries(ctx, f)
+	if err != nil {
+		return err
+	}
+	v.of(tries, attempt)
+	return nil
 }
 
 // of picks the candidates of one attempt: the given one, or the last that had some.

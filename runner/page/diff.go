@@ -27,17 +27,13 @@ type diffLine struct{ Class, Text string }
 const (
 	maxDiffLines = 4000
 	maxDiffLine  = 2000
+	maxDiffText  = 400 << 10
 )
 
 // diffOf is what an attempt changed: as git has it, or as it was kept when the attempt ended.
 func (s *site) diffOf(ctx context.Context, t *try) diff {
 	if t.Commit != "" && t.Base != "" {
-		out, err := s.Repo.Run(ctx, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", t.Base, t.Commit)
-		if err == nil {
-			d := parseDiff(out)
-			if len(d.Files) == 0 {
-				d.Note = "Nothing was changed."
-			}
+		if d, err := s.between(ctx, t.Base, t.Commit); err == nil {
 			return d
 		}
 	}
@@ -68,7 +64,7 @@ func parseDiff(text string) diff {
 	var d diff
 	var f *diffFile
 	inHunk := false
-	shown := 0
+	shown, size := 0, 0
 	for l := range strings.Lines(text) {
 		l = strings.TrimSuffix(l, "\n")
 		if strings.HasPrefix(l, "diff --git ") {
@@ -93,13 +89,14 @@ func parseDiff(text string) diff {
 			class = "del"
 			f.Del++
 		}
-		if shown++; shown > maxDiffLines {
-			d.Note = "The change is long: only its first " + strconv.Itoa(maxDiffLines) + " lines are shown."
+		if shown++; shown > maxDiffLines || size > maxDiffText {
+			d.Note = "The change is long: only the beginning of it is shown."
 			continue
 		}
 		if len(l) > maxDiffLine {
 			l = strings.ToValidUTF8(l[:maxDiffLine], "") + "… (" + strconv.Itoa(len(l)) + " bytes)"
 		}
+		size += len(l)
 		f.Lines = append(f.Lines, diffLine{class, l})
 	}
 	for _, f := range d.Files {

@@ -27,6 +27,7 @@ type hub struct {
 	list    []listed
 	older   int
 	alive   map[string]verdict // by run
+	talks   talks
 }
 
 // verdict is what was found out about the process of a run.

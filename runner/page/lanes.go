@@ -203,7 +203,11 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 	}
 	step := tick(time.Duration(total) * time.Millisecond).Milliseconds()
 	for at := begin; at <= end; at += step {
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %dV%d"/><text class="tick" x="%.1f" y="13" text-anchor="middle">%s</text>`, x(at), laneTop-8, y, x(at), ui.Duration(time.Duration(at)*time.Millisecond))
+		anchor := "middle"
+		if x(at) > laneWidth-32 { // or its end would be outside of the picture
+			anchor = "end"
+		}
+		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %dV%d"/><text class="tick" x="%.1f" y="13" text-anchor="%s">%s</text>`, x(at), laneTop-8, y, x(at), anchor, ui.Duration(time.Duration(at)*time.Millisecond))
 	}
 	for i, n := range names {
 		fmt.Fprintf(&b, `<text x="2" y="%d">%s</text>`, laneTop+i*laneRow+laneBar-3, template.HTMLEscapeString(n))

@@ -104,8 +104,6 @@ func (s *site) learn(ctx context.Context) (*learned, error) {
 }
 
 func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
 	var fold runner.Fold
 	var book ledger.Ledger
 	var events []runner.Event
@@ -128,7 +126,9 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	if sum.Run == "" {
 		return nil
 	}
+	s.hub.mu.Lock()
 	s.hub.standing(&sum)
+	s.hub.mu.Unlock()
 	c.metrics.Add(sum, events)
 	c.lines = append(c.lines, book.Lines...)
 	for i, b := range sum.Batches {

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"regexp"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -80,9 +83,7 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 func (h *hub) logStamp(w *watch) string {
 	var b strings.Builder
 	for _, key := range sortedKeys(w.writing()) {
-		for _, n := range sortedKeys(w.marks[key].logs) {
-			fmt.Fprintf(&b, " %d", h.size(w.marks[key].logs[n]))
-		}
+		b.WriteString(h.sizes(w.marks[key]))
 	}
 	return b.String()
 }
@@ -98,25 +99,60 @@ func (h *hub) stamp(w *watch) string {
 	return fmt.Sprint(w.next, more, s.Status, s.Reason, h.logStamp(w))
 }
 
-// lastLines are the last lines of what agents at work wrote, by batch.
+// lastLines are the last lines of what agents at work say, by batch.
 func (h *hub) lastLines(w *watch) map[string]string {
 	out := map[string]string{}
 	for key, logs := range w.writing() {
-		if name, ok := logs[0]; ok {
-			text, _, _, err := h.readEnd(name, 2048)
-			if err != nil {
-				continue
-			}
-			lines := strings.FieldsFunc(uncoloured(text), func(r rune) bool { return r == '\n' || r == '\r' })
-			for _, l := range slices.Backward(lines) {
-				if l = strings.TrimSpace(l); l != "" {
-					out[key] = cutText(l, 160)
-					break
-				}
-			}
+		name, ok := logs[0]
+		if !ok {
+			continue
+		}
+		if line := h.lastLine(name, h.Format(cmp.Or(w.marks[key].agent, w.info.Agent))); line != "" {
+			out[key] = cutText(line, 160)
 		}
 	}
 	return out
+}
+
+// lastLine is the last line of a log that says something.
+func (h *hub) lastLine(name string, form stream.Format) string {
+	if !form.Lines() {
+		text, _, _, err := h.readEnd(name, 2<<10)
+		if err != nil {
+			return ""
+		}
+		lines := strings.FieldsFunc(uncoloured(text), func(r rune) bool { return r == '\n' || r == '\r' })
+		return lastWords(slices.Values(lines))
+	}
+	text, from, _, err := h.readEnd(name, 24<<10)
+	if err != nil {
+		return ""
+	}
+	if from > 0 { // not in the middle of an event
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	p := stream.New(form, h.Now)
+	p.Write([]byte(text))
+	return lastWords(func(yield func(string) bool) {
+		for _, e := range p.Take() {
+			for _, l := range e.Lines() {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// lastWords is the last line in which there is something.
+func lastWords(lines iter.Seq[string]) string {
+	last := ""
+	for l := range lines {
+		if l = strings.TrimSpace(l); l != "" {
+			last = l
+		}
+	}
+	return last
 }
 
 func cutText(s string, n int) string {
@@ -144,15 +180,16 @@ type chunk struct{ ID, Text string }
 const (
 	chunkBytes = 4 << 10
 	logShown   = 128 << 10
+	rawShown   = 48 << 10 // beside what was made of it
 )
 
 // chunks cuts the end of a log into pieces at places that do not move as the log grows.
-func (h *hub) chunks(name string) (list []chunk, skipped int64, err error) {
-	text, from, size, err := h.readEnd(name, logShown+chunkBytes)
+func (h *hub) chunks(name string, most int64) (list []chunk, skipped int64, err error) {
+	text, from, size, err := h.readEnd(name, most+chunkBytes)
 	if err != nil {
 		return nil, 0, err
 	}
-	first := (max(0, size-logShown) + chunkBytes - 1) / chunkBytes // the first whole piece
+	first := (max(0, size-most) + chunkBytes - 1) / chunkBytes // the first whole piece
 	for at := first * chunkBytes; at < size; at += chunkBytes {
 		begin, end := at-from, min(at+chunkBytes, size)-from
 		if begin < 0 || end > int64(len(text)) {
@@ -170,6 +207,18 @@ func whole(text string, at int64) int64 {
 		at++
 	}
 	return at
+}
+
+// sizes changes as the agents of a batch write.
+func (h *hub) sizes(m *mark) string {
+	if m == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, n := range sortedKeys(m.logs) {
+		fmt.Fprintf(&b, " %d", h.size(m.logs[n]))
+	}
+	return b.String()
 }
 
 func sortedKeys[K int | string, V any](m map[K]V) []K {

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -35,7 +36,8 @@ type Options struct {
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
 	Waiting func(context.Context) (Waiting, error)
-	Acts    map[string]Act // by the name that forms send them to
+	Acts    map[string]Act                   // by the name that forms send them to
+	Format  func(agent string) stream.Format // how the program of an agent prints what it says
 	Now     func() time.Time
 	Zone    *time.Location
 }
@@ -55,9 +57,13 @@ type site struct {
 	streams web.Streams
 	tmpl    *template.Template
 	cache   learned
+	diffs   diffs
 }
 
 func newSite(o Options) (*site, error) {
+	if o.Format == nil {
+		o.Format = func(string) stream.Format { return stream.Plain }
+	}
 	t, err := template.New("pages").Funcs(template.FuncMap{
 		"icon":     func(tone string) string { return ui.Style{}.Icon(ui.Tone(tone)) },
 		"unix":     func(t time.Time) int64 { return t.Unix() },
@@ -66,6 +72,9 @@ func newSite(o Options) (*site, error) {
 		"hour":     func(t time.Time) string { return t.In(o.Zone).Format("15:04:05") },
 		"line":     func(s string) string { return strings.Join(strings.Fields(s), " ") },
 		"duration": millis,
+		"findings": func(list []found) gateView {
+			return gateView{Findings: list[:min(len(list), maxFindings)], More: max(0, len(list)-maxFindings)}
+		},
 	}).ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("the pages: %w", err)
@@ -86,6 +95,8 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /live/run/{run}", s.liveRun)
 	mux.HandleFunc("GET /run/{run}/batch/{batch}", s.showBatch)
 	mux.HandleFunc("GET /live/run/{run}/batch/{batch}", s.liveBatch)
+	mux.HandleFunc("GET /run/{run}/batch/{batch}/review", s.showBatchReview)
+	mux.HandleFunc("GET /run/{run}/review", s.showRunReview)
 	mux.HandleFunc("GET /run/{run}/candidates/{batch}", s.showCandidates)
 	mux.HandleFunc("GET /waiting", s.showWaiting)
 	mux.HandleFunc("GET /live/waiting", s.liveWaiting)

@@ -273,69 +273,6 @@ func TestHostileText(t *testing.T) {
 	harmless(t, "no batch", get(t, h, "GET", "/run/"+b.run+"/batch/"+url.PathEscape(nasty), 404))
 }
 
-// A page reads below .runplan and nowhere else, whatever the journal says.
-func TestNoWayOut(t *testing.T) {
-	b := newBook(t, team(1))
-	secret := filepath.Join(filepath.Dir(b.layout.Root), "secret")
-	if err := os.WriteFile(secret, []byte("the secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(secret, filepath.Join(b.layout.Root, "link")); err != nil {
-		t.Fatal(err)
-	}
-	h := newHub(Options{Layout: b.layout})
-	for _, name := range []string{"../secret", "link", secret, "a/../../secret"} {
-		if text, _, err := h.readAll(name, 1<<20); strings.Contains(text, "secret") {
-			t.Errorf("%s was read (%v)", name, err)
-		}
-		if text, _, _, _ := h.readEnd(name, 1<<20); strings.Contains(text, "secret") {
-			t.Errorf("the end of %s was read", name)
-		}
-	}
-}
-
-// Pieces of a log stay as they are while it grows, and no character is cut in two.
-func TestChunksStay(t *testing.T) {
-	b := newBook(t, team(1))
-	h := newHub(Options{Layout: b.layout})
-	file := filepath.Join(b.layout.Root, "x.log")
-	text := strings.Repeat("größer als gedacht – ", 20_000)
-	known := map[string]string{}
-	for size := 1000; size < len(text); size += 70_001 {
-		if err := os.WriteFile(file, []byte(text[:size]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		list, skipped, err := h.chunks("x.log")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all strings.Builder
-		for i, c := range list {
-			if i < len(list)-1 {
-				if was, ok := known[c.ID]; ok && was != c.Text {
-					t.Fatalf("%s has changed", c.ID)
-				}
-				known[c.ID] = c.Text
-			}
-			all.WriteString(c.Text)
-		}
-		if got := all.String(); !strings.HasSuffix(text[:size], got) || len(got) < min(size, logShown)-chunkBytes-4 || skipped+int64(len(got)) > int64(size) {
-			t.Fatalf("at %d: %d bytes are shown, %d are not", size, len(got), skipped)
-		}
-	}
-}
-
-func TestDiffIsRead(t *testing.T) {
-	d := parseDiff("diff --git a/a b.txt b/a b.txt\nindex 1..2 100644\n--- a/a b.txt\n+++ b/a b.txt\n@@ -1,2 +1,2 @@\n same\n-old\n+++ new\ndiff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\ndiff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n--- was here\n")
-	var got []string
-	for _, f := range d.Files {
-		got = append(got, fmt.Sprintf("%s|%s|+%d-%d|%d", f.Name, f.Note, f.Added, f.Del, len(f.Lines)))
-	}
-	if want := "a b.txt||+1-1|4 x.png|new binary|+0-0|0 gone|deleted|+0-1|2"; strings.Join(got, " ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
-	}
-}
-
 func TestCriticalPath(t *testing.T) {
 	batch := func(key string, ms int64, needs ...string) runner.BatchSummary {
 		return runner.BatchSummary{Key: key, Needs: needs, DurationMS: ms, State: string(runner.Passed)}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/internal/web"
@@ -16,10 +17,21 @@ import (
 // Waiting is what waits for a person beside the approvals that runs ask for.
 type Waiting struct {
 	Owner   string // who signs; "" is nobody yet
+	Jobs    []Job
 	Queue   []QueueItem
 	Inbox   []Said
 	Trouble []string // why something could not be read
 }
+
+// Job is the plan of a feedback that is a large job, which its owner has to approve.
+type Job struct {
+	ID, Change, Why string
+	Plan, Text      string // file of the plan, and what is in it
+	Since           time.Time
+}
+
+// Anchor is where it stands on the page.
+func (j Job) Anchor() string { return "job-" + strings.ReplaceAll(j.ID, "/", "-") }
 
 // QueueItem is a discrepancy between a blueprint and its code that only a person closes (BP-31).
 type QueueItem struct {
@@ -36,7 +48,7 @@ type Said struct {
 	At                            time.Time
 }
 
-func (w Waiting) count() int { return len(w.Queue) + len(w.Inbox) }
+func (w Waiting) count() int { return len(w.Jobs) + len(w.Queue) + len(w.Inbox) }
 
 // approval is what a run asks a person for.
 type approval struct {
@@ -213,7 +225,7 @@ const (
 
 func doneText(word string) string {
 	return map[string]string{
-		DoneApproved:     "Approved. A run that is at work goes on by itself; one that has stopped, with runplan resume.",
+		DoneApproved:     "Approved. A run that is at work goes on by itself; one that has stopped, with runplan resume; a feedback, with runplan self-fix process.",
 		DoneDenied:       "Denied. The next attempt is told why.",
 		DoneAcknowledged: "Closed without a fix: the discrepancy is acknowledged.",
 		DoneFixed:        "Closed with a fix: the unit goes through a new review and promotion.",

@@ -29,8 +29,9 @@ type watch struct {
 	ledger  ledger.Ledger
 	marks   map[string]*mark
 	plot    *plot
-	ended   bool // the last event says that the run has ended
-	updated time.Time
+	final   *reviewView        // of finalOf
+	finalOf *runner.ReviewInfo // the final review that was read
+	ended   bool               // the last event says that the run has ended
 }
 
 // told is a line of the story.
@@ -46,8 +47,8 @@ const maxStory = 60
 // mark is where the journal tells of a batch, and what is under way for it.
 type mark struct {
 	first, last int
-	attempt     int // that was begun last
 	cup         bool
+	agent       string         // that was started last
 	logs        map[int]string // files that agents at work write to, by candidate, relative to .runplan
 }
 
@@ -83,7 +84,7 @@ func newWatch(run string, zone *time.Location) *watch {
 
 // apply takes up one event, in the order of the journal.
 func (w *watch) apply(e runner.Event, layout local.Layout) {
-	w.next, w.updated = e.Seq+1, e.At
+	w.next = e.Seq + 1
 	w.ended = e.Kind == runner.RunFinished
 	if e.Job != nil {
 		w.info = *e.Job
@@ -145,7 +146,7 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 	}
 	delete(m.logs, number)
 	if e.Kind == runner.Dispatched {
-		m.attempt = e.Attempt
+		m.agent = e.Agent
 		dir := layout.Rel(layout.Attempt(w.run, e.Batch, e.Attempt))
 		if number > 0 {
 			dir += "/c" + strconv.Itoa(number)

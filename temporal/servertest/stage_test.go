@@ -349,6 +349,7 @@ func plain(text string) string {
 		{`\d\d:\d\d:\d\d`, "CLOCK"},
 		{`\b\d+(\.\d+)?(ms|s|m|h)( ?\d+(ms|s|m))?\b`, "TIME"},
 		{`/tmp/[\w/.-]+`, "PATH"},
+		{`[█▒▪░ ]{2,}`, " "}, // the bars of the timeline
 	} {
 		text = regexp.MustCompile(r.find).ReplaceAllString(text, r.put)
 	}

@@ -116,11 +116,18 @@ func (e *InputError) Unwrap() error { return e.Err }
 
 // Build makes a dataset of the examples in files and puts it into the folder out. A line that is no example, or one that
 // holds what must not be in data, is an error, and nothing is written.
-func Build(ctx context.Context, files []string, out string, o Options) (m Manifest, err error) {
+func Build(ctx context.Context, files []string, out string, o Options) (Manifest, error) {
+	return build(ctx, files, out, o, split)
+}
+
+// divide chooses what is held back. It is not trusted: what it made is looked through for leaks.
+type divide func(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, error)
+
+func build(ctx context.Context, files []string, out string, o Options, split divide) (m Manifest, err error) {
 	if err := o.Plan.Check(); err != nil {
 		return m, err
 	}
-	b := &builder{Options: o, m: Manifest{Version: 1, Name: StageName, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
+	b := &builder{Options: o, split: split, m: Manifest{Version: 1, Name: StageName, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
 	if b.out, err = folder.New(out, ManifestFile, o.Replace); err != nil {
 		return m, err
 	}
@@ -148,6 +155,7 @@ func Build(ctx context.Context, files []string, out string, o Options) (m Manife
 
 type builder struct {
 	Options
+	split  divide
 	out    *folder.Folder
 	m      Manifest
 	spool  *os.File // all examples that were not refused at once
@@ -252,7 +260,7 @@ func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
 	if len(left(b.all)) == 0 {
 		return nil, b.nothing()
 	}
-	held, err := split(b.Plan, b.all, near)
+	held, err := b.split(b.Plan, b.all, near)
 	b.count()
 	return held, err
 }

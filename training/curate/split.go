@@ -75,8 +75,7 @@ func split(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, err
 // groups puts together what shares a key, or is a pair: the newest group first.
 func groups(all []*record, near [][2]*record, keys func(*record) []string) []group {
 	parent := map[*record]*record{}
-	var find func(*record) *record
-	find = func(r *record) *record {
+	find := func(r *record) *record {
 		for parent[r] != nil {
 			if up := parent[parent[r]]; up != nil {
 				parent[r] = up

@@ -2,7 +2,6 @@ package history
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,8 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
@@ -27,6 +24,7 @@ import (
 const (
 	manifestName = "manifest.json"
 	stateName    = "bootstrap.state.json" // as long as it is there, the others are not whole
+	lockName     = "bootstrap.lock"       // held by who writes
 	partial      = ".partial"
 )
 
@@ -36,6 +34,7 @@ var (
 	ErrOther    = errors.New("the folder has the beginning of another set of examples")
 	ErrForeign  = errors.New("the folder has files of others")
 	ErrDamaged  = errors.New("what was written before is not what it was")
+	ErrBusy     = errors.New("another process writes examples into the folder")
 )
 
 // plan is what decides each byte that is written.
@@ -92,11 +91,13 @@ type file struct {
 
 // book writes the examples of a run, and where it has got to.
 type book struct {
-	dir   string
-	state state
-	files map[training.Stage]*file
-	saved time.Time
-	taken map[string]bool
+	dir     string
+	state   state
+	files   map[training.Stage]*file
+	saved   time.Time
+	savedAt int // commits
+	taken   map[string]bool
+	unlock  func() error
 }
 
 func name(s training.Stage) string { return string(s) + ".jsonl" }
@@ -127,87 +128,6 @@ func (o Options) plan(head string) (plan, error) {
 	}
 	p.Prompts = hex.EncodeToString(sum.Sum(nil))[:16]
 	return p, nil
-}
-
-// openBook begins in an empty folder, or goes on where a run was that had the same in mind.
-func openBook(o Options, head string) (*book, error) {
-	want, err := o.plan(head)
-	if err != nil {
-		return nil, err
-	}
-	want.Repo = training.RepoName(o.Repo.Remote(context.Background(), "origin"), o.Repo.Root)
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("write examples: %w", err)
-	}
-	b := &book{dir: o.Dir, files: map[training.Stage]*file{}, taken: map[string]bool{}}
-	b.state = state{Plan: want, Reasons: map[Reason]int{}, Stages: map[training.Stage]*tally{}}
-	old, found, err := readState(o.Dir)
-	switch {
-	case err != nil:
-		return nil, err
-	case found:
-		now := want
-		now.Head = old.Plan.Head // commits that came since are for another time
-		if !reflect.DeepEqual(now, old.Plan) {
-			return nil, fmt.Errorf("%s: %w, made %s", o.Dir, ErrOther, difference(old.Plan, now))
-		}
-		b.state = old
-		for _, h := range old.Reverted {
-			b.taken[h] = true
-		}
-	}
-	if err := b.open(o.Stages, found); err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, b.checkpoint(true)
-}
-
-// difference says in what two plans differ.
-func difference(old, now plan) string {
-	switch {
-	case old.Repo != now.Repo:
-		return "of another repository: " + old.Repo
-	case old.Seed != now.Seed:
-		return fmt.Sprintf("with --seed %d", old.Seed)
-	case !slices.Equal(old.Stages, now.Stages):
-		return fmt.Sprintf("with --stages %v", old.Stages)
-	case old.Max != now.Max:
-		return fmt.Sprintf("with --max %d", old.Max)
-	case !reflect.DeepEqual(old.Since, now.Since):
-		return "with another --since"
-	case old.Program != now.Program || old.Outline != now.Outline || old.AstGrep != now.AstGrep:
-		return "by other versions of runplan or ast-grep"
-	}
-	return "with other prompts or another budget"
-}
-
-// readState looks what is in a folder.
-func readState(dir string) (s state, found bool, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, stateName))
-	if err == nil {
-		if err = json.Unmarshal(data, &s); err != nil {
-			return s, false, fmt.Errorf("%s: %w: %w", filepath.Join(dir, stateName), ErrDamaged, err)
-		}
-		return s, true, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return s, false, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return s, false, err
-	}
-	for _, e := range entries {
-		if e.Name() == manifestName {
-			return s, false, fmt.Errorf("%s: %w", dir, ErrComplete)
-		}
-	}
-	left, err := atomicfile.Left(filepath.Join(dir, stateName))
-	if err == nil && len(entries) > len(left) {
-		err = fmt.Errorf("%s: %w: %s", dir, ErrForeign, entries[0].Name())
-	}
-	return s, false, err
 }
 
 // open opens the files, and cuts off what was written after the last checkpoint.
@@ -298,12 +218,15 @@ func (b *book) examples() int {
 	return n
 }
 
-// between is how long a run that is killed may have worked for nothing, at most.
-const between = time.Second
+// A run that is killed has worked for nothing for so long, and for so many commits, at most.
+const (
+	between = time.Second
+	unsaved = 5 * chunk
+)
 
 // checkpoint writes down where the run has got to. Data comes first: what the state speaks of is there.
 func (b *book) checkpoint(now bool) error {
-	if !now && time.Since(b.saved) < between {
+	if !now && time.Since(b.saved) < between && b.state.Done-b.savedAt < unsaved {
 		return nil
 	}
 	for _, s := range b.state.Plan.Stages {
@@ -317,7 +240,7 @@ func (b *book) checkpoint(now bool) error {
 	if err != nil {
 		return err
 	}
-	b.saved = time.Now()
+	b.saved, b.savedAt = time.Now(), b.state.Done
 	// The sums tell whether the disk has it all after a loss of power, so nothing waits for it.
 	if err := atomicfile.WriteLoose(filepath.Join(b.dir, stateName), data, 0o644); err != nil {
 		return fmt.Errorf("write examples: %w", err)
@@ -353,6 +276,10 @@ func (b *book) finish() (Manifest, error) {
 	if err := os.Remove(filepath.Join(b.dir, stateName)); err != nil {
 		return m, fmt.Errorf("write examples: %w", err)
 	}
+	// Who waited for the lock until now finds that all is whole.
+	if err := os.Remove(filepath.Join(b.dir, lockName)); err != nil {
+		return m, fmt.Errorf("write examples: %w", err)
+	}
 	return m, atomicfile.SweepFolder(b.dir)
 }
 
@@ -360,4 +287,5 @@ func (b *book) close() {
 	for _, f := range b.files {
 		_ = f.Close() // what counts was flushed
 	}
+	_ = b.unlock()
 }

@@ -42,7 +42,7 @@ func layers() []layer {
 		{"runner/ledger", []string{"agents", "runner"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
-		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "gates", "routing", "sampling", "internal"}},
+		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"agents/agenttest", []string{"agents"}},
 		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream", "planparse", "internal"}},

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/web"
@@ -96,6 +98,7 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 		Name: filepath.Base(p.repo.Root), Layout: p.layout, Repo: p.repo, Alive: p.lookAlive, Now: time.Now, Zone: time.Local,
 		Waiting: func(ctx context.Context) (page.Waiting, error) { return a.waitingFor(ctx, p), nil },
 		Acts:    a.acts(),
+		Format:  p.formatOf,
 	})
 	if err != nil {
 		return nil, err
@@ -146,6 +149,11 @@ func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 			trouble(err)
 		}
 	}
+	jobs, err := a.waitingFeedback(ctx, p)
+	trouble(err)
+	for _, j := range jobs {
+		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: p.planText(j.Plan), Since: j.Since})
+	}
 	items, err := blueprint.Queue(p.repo.Root, false)
 	trouble(err)
 	for _, i := range items {
@@ -160,6 +168,34 @@ func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
 	}
 	return w
+}
+
+// planText is the beginning of a plan, for somebody who is asked about it; "" where it cannot be read.
+func (p *project) planText(file string) string {
+	path := filepath.FromSlash(file)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.repo.Root, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 32<<10))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// formatOf is how the program of an agent prints what it says.
+func (p *project) formatOf(agent string) stream.Format {
+	name := agent
+	if c, ok := p.config.Agents[agent]; ok {
+		name = c.Preset
+	}
+	preset, _ := command.PresetOf(name)
+	return preset.Format
 }
 
 // acts are what forms do: the very commands, so that a person's word is the same wherever it is given.

@@ -156,6 +156,8 @@ func bootstrapTrouble(err error, out string) error {
 		return usage(err, "it is %s; to make it anew remove the folder, or name another one", ui.Sanitize(out))
 	case errors.Is(err, history.ErrOther):
 		return usage(err, "give the same options to go on with it, or name another folder")
+	case errors.Is(err, history.ErrBusy):
+		return usage(err, "wait until it is done, or name another folder")
 	case errors.Is(err, history.ErrForeign):
 		return usage(err, "name a new folder")
 	case errors.Is(err, history.ErrDamaged):
@@ -176,6 +178,12 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
 	if err := table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
 		return err
+	}
+	for i, h := range m.Hints() {
+		if i == 0 {
+			fmt.Fprintln(a.Stdout, "\nas a source of examples (whether its tests passed, no history says):")
+		}
+		fmt.Fprintf(a.Stdout, "  %-4s  %s\n", map[bool]string{true: "good", false: "poor"}[h.Good], h.Text)
 	}
 	fmt.Fprintln(a.Stdout)
 	rows = nil

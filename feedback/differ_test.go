@@ -1,0 +1,47 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// said is a differ that reports a status.
+type said gates.Status
+
+func (s said) Both(context.Context, string, string, string) (gates.Report, error) {
+	if s == "" {
+		return gates.Report{}, errors.New("no runner")
+	}
+	return gates.Report{Status: gates.Status(s)}, nil
+}
+
+func (s said) One(ctx context.Context, _, _ string) (gates.Report, error) {
+	return s.Both(ctx, "", "", "")
+}
+
+// Only a check that passed lets a fix go on, and only a test that passed is green on the merged commit: skipped is not
+// passed, and who could not look says neither (FIX-19, FIX-23).
+func TestSkippedIsNotPassed(t *testing.T) {
+	for status, want := range map[gates.Status]struct{ goesOn, green bool }{
+		gates.Pass: {true, true}, gates.Warn: {true, false}, gates.Fail: {}, gates.Skipped: {}, gates.Errored: {},
+	} {
+		_, err := CheckDifferential(t.Context(), said(status), "base", "tip", "a_test.go")
+		if _, no := refused(err); no == want.goesOn {
+			t.Errorf("%s: %v", status, err)
+		}
+		c, err := CheckMerged(t.Context(), said(status), "m", "a_test.go")
+		if err != nil || c.Green != want.green {
+			t.Errorf("%s: green %v, %v", status, c.Green, err)
+		}
+	}
+	_, err := CheckDifferential(t.Context(), said(""), "base", "tip", "a_test.go")
+	if _, no := refused(err); no || err == nil {
+		t.Errorf("nobody could look: %v", err)
+	}
+	if _, err := CheckMerged(t.Context(), said(""), "m", "a_test.go"); err == nil {
+		t.Error("nobody could look, and it is an answer")
+	}
+}

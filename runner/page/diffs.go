@@ -1,0 +1,108 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// The bounds of what is read of a change. Somebody who commits a data set does not stop the page.
+const (
+	maxDiff   = 2 << 20
+	diffTime  = 15 * time.Second
+	keptDiffs = 8
+)
+
+// diffs keeps the changes that were read last. What lies between two commits never changes, and the page of an agent at
+// work is drawn several times a second.
+type diffs struct {
+	mu   sync.Mutex
+	kept []keptDiff
+}
+
+type keptDiff struct {
+	base, commit string
+	diff         diff
+}
+
+func (c *diffs) get(base, commit string) (diff, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.kept, func(k keptDiff) bool { return k.base == base && k.commit == commit })
+	if i < 0 {
+		return diff{}, false
+	}
+	return c.kept[i].diff, true
+}
+
+func (c *diffs) put(base, commit string, d diff) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept = append(c.kept, keptDiff{base, commit, d})
+	if n := len(c.kept) - keptDiffs; n > 0 {
+		c.kept = slices.Delete(c.kept, 0, n)
+	}
+}
+
+// between is what git has between two commits or trees, or as much of it as a page shows.
+func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
+	if d, ok := s.diffs.get(base, commit); ok {
+		return d, nil
+	}
+	ctx, stop := context.WithTimeout(ctx, diffTime)
+	defer stop()
+	out := &head{most: maxDiff, full: stop}
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: []string{"git", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options", base, commit, "--"},
+		Dir:  s.Repo.Root, Env: s.Repo.Env(), Stdout: out, Keep: 4 << 10,
+	})
+	if err != nil {
+		return diff{}, err
+	}
+	if !res.OK() && !out.cut {
+		return diff{}, fmt.Errorf("git diff ended with exit status %d", res.Exit)
+	}
+	d := parseDiff(out.text())
+	switch {
+	case out.cut:
+		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is left out. All of it: git diff %s %s", maxDiff>>20, short(base), short(commit))
+	case len(d.Files) == 0:
+		d.Note = "Nothing was changed."
+	}
+	s.diffs.put(base, commit, d)
+	return d, nil
+}
+
+// head keeps the beginning of what is written to it, and says when it has enough.
+type head struct {
+	most int
+	full func()
+	buf  bytes.Buffer
+	cut  bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.most - h.buf.Len(); len(p) > room {
+		h.buf.Write(p[:room])
+		if !h.cut {
+			h.cut = true
+			h.full()
+		}
+		return len(p), nil
+	}
+	return h.buf.Write(p)
+}
+
+// text is what was kept, in whole lines.
+func (h *head) text() string {
+	b := h.buf.Bytes()
+	if h.cut {
+		b = b[:bytes.LastIndexByte(b, '\n')+1]
+	}
+	return string(b)
+}

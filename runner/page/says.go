@@ -1,0 +1,248 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/agents/stream"
+)
+
+// talks are what agents say whose programs print it as JSON. Each is read as its log grows, and what was read is not read again.
+type talks struct {
+	mu   sync.Mutex
+	open map[string]*talk // by log
+}
+
+// talk is one agent's.
+type talk struct {
+	parser *stream.Parser
+	at     int64 // how far the log was read
+	begun  int64 // where reading began
+	used   time.Time
+	lines  []talkLine
+	first  int // number of the first line that is kept
+	size   int
+}
+
+// talkLine is a line with what it is: a kind of [stream.Event], as a class of the style.
+type talkLine struct{ Class, Text string }
+
+// talkChunk is a piece of a talk, which stays as it is once it is full.
+type talkChunk struct {
+	ID    string
+	Lines []talkLine
+}
+
+// The bounds of what is kept of a talk. A log that is longer is read from its end.
+const (
+	maxTalks    = 16
+	talkRead    = 8 << 20
+	talkBytes   = 192 << 10
+	talkInChunk = 40
+	talkLineMax = 4 << 10
+)
+
+// heard is what there is of a talk.
+type heard struct {
+	chunks []talkChunk
+	left   bool // there was more before
+	totals stream.Totals
+}
+
+// hear reads on in a log. ended tells that nothing will follow.
+func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
+	t := &h.talks
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.open[name]
+	if k == nil {
+		k = &talk{parser: stream.New(form, h.Now)}
+		if t.open == nil {
+			t.open = map[string]*talk{}
+		}
+		t.forget()
+		t.open[name] = k
+	}
+	k.used = h.Now()
+	if err := k.read(h.Layout.Root, name); err != nil {
+		delete(t.open, name)
+		return heard{}, err
+	}
+	if ended {
+		k.parser.Close()
+		k.take()
+	}
+	return heard{k.chunks(), k.first > 0 || k.begun > 0, k.parser.Totals()}, nil
+}
+
+// forget makes room for one more.
+func (t *talks) forget() {
+	for len(t.open) >= maxTalks {
+		oldest := ""
+		for _, name := range sortedKeys(t.open) {
+			if oldest == "" || t.open[name].used.Before(t.open[oldest].used) {
+				oldest = name
+			}
+		}
+		delete(t.open, oldest)
+	}
+}
+
+// errRewritten says that a log is shorter than it was.
+var errRewritten = errors.New("the log was written anew")
+
+// read takes up what the log has now.
+func (k *talk) read(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file", name)
+	case info.Size() < k.at:
+		return errRewritten
+	case k.at == 0 && info.Size() > talkRead:
+		k.begun = info.Size() - talkRead
+		k.at = k.begun
+	}
+	buf := make([]byte, 64<<10)
+	middle := k.begun > 0 && k.at == k.begun // the first line is not all there
+	for k.at < info.Size() {
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), info.Size()-k.at)], k.at)
+		piece := string(buf[:n])
+		k.at += int64(n)
+		if middle {
+			var found bool
+			_, piece, found = strings.Cut(piece, "\n")
+			middle = !found
+		}
+		k.parser.Write([]byte(piece))
+		k.take()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// take makes lines of what the parser read.
+func (k *talk) take() {
+	for _, e := range k.parser.Take() {
+		for _, l := range e.Lines() {
+			l = cutBytes(l, talkLineMax)
+			k.lines = append(k.lines, talkLine{string(e.Kind), l})
+			k.size += len(l)
+		}
+	}
+	for k.size > talkBytes && len(k.lines) > talkInChunk {
+		for _, l := range k.lines[:talkInChunk] {
+			k.size -= len(l.Text)
+		}
+		k.lines = append(k.lines[:0:0], k.lines[talkInChunk:]...)
+		k.first += talkInChunk
+	}
+}
+
+func cutBytes(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " […]"
+}
+
+func (k *talk) chunks() []talkChunk {
+	var out []talkChunk
+	for i := 0; i < len(k.lines); i += talkInChunk {
+		lines := append([]talkLine(nil), k.lines[i:min(i+talkInChunk, len(k.lines))]...)
+		out = append(out, talkChunk{fmt.Sprintf("talk-%d", (k.first+i)/talkInChunk), lines})
+	}
+	return out
+}
+
+// says reads what the agent of the attempt says: in words where the form of its output is known, and as it is printed.
+func (s *site) says(v *batchView) {
+	t := v.At
+	form := s.Format(t.Agent)
+	most := int64(logShown)
+	if v.Parsed = form.Lines(); v.Parsed {
+		most = rawShown
+	}
+	chunks, skipped, err := s.hub.chunks(t.Log, most)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && v.Working:
+		v.LogNote = "The agent has not said anything yet."
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		v.LogNote = "There is no text of the agent: .runplan/" + path.Clean(t.Log) + " is not there any more."
+		return
+	case err != nil:
+		v.LogNote = "What the agent says cannot be read: " + err.Error()
+		return
+	case len(chunks) == 0:
+		v.LogNote = "The agent has said nothing."
+		return
+	}
+	v.Log = chunks
+	if skipped > 0 {
+		v.LogSkipped = fmt.Sprintf("%d KiB before this are in .runplan/%s", skipped>>10, t.Log)
+	}
+	if !v.Parsed {
+		return
+	}
+	said, err := s.hub.hear(t.Log, form, !v.Working)
+	if err != nil {
+		v.LogNote = "What the agent says cannot be read: " + err.Error()
+		return
+	}
+	v.Talk, v.Sums = said.chunks, sums(said.totals)
+	if len(said.chunks) == 0 {
+		v.LogNote = "The agent has not said anything in words yet."
+	}
+	if v.LogSkipped = ""; said.left {
+		v.LogSkipped = "The beginning is left out; it is in .runplan/" + t.Log
+	}
+}
+
+// sums are what the program of an agent counted.
+func sums(t stream.Totals) string {
+	var parts []string
+	if t.Tools > 0 {
+		parts = append(parts, counted(t.Tools, "tool call"))
+	}
+	for _, x := range []struct {
+		n    *int64
+		what string
+	}{{t.Tokens.Input, "tokens in"}, {t.Tokens.Output, "out"}, {t.Tokens.CacheRead, "read from the cache"}} {
+		if x.n != nil {
+			parts = append(parts, tokens(*x.n)+" "+x.what)
+		}
+	}
+	if t.CostUSD != nil {
+		cost := money(*t.CostUSD) + " by its own word"
+		if t.OnPlan {
+			cost += ", paid by a plan"
+		}
+		parts = append(parts, cost)
+	}
+	return strings.Join(parts, ", ")
+}

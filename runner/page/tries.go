@@ -1,0 +1,183 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// try is an attempt at a batch, or a candidate of a tournament.
+type try struct {
+	Name, Href         string
+	Word, Tone, Reason string
+	On                 bool
+	Agent, Model, Tier string
+	Took, Cost, Tokens string
+	Number, Candidate  int
+	Variant            string
+	Score              *int
+	Terms              []runner.ScoreTerm
+	Base, Commit, Log  string
+	reports            []gates.Report
+	reviews            []reviewed
+	durationMS         int64
+	State              string
+}
+
+// tries reads the attempts of a batch from the journal.
+func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error) {
+	if f.first == 0 {
+		return nil, nil, nil
+	}
+	var out []try
+	var book ledger.Ledger
+	at := func(e runner.Event, candidate int) *try {
+		i := slices.IndexFunc(out, func(t try) bool { return t.Number == e.Attempt && t.Candidate == candidate })
+		if i < 0 {
+			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "at work", Tone: "busy", Cost: none, Tokens: none})
+			i = len(out) - 1
+		}
+		return &out[i]
+	}
+	cup := false
+	for e, err := range local.Events(ctx, f.journal, f.run, f.first) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if e.Seq > f.last {
+			break
+		}
+		if e.Batch != f.key {
+			continue
+		}
+		book.Event(e)
+		switch e.Kind {
+		case runner.Sampled:
+			cup = e.Outcome == runner.OutcomeOK
+			for _, slot := range e.Slots {
+				t := at(e, slot.Number)
+				t.Variant, t.Word, t.Tone = slot.Variant, "waiting", "idle"
+			}
+		case runner.Judged:
+			cup = e.Outcome == runner.OutcomeUndecided
+			for _, score := range e.Scores {
+				t := at(e, score.Candidate)
+				t.scored(score, e)
+			}
+		case runner.Dispatched:
+			if kindOf(e) == runner.Execute {
+				n := 0
+				if cup {
+					n = candidateOf(e.Command)
+				}
+				at(e, n).begun(e, s.Layout, f.run)
+			} else if t := at(e, e.Candidate); kindOf(e) == runner.Gate && t.Tone == "busy" {
+				t.Word = "checking"
+			}
+		case runner.Reviewed:
+			t := at(e, e.Candidate)
+			t.reviews = append(t.reviews, reviewed{kindOf(e), e.Review, e.Reports})
+			if e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeShallow || e.Outcome == runner.OutcomeComplex {
+				t.Word, t.Tone, t.Reason = "review: to be fixed", "bad", e.Reason
+			}
+		case runner.ApprovalDenied:
+			if len(out) > 0 { // a person's word names no attempt; it is about the last one
+				t := &out[len(out)-1]
+				t.Word, t.Tone, t.Reason = "denied", "bad", e.By+": "+e.Reason
+			}
+		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged:
+			at(e, e.Candidate).took(e)
+		}
+		if len(out) > maxTries {
+			out = slices.Delete(out, 0, len(out)-maxTries)
+		}
+	}
+	if f.ended {
+		for i := range out {
+			if out[i].Tone == "busy" {
+				out[i].Word, out[i].Tone = "cut short", "warn"
+			}
+		}
+	}
+	return out, book.Lines, nil
+}
+
+func (t *try) begun(e runner.Event, layout local.Layout, run string) {
+	t.Word, t.Tone, t.Base, t.Tier = "editing", "busy", e.Base, e.Tier
+	t.Agent, t.Model = cmp.Or(e.Agent, t.Agent), cmp.Or(e.Model, t.Model)
+	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
+	if t.Candidate > 0 {
+		dir += "/c" + strconv.Itoa(t.Candidate)
+	}
+	t.Log = dir + "/" + logName
+}
+
+// took takes up how far an attempt came.
+func (t *try) took(e runner.Event) {
+	t.durationMS += e.DurationMS
+	t.Took = millis(t.durationMS)
+	if e.Kind == runner.Executed {
+		t.Agent, t.Model, t.Tier = e.Agent, e.Model, cmp.Or(e.Tier, t.Tier)
+		t.Cost, t.Tokens = "unknown", "unknown"
+		if u := e.Usage; u != nil {
+			if u.CostUSD != nil {
+				t.Cost = money(*u.CostUSD)
+			}
+			if u.InputTokens != nil && u.OutputTokens != nil {
+				t.Tokens = tokens(*u.InputTokens) + " in, " + tokens(*u.OutputTokens) + " out"
+			}
+		}
+		t.Log = cmp.Or(e.Log, t.Log)
+	}
+	t.Variant = cmp.Or(e.Variant, t.Variant)
+	if e.Base != "" && e.Commit != "" {
+		t.Base, t.Commit = e.Base, e.Commit
+	}
+	if len(e.Reports) > 0 {
+		t.reports = e.Reports
+	}
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased", runner.Gated: "checked", runner.Committed: "committed", runner.Merged: "merged"}[e.Kind], "busy"
+		if e.Kind == runner.Merged || e.Kind == runner.Gated && t.Candidate > 0 {
+			t.Tone = "good"
+		}
+	case runner.OutcomeMoved, runner.OutcomeChanged:
+	case runner.OutcomeLimited, runner.OutcomeHuman, runner.OutcomeCancelled:
+		t.Word, t.Tone, t.Reason = strings.ReplaceAll(string(e.Outcome), "_", " "), "warn", e.Reason
+	default:
+		t.Word, t.Tone, t.Reason = strings.ReplaceAll(string(e.Outcome), "_", " "), "bad", e.Reason
+	}
+}
+
+func (t *try) scored(c runner.CandScore, e runner.Event) {
+	t.Variant, t.Terms = cmp.Or(c.Variant, t.Variant), c.Terms
+	score := c.Score
+	t.Score = &score
+	switch {
+	case c.Void != "":
+		t.Score, t.Word, t.Tone, t.Reason = nil, "no verdict", "muted", c.Void
+	case e.Outcome == runner.OutcomeOK && e.Candidate == c.Candidate:
+		t.Word, t.Tone = "won", "good"
+	case c.Passed:
+		t.Word, t.Tone = "passed", "good"
+	default:
+		t.Word, t.Tone = "failed", "bad"
+	}
+}
+
+func (t try) name() string {
+	n := fmt.Sprintf("attempt %d", t.Number)
+	if t.Candidate > 0 {
+		n += fmt.Sprintf(", candidate %d", t.Candidate)
+	}
+	return n
+}

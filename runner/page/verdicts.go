@@ -1,0 +1,291 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// gateView is a gate that has something to say, or a pass of a review.
+type gateView struct {
+	Name, Word, Tone, Note, Command, Output, Log string
+	Findings                                     []found
+	More                                         int
+}
+
+// quiet is a gate that has not much to say.
+type quiet struct{ Name, Note string }
+
+// found is a finding.
+type found struct {
+	gates.Finding
+	State    string // that a review knows it in
+	Citation string // what the reviewer quoted
+}
+
+func toneOfStatus(s gates.Status) string {
+	return map[gates.Status]string{gates.Fail: "bad", gates.Errored: "bad", gates.Warn: "warn", gates.Skipped: "muted", gates.Pass: "good"}[s]
+}
+
+func gateViewOf(name string, r gates.Report, list []found) gateView {
+	g := gateView{
+		Name: name, Word: string(r.Status), Tone: toneOfStatus(r.Status), Note: r.Note, Command: r.Command,
+		Output: strings.TrimSpace(uncoloured(r.Output)), Log: r.Log, Findings: list,
+	}
+	if n := len(list) - maxFindings; n > 0 {
+		g.Findings, g.More = list[:maxFindings], n
+	}
+	return g
+}
+
+func foundOf(list []gates.Finding) []found {
+	var out []found
+	for _, f := range list {
+		out = append(out, found{Finding: f})
+	}
+	return out
+}
+
+// gates sorts what the gates said: who has something to say first. What the critique says is shown with the critique.
+func (v *batchView) gates(reports []gates.Report) {
+	rank := map[gates.Status]int{gates.Fail: 0, gates.Errored: 1, gates.Warn: 2, gates.Skipped: 3, gates.Pass: 4}
+	sorted := slices.Clone(reports)
+	slices.SortStableFunc(sorted, func(a, b gates.Report) int { return rank[a.Status] - rank[b.Status] })
+	for _, r := range sorted {
+		name := r.Gate
+		if r.Tests != nil {
+			name += fmt.Sprintf(" (%d passed, %d failed, %d skipped)", r.Tests.Passed, r.Tests.Failed, r.Tests.Skipped)
+		}
+		switch {
+		case r.Gate == "critique" && v.Critique != nil:
+		case r.Status == gates.Pass && len(r.Findings) == 0:
+			v.Passed = append(v.Passed, quiet{name, r.Note})
+		case r.Status == gates.Skipped && len(r.Findings) == 0 && r.Output == "":
+			v.Skipped = append(v.Skipped, quiet{name, r.Note})
+		default:
+			v.Gates = append(v.Gates, gateViewOf(name, r, foundOf(r.Findings)))
+		}
+	}
+}
+
+// critiqueView is what was said of the agent's steps while it worked (FIX-29).
+type critiqueView struct {
+	Word, Tone, Note string
+	Told, Kept       []found // shown to the agent's next attempt; kept for the review
+	Asked            string
+}
+
+// critique reads what was said of the steps of the attempt in dir.
+func (v *batchView) critique(h *hub, dir string) {
+	text, _, err := h.readAll(dir+"/"+local.CritiqueFile, maxReview)
+	var c local.Critique
+	if err != nil || text == "" || json.Unmarshal([]byte(text), &c) != nil {
+		return // the gates' report has the gist
+	}
+	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note, Told: foundOf(c.High), Kept: foundOf(c.Kept)}
+	if n := c.Cost.Calls; n > 0 {
+		v.Critique.Asked = strings.TrimSpace(c.Cost.Model + ", asked " + counted(n, "time"))
+	}
+}
+
+// reviewed is a review of an attempt, as the journal has it.
+type reviewed struct {
+	kind    runner.CommandKind
+	info    *runner.ReviewInfo
+	reports []gates.Report
+}
+
+// reviewView is a review: of a batch, of its blueprints, or of all that a run made.
+type reviewView struct {
+	Title, Word, Tone, Text string
+	Passes                  []gateView // that found something
+	Quiet                   []quiet    // the others, each with how it went
+	Questions               []string
+	Href, File, Trouble     string
+}
+
+// maxReview bounds what is read of a review.
+const maxReview = 2 << 20
+
+// reviews shows the reviews of the attempt, the last one first.
+func (s *site) reviews(v *batchView) {
+	for n, r := range slices.Backward(v.At.reviews) {
+		if r.info == nil {
+			continue
+		}
+		title, of := "Review", ""
+		if r.kind == runner.Fidelity {
+			title, of = "Review of its blueprints", "fidelity"
+		}
+		view := s.reviewView(title, *r.info)
+		if slices.ContainsFunc(v.At.reviews[n+1:], func(later reviewed) bool { return later.info != nil && later.info.File == r.info.File }) {
+			continue // the file is the later one's
+		}
+		if len(view.Passes)+len(view.Quiet) == 0 {
+			for _, rep := range r.reports {
+				view.Passes = append(view.Passes, gateViewOf(rep.Gate, rep, foundOf(rep.Findings)))
+			}
+		}
+		q := url.Values{"a": {strconv.Itoa(v.At.Number)}, "c": {strconv.Itoa(v.At.Candidate)}, "of": {of}}
+		view.Href = url.PathEscape(v.Key) + "/review?" + q.Encode()
+		v.Reviews = append(v.Reviews, view)
+	}
+}
+
+// reviewView reads a review from its file. Without the file, the journal tells how its passes went.
+func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
+	v := reviewView{Title: title, Word: info.Verdict, Tone: toneOfVerdict(info.Verdict), Text: info.Note, Questions: info.Questions, File: info.File}
+	if info.Confidence != nil {
+		v.Word += fmt.Sprintf(", %d %% sure", *info.Confidence)
+	}
+	if len(info.Reviewers) > 0 {
+		v.Text = strings.Trim("by "+strings.Join(info.Reviewers, ", ")+"; "+v.Text, "; ")
+	} else if info.Confidence != nil {
+		v.Text = strings.Trim("by programs alone; "+v.Text, "; ")
+	}
+	var whole review.Review
+	text, cut, err := "", false, error(nil)
+	if info.File != "" {
+		text, cut, err = s.hub.readAll(info.File, maxReview)
+	}
+	switch {
+	case info.File == "":
+	case err != nil:
+		v.Trouble = "The review cannot be read: " + err.Error()
+	case text == "":
+		v.Trouble = "The review is not there any more."
+	case cut:
+		v.Trouble = "The review is too long to be shown here."
+	default:
+		if err := json.Unmarshal([]byte(text), &whole); err != nil {
+			v.Trouble = "The review cannot be read: " + err.Error()
+		}
+	}
+	if len(whole.Passes) == 0 {
+		for _, p := range info.Passes {
+			name, word, _ := strings.Cut(p, ": ")
+			v.Quiet = append(v.Quiet, quiet{name, word})
+		}
+		return v
+	}
+	for _, p := range whole.Passes {
+		v.pass(p)
+	}
+	return v
+}
+
+// pass takes up one pass of a review.
+func (v *reviewView) pass(p review.Pass) {
+	name := fmt.Sprintf("%d %s", p.Number, p.Name)
+	if p.ConfidencePct != nil {
+		name += fmt.Sprintf(", %d %% sure", *p.ConfidencePct)
+	}
+	var list []found
+	for _, f := range p.Findings {
+		state := string(f.State)
+		if f.Unproven {
+			state = strings.Trim(state+", its quotation is not in the change", ", ")
+		}
+		list = append(list, found{f.Finding, state, f.Citation})
+	}
+	if len(list) == 0 && p.Status != gates.Fail && p.Status != gates.Errored {
+		note, _, _ := strings.Cut(p.Note, "\n")
+		v.Quiet = append(v.Quiet, quiet{name, strings.TrimSuffix(string(p.Status)+", "+ui.Cut(note, 200, "…"), ", ")})
+		return
+	}
+	g := gateViewOf(name, p.Report, list)
+	g.Output = "" // of its gates, whose findings are here
+	v.Passes = append(v.Passes, g)
+}
+
+func toneOfVerdict(verdict string) string {
+	switch verdict {
+	case runner.VerdictPass:
+		return "good"
+	case string(review.Block):
+		return "bad"
+	case "skipped":
+		return "muted"
+	}
+	return "warn"
+}
+
+// showBatchReview serves a review of an attempt as it is kept.
+func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request) {
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	f, _, err := s.frame(r.Context(), run, r.PathValue("batch"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	tries, _, err := s.tries(r.Context(), f)
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	q := r.URL.Query()
+	for _, t := range tries {
+		if strconv.Itoa(t.Number) != q.Get("a") || strconv.Itoa(t.Candidate) != q.Get("c") {
+			continue
+		}
+		for _, x := range slices.Backward(t.reviews) {
+			if x.info != nil && (x.kind == runner.Fidelity) == (q.Get("of") == "fidelity") {
+				s.kept(w, r, x.info.File)
+				return
+			}
+		}
+	}
+	s.refuse(w, r, http.StatusNotFound, "Not there", "This attempt was not reviewed.")
+}
+
+// showRunReview serves the final review of a run as it is kept.
+func (s *site) showRunReview(w http.ResponseWriter, r *http.Request) {
+	var info *runner.ReviewInfo
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err == nil {
+		err = s.hub.with(r.Context(), run, func(at *watch) error {
+			info = at.printer.Standing().Summary.Review
+			return nil
+		})
+	}
+	switch {
+	case err != nil:
+		s.missing(w, r, err)
+	case info == nil:
+		s.refuse(w, r, http.StatusNotFound, "Not there", "The run has had no final review.")
+	default:
+		s.kept(w, r, info.File)
+	}
+}
+
+// kept serves a file below .runplan as text.
+func (s *site) kept(w http.ResponseWriter, r *http.Request, name string) {
+	text, cut, err := s.hub.readAll(name, maxReview)
+	switch {
+	case err != nil:
+		s.missing(w, r, err)
+	case text == "":
+		s.refuse(w, r, http.StatusNotFound, "Not there", "The file .runplan/"+name+" is not there any more.")
+	default:
+		if cut {
+			text += "\n[…] the rest is in .runplan/" + name + "\n"
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, web.Visible(text))
+	}
+}

@@ -1,0 +1,254 @@
+package servertest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// What is wrong is said in plain words, with an exit code, before anything is begun.
+func TestWhatIsWrongIsSaid(t *testing.T) {
+	s := newStage(t)
+	s.slowAgent("0.01")
+	s.write("plan.md", stormPlan(2))
+	s.commit()
+	s.serve()
+	cert, key := expired(t, s.dir)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"a server that is away", []string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--connect-timeout", "2s"}, 5, "cannot be reached"},
+		{"a wrong namespace", s.on("--namespace", "nobody"), 2, `has no namespace "nobody"`},
+		{"an expired certificate", s.on("--tls-cert", cert, "--tls-key", key), 2, "expired on 2020-01-02"},
+		{"a key without its certificate", s.on("--tls-key", key), 2, "go together"},
+		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "no such variable"},
+		{"a codec key that is none", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
+		{"an engine that is not linked", []string{"--engine", "cron"}, 2, "it is one of local, temporal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, code := s.call(append([]string{"run", "plan.md", "--plain"}, c.args...)...)
+			if code != c.code || !strings.Contains(out, c.says) {
+				t.Errorf("exit status %d, not %d; %q is to be said:\n%s", code, c.code, c.says, out)
+			}
+		})
+	}
+	if out, _ := s.call("status", "--all"); !strings.Contains(out, "no runs yet") {
+		t.Errorf("something was begun:\n%s", out)
+	}
+	t.Run("a plan that is too large", func(t *testing.T) {
+		var b strings.Builder
+		b.WriteString("# Large\n\n")
+		for i := 1; i <= 1500; i++ {
+			fmt.Fprintf(&b, "## Batch %d: %s\n\n```sh\ntrue\n```\n\n", i, strings.Repeat("a long title ", 12))
+		}
+		s.write("plan.md", b.String())
+		out, code := s.call(append([]string{"run", "plan.md", "--plain", "--allow-dirty", "--agent", "script"}, s.on()...)...)
+		if code != 2 || !strings.Contains(out, "too large for Temporal") {
+			t.Errorf("exit status %d:\n%s", code, out[max(0, len(out)-600):])
+		}
+	})
+}
+
+// A run of a loop that this build does not know is refused, and not tried for ever.
+func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
+	s := newStage(t)
+	s.write("README.md", "x")
+	s.commit()
+	s.serve()
+	s.worker("w1")
+	c := s.client(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "runplan/x", TaskQueue: "runplan"}, "runplan.Run",
+		map[string]any{"run": "x", "info": map[string]any{"loop_version": 999, "workers": 1, "max_attempts": 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Get(ctx, nil); err == nil || !strings.Contains(err.Error(), "the run is of version 999") {
+		t.Errorf("%v", err)
+	}
+}
+
+// client is a connection of the test's own.
+func (s *stage) client(t *testing.T) client.Client {
+	t.Helper()
+	c, err := client.Dial(client.Options{HostPort: s.address()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// histories are those of all workflows, as Temporal exports them.
+func (s *stage) histories(t *testing.T, id string) string {
+	t.Helper()
+	var h historypb.History
+	it := s.client(t).GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		e, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	out, err := protojson.Marshal(&h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// A secret of a worker's environment is in no history, no file of the server, no journal and no report, however loudly an
+// agent prints it.
+func TestASecretStaysAtItsWorker(t *testing.T) {
+	const canary = "cnry-8Zk2vQ7rT4mX9bL3"
+	s := newStage(t)
+	s.slowAgent("0.01")
+	config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(".runplan/config.toml", strings.Replace(string(config), "env = {", "pass_env = [\"SERVICE_TOKEN\"]\nenv = {", 1))
+	agent, err := os.ReadFile(filepath.Join(s.dir, "agent.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loud := string(agent) + "echo \"the token is $SERVICE_TOKEN\"; echo \"$SERVICE_TOKEN\" >&2\nif [ \"$RUNPLAN_ATTEMPT\" = 1 ]; then echo \"failed with $SERVICE_TOKEN\"; exit 3; fi\n"
+	if err := os.WriteFile(filepath.Join(s.dir, "agent.sh"), []byte(loud), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write("plan.md", stormPlan(1))
+	s.commit()
+	s.serve()
+	s.env = append(s.env, "SERVICE_TOKEN="+canary)
+	s.worker("w1")
+	s.env = s.env[:len(s.env)-1]
+	run := s.run()
+	if code := run.code(t, 2*time.Minute); code != 0 {
+		t.Fatalf("exit status %d:\n%s", code, run.text())
+	}
+	events := s.events()
+	id, _ := events[0]["run"].(string)
+	history := s.histories(t, "runplan/"+id)
+	if len(history) < 1000 || !strings.Contains(history, "redacted") {
+		t.Errorf("the history does not even tell that something was redacted: %d bytes", len(history))
+	}
+	if strings.Contains(history, canary) {
+		t.Error("the history has it")
+	}
+	s.server.kill() // what it stores is in its files then
+	for _, dir := range []string{s.dir + "/server.db", s.dir + "/server.db-wal", s.project + "/.runplan", s.dir + "/w1"} {
+		out, _ := exec.Command("grep", "-rlaF", canary, dir).Output()
+		if len(out) > 0 {
+			t.Errorf("it is in %s", out)
+		}
+	}
+	for line := range strings.Lines(s.git(s.remote(), "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
+		name, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.Contains(s.git(s.remote(), "cat-file", kind, name), canary) {
+			t.Errorf("git object %s has it", name)
+		}
+	}
+	if strings.Contains(history, s.remote()) {
+		t.Error("the history has the address of the shared repository")
+	}
+}
+
+// A run that waits for a person stops; the answer, from anywhere, lets it go on by itself.
+func TestAnAnswerLetsARunGoOn(t *testing.T) {
+	s := newStage(t)
+	s.slowAgent("0.01")
+	s.write("plan.md", strings.Replace(stormPlan(1), "## Batch 1: file 1\n", "## Batch 1: file 1\napprove: true\n", 1))
+	s.commit()
+	s.serve()
+	s.worker("w1")
+	run := s.run()
+	if code := run.code(t, 2*time.Minute); code != 3 {
+		t.Fatalf("exit status %d, not 3:\n%s", code, run.text())
+	}
+	id, _ := s.events()[0]["run"].(string)
+	out, code := s.call(append([]string{"approve", id[:8] + "/1"}, s.on()...)...)
+	if code != 0 {
+		t.Fatalf("exit status %d:\n%s", code, out)
+	}
+	s.await(time.Minute, "the run ends by itself", func() bool {
+		out, _ := s.call(append([]string{"status", "--json"}, s.on()...)...)
+		return strings.Contains(out, `"status": "done"`)
+	})
+	if err := s.landed(1); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever followed a run may go away: it goes on, and whoever comes next sees all of it.
+func TestARunNeedsNobodyToFollowIt(t *testing.T) {
+	s := newStage(t)
+	s.slowAgent("0.1")
+	s.write("plan.md", stormPlan(3))
+	s.commit()
+	s.serve()
+	s.worker("w1")
+	run := s.run()
+	s.await(time.Minute, "an agent is at work", func() bool { return len(s.ledger()) > 0 })
+	run.kill()
+	if out, code := s.call("resume", "--plain"); code != 2 || !strings.Contains(out, "is on engine temporal") {
+		t.Errorf("a resume on this machine: exit status %d\n%s", code, out)
+	}
+	out, code := s.call(append([]string{"resume", "--plain"}, s.on()...)...)
+	if code != 0 {
+		t.Fatalf("exit status %d:\n%s", code, out)
+	}
+	if err := s.landed(3); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.ledger()); n != 3 {
+		t.Errorf("%d agents were started for 3 batches", n)
+	}
+}
+
+// expired makes a certificate that was good on one day only.
+func expired(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "t"}, NotBefore: from, NotAfter: from.AddDate(0, 0, 1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}

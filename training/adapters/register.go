@@ -1,0 +1,103 @@
+package adapters
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/runplan/runplan/internal/store"
+)
+
+// Register writes the rows of versions that have none: of the one that was just trained, and of those after which the process was
+// killed. A dataset that no plan chose gets a plan that says so, as the registry wants one.
+func (s Shelf) Register(ctx context.Context, ledger *store.Training, log *store.Log) error {
+	all, err := s.All()
+	if err != nil {
+		return err
+	}
+	rows, err := log.TrainedAdapters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if registered(rows, v) {
+			continue
+		}
+		dataset, err := s.dataset(ctx, ledger, log, v)
+		if err != nil {
+			return err
+		}
+		a := store.TrainedAdapter{Dataset: dataset, Stage: string(v.Stage), Base: string(v.Base), Tag: v.Tag, Loss: v.Loss, Metrics: string(v.Metrics), At: v.TrainedAt}
+		if _, err := ledger.AddTrainedAdapter(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func registered(rows []store.TrainedAdapter, v Version) bool {
+	for _, r := range rows {
+		if r.Tag == v.Tag && r.At.Equal(v.TrainedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// absolute is where data lies that is named relative to the repository.
+func (s Shelf) absolute(data string) string {
+	if name := filepath.FromSlash(data); filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Dir, "..", "..", "..", filepath.FromSlash(data))
+}
+
+// dataset is the row of what a version was trained on: the last one of that folder from before it was trained.
+func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
+	sets, err := log.Datasets(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for i := len(sets) - 1; i >= 0; i-- {
+		d := sets[i]
+		here := d.Path == v.Data || filepath.Dir(d.Path) == s.absolute(v.Data)
+		if here && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples == v.Examples && !d.At.After(v.TrainedAt) {
+			return d.ID, nil
+		}
+	}
+	criteria, err := json.Marshal(map[string]string{"folder": v.Data, "sha256": v.DataSHA256})
+	if err != nil {
+		return 0, err
+	}
+	plan, err := ledger.AddTrainingPlan(ctx, store.TrainingPlan{
+		Task: "train " + v.Name(), Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source), Criteria: string(criteria),
+		Hyperparameters: string(v.Hyper), Raw: "trained by hand on " + v.Data, At: v.TrainedAt,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return ledger.AddDataset(ctx, store.Dataset{
+		Plan: plan, Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source), Path: v.Data,
+		Examples: v.Examples, Positive: v.Positive, Negative: v.Negative, At: v.TrainedAt,
+	})
+}
+
+// Prune removes folders of old versions that were never deployed, so that trainings that nobody wanted do not fill the disk. What was
+// deployed is [Desk]'s to remove, with its model.
+func (s Shelf) Prune(adapter string, keep int, deployed func(tag string) bool) error {
+	all, err := s.Versions(adapter)
+	if err != nil || keep <= 0 || len(all) <= keep {
+		return err
+	}
+	for _, v := range all[:len(all)-keep] {
+		if deployed(v.Tag) {
+			continue
+		}
+		if err := os.RemoveAll(v.dir); err != nil {
+			return fmt.Errorf("remove %s: %w", v.Name(), err)
+		}
+	}
+	return nil
+}

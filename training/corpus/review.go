@@ -1,0 +1,70 @@
+package corpus
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/knowledge/summary"
+)
+
+// reviewed are the summaries that the reviewer was shown, which lie beside the review.
+func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
+	dir, name := path.Split(review)
+	beside := path.Join(dir, "ast_summaries_"+strings.TrimPrefix(name, "cc_review_"))
+	if path.Base(path.Dir(review)) == "per_file" {
+		beside = strings.TrimSuffix(review, "_review.json") + "_summary.json"
+	}
+	text, err := os.ReadFile(filepath.Join(b.Root, filepath.FromSlash(beside)))
+	if errors.Is(err, fs.ErrNotExist) || beside == review {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+	}
+	var shown struct {
+		Files []summary.Summary `json:"files"`
+	}
+	if err := json.Unmarshal(text, &shown); err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+	}
+	return shown.Files, true, nil
+}
+
+// modifications are the files whose summaries differ between the review and the promotion, with what the reviewer had to say about
+// each. What changed in bodies alone does not show in summaries, and is not claimed.
+func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modification {
+	out := []Modification{}
+	said := func(file, otherwise string) string {
+		for _, d := range r.Discrepancies {
+			if d.AffectedFile == file {
+				return d.Recommendation
+			}
+		}
+		return otherwise
+	}
+	for _, t := range then {
+		n, there := summary.Get(now, t.Path)
+		switch {
+		case !there:
+			out = append(out, Modification{t.Path, "removed", said(t.Path, "it is not among the source files any more")})
+		case t.PromptText() != n.PromptText():
+			out = append(out, Modification{t.Path, "modified", said(t.Path, "what it declares or does about failures has changed")})
+		}
+	}
+	for _, n := range now {
+		if _, there := summary.Get(then, n.Path); !there {
+			out = append(out, Modification{n.Path, "added", said(n.Path, "it was not there when the unit was reviewed")})
+		}
+	}
+	slices.SortFunc(out, func(a, b Modification) int { return cmp.Compare(a.File, b.File) })
+	return out
+}

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// look keeps secrets out, and outlines what is left.
+func (l *loader) look(ctx context.Context, all []*work) error {
+	// What is beside the code is read for secrets alone: a commit that adds a key to a file of settings is no example.
+	var beside []string
+	var of []*work
+	var paths []string
+	for _, w := range all {
+		for _, e := range w.Entries {
+			_, after := e.Blobs()
+			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) && !pictures[extension(e.Path)] {
+				beside, of, paths = append(beside, after), append(of, w), append(paths, e.Path)
+			}
+		}
+	}
+	var texts []text
+	if len(beside) > 0 {
+		objects, err := l.objects.Read(beside)
+		if err != nil {
+			return err
+		}
+		for i, o := range objects {
+			if len(o.Data) > mostBytes {
+				o.Data = nil
+			}
+			texts = append(texts, text{paths[i], string(o.Data)})
+		}
+	}
+	for _, w := range all {
+		texts, of = append(texts, text{"message.txt", w.Message}), append(of, w)
+	}
+	found, err := l.sentry.look(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for i, w := range of {
+		if found[i] {
+			w.reason = Secret
+		}
+	}
+	all = open(all)
+	if err := l.sentry.sources(ctx, sidesOf(all)); err != nil {
+		return err
+	}
+	for _, w := range all {
+		if slices.ContainsFunc(w.changes, func(c *change) bool {
+			return c.before != nil && *c.before.secret || c.after != nil && *c.after.secret
+		}) {
+			w.reason = Secret
+		}
+	}
+	all = open(all)
+	if err := l.shelf.outlined(ctx, sidesOf(all)); err != nil {
+		return err
+	}
+	for _, w := range all {
+		w.understand()
+	}
+	return nil
+}
+
+// sidesOf are the versions of files that commits change, each once.
+func sidesOf(all []*work) []*source {
+	var out []*source
+	seen := map[*source]bool{}
+	for _, w := range all {
+		for _, c := range w.changes {
+			for _, s := range []*source{c.before, c.after} {
+				if s != nil && !seen[s] {
+					seen[s] = true
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+var pictures = wordSet(".png .jpg .jpeg .gif .ico .webp .pdf .zip .gz .tgz .xz .bz2 .tar .jar .war .class .so .dll .exe .o .a .woff .woff2 .ttf .eot .otf .mp3 .mp4 .mov .avi .wasm .bin .dat .db .sqlite .psd .svg")
+
+func extension(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return strings.ToLower(name[i:])
+	}
+	return ""
+}
+

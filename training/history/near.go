@@ -1,0 +1,222 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// near reads what the changed files import.
+func (l *loader) near(ctx context.Context, all []*work) error {
+	var wants []want
+	for _, w := range all {
+		for _, c := range w.changes {
+			s := c.before
+			if s == nil {
+				s = c.after
+			}
+			targets, err := l.shelf.targets(s, w.tree)
+			if err != nil {
+				return err
+			}
+			for _, t := range targets {
+				if !w.takes(t) {
+					continue
+				}
+				w.targets = append(w.targets, t)
+				wants = append(wants, t.want)
+			}
+		}
+	}
+	have, _, err := l.shelf.get(wants)
+	if err != nil {
+		return err
+	}
+	used := versions{}
+	for _, w := range all {
+		for _, t := range w.targets {
+			if f := have[t.want]; f != nil && w.mayUse(f) {
+				used[t.want] = f
+			}
+		}
+	}
+	if err := l.outlineAll(ctx, used); err != nil {
+		return err
+	}
+	for _, w := range all {
+		w.depend(have)
+	}
+	return nil
+}
+
+// outlineAll outlines versions, and looks for secrets in them, in an order that does not depend on chance.
+func (l *loader) outlineAll(ctx context.Context, have versions) error {
+	list := make([]*source, 0, len(have))
+	for _, s := range have {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *source) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.blob, b.blob)) })
+	if err := l.sentry.sources(ctx, list); err != nil {
+		return err
+	}
+	return l.shelf.outlined(ctx, list)
+}
+
+// mayUse tells by the words of a file alone whether the changed code may use it: to outline a file takes a hundred times as
+// long as to read it, and most that are near are not used.
+func (w *work) mayUse(f *source) bool {
+	names := f.declares()
+	if names == nil {
+		return true
+	}
+	for n := range names {
+		if w.words[n] {
+			return true
+		}
+	}
+	return false
+}
+
+// takes tells whether the changed code may use a file that is imported.
+func (w *work) takes(t target) bool {
+	if w.changed(t.path) {
+		return false
+	}
+	return t.sibling || slices.ContainsFunc(t.names, func(n outline.Name) bool { return n.Name == "*" || w.words[called(n)] }) ||
+		slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]] })
+}
+
+// common are methods that stand everywhere, whosever they are.
+var common = wordSet("Error String Close Write Read Name Len Less Swap Run Get Set Add Next Reset Start Stop Unwrap Is As MarshalJSON UnmarshalJSON close write read")
+
+// uses tells whether the changed code uses a symbol of a file.
+func (w *work) uses(t target, x *symbol, own map[string]bool) bool {
+	switch {
+	case !x.piece:
+		return false
+	case t.sibling && x.kind == outline.Method:
+		return w.words["."+x.short] && x.telling() && !common[x.short] && !own[x.short]
+	case t.sibling:
+		return w.words["="+x.short] && x.telling() && !own[x.short]
+	case x.parent >= 0 || x.kind == outline.Method:
+		return false
+	}
+	return slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]+"."+x.short] }) ||
+		slices.ContainsFunc(t.names, func(n outline.Name) bool {
+			return n.Name == x.short && w.words[called(n)] || n.Name == "*" && w.words[x.short] && x.telling()
+		})
+}
+
+func (w *work) changed(path string) bool {
+	return slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == path })
+}
+
+// The most that is shown of what a commit does not change.
+const (
+	mostDeps   = 8
+	mostOthers = 8
+	mostUses   = 8
+)
+
+// depend sorts what is near into what the changed code uses, and what it does not (TRAIN-12).
+func (w *work) depend(have versions) {
+	seen := map[string]bool{}
+	own := map[string]bool{} // what the changed files define themselves
+	for _, c := range w.changes {
+		for _, side := range []*source{c.before, c.after} {
+			if side == nil {
+				continue
+			}
+			for _, x := range side.symbols {
+				own[x.short] = true
+			}
+		}
+	}
+	for _, t := range w.targets {
+		f := have[t.want]
+		if f == nil || seen[t.path] || f.outlined && !f.sound() {
+			continue
+		}
+		seen[t.path] = true
+		r := related{source: f, why: t.why, tier: 2}
+		for i := range f.symbols {
+			x := &f.symbols[i]
+			if len(r.uses) < mostUses && !slices.Contains(r.uses, x.short) && w.uses(t, x, own) {
+				r.uses = append(r.uses, x.short)
+			}
+		}
+		switch {
+		case len(r.uses) > 0:
+			w.deps = append(w.deps, r)
+		case t.sibling:
+			w.others = append(w.others, r)
+		}
+	}
+	slices.SortStableFunc(w.deps, func(a, b related) int {
+		return cmp.Or(cmp.Compare(len(b.uses), len(a.uses)), cmp.Compare(a.path, b.path))
+	})
+	w.deps = w.deps[:min(mostDeps, len(w.deps))]
+	slices.SortFunc(w.others, func(a, b related) int { return cmp.Compare(a.path, b.path) })
+}
+
+// choose draws the files that are no part of a change: neighbours, and files whose path has words of the task. Only the
+// draw depends on the seed.
+func (l *loader) choose(ctx context.Context, all []*work) error {
+	const pool = 200
+	var wants []want
+	hits := make([][]found, len(all))
+	for i, w := range all {
+		stems := map[string]string{}
+		for _, k := range keywords(w.task) {
+			if stems[stem(k)] == "" {
+				stems[stem(k)] = k
+			}
+		}
+		list := slices.DeleteFunc(w.tree.having(stems, pool), func(f found) bool {
+			return w.changed(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
+		})
+		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) }) // the most alike are the hardest
+		list = list[:min(mostOthers, len(list))]
+		for _, f := range list {
+			wants = append(wants, want{f.path, f.blob})
+		}
+		hits[i] = list
+	}
+	have, _, err := l.shelf.get(wants)
+	if err != nil {
+		return err
+	}
+	if err := l.outlineAll(ctx, have); err != nil {
+		return err
+	}
+	drawn := versions{}
+	for i, w := range all {
+		neighbours := w.others
+		w.rng.Shuffle(len(neighbours), func(a, b int) { neighbours[a], neighbours[b] = neighbours[b], neighbours[a] })
+		w.others = nil
+		for _, f := range hits[i] {
+			s := have[want{f.path, f.blob}]
+			if s != nil && s.skip == "" && !*s.secret {
+				w.others = append(w.others, related{source: s, why: "it has words of the task: " + strings.Join(f.words, ", "), tier: 1})
+			}
+		}
+		for _, n := range neighbours {
+			if len(w.others) < mostOthers && !slices.ContainsFunc(w.others, func(o related) bool { return o.path == n.path }) {
+				w.others = append(w.others, n)
+				drawn[want{n.path, n.blob}] = n.source
+			}
+		}
+	}
+	if err := l.outlineAll(ctx, drawn); err != nil {
+		return err
+	}
+	for _, w := range all {
+		w.others = slices.DeleteFunc(w.others, func(o related) bool { return o.tier == 2 && !o.sound() })
+	}
+	return nil
+}
+

@@ -1,0 +1,187 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+)
+
+// piece is a symbol, or a file without any, of which precision says how much is needed.
+type piece struct {
+	symbol *symbol
+	word   string // the answer
+	why    []string
+}
+
+// The words for pieces.
+const (
+	primary    = "primary"
+	supporting = "supporting"
+	excluded   = "excluded"
+)
+
+// The most pieces that one question has: of a file, and at all.
+const (
+	mostOfFile = 24
+	mostPieces = 80
+)
+
+// precision teaches how much of each symbol is needed (TRAIN-12): what changes is primary, what the changed code uses is
+// supporting, all else is excluded.
+func (m *maker) precision(w *work, q query) (lesson, string) {
+	type file struct {
+		*source
+		tier   int
+		why    string
+		pieces []piece
+	}
+	var files []file
+	for _, c := range w.changes {
+		if c.before == nil {
+			continue
+		}
+		f := file{source: c.before, tier: 1}
+		why, named := q.names(c.before)
+		switch words := q.has(c.path); {
+		case named:
+			f.why = why
+		case len(words) > 0:
+			f.why = "it has words of the task: " + strings.Join(words, ", ")
+		default:
+			f.why = "the task may need it"
+			if name := firstOf(c, w.suggested(q)); name != "" {
+				f.why = "the task does not name `" + name + "`, but may need it"
+			}
+		}
+		f.pieces = m.pieces(w, q, c.before, func(i int) string {
+			x := &c.before.symbols[i]
+			switch {
+			case slices.Contains(c.touched, i):
+				return primary
+			case w.words[x.short] && x.telling():
+				return supporting
+			}
+			return excluded
+		}, mostOfFile)
+		files = append(files, f)
+	}
+	for _, d := range w.deps {
+		f := file{source: d.source, tier: d.tier, why: d.why}
+		f.pieces = m.pieces(w, q, d.source, func(i int) string {
+			if slices.Contains(d.uses, d.symbols[i].short) {
+				return supporting
+			}
+			return excluded
+		}, 8)
+		files = append(files, f)
+	}
+	slices.SortStableFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
+	var lines, answer []string
+	var texts []*source
+	count := map[string]int{}
+	for _, f := range files {
+		if len(f.pieces) == 0 || len(answer)+len(f.pieces) > mostPieces {
+			continue
+		}
+		texts = append(texts, f.source)
+		lines = append(lines, fmt.Sprintf("%s (tier %d: %s)", fence.Line(f.path), f.tier, fence.Line(f.why)))
+		for _, x := range f.pieces {
+			id := fmt.Sprintf("s%03d", len(answer)+1)
+			lines = append(lines, "  "+x.line(id))
+			answer = append(answer, fmt.Sprintf("%q:%q", id, x.word))
+			count[x.word]++
+		}
+	}
+	touched := 0
+	for _, c := range w.changes {
+		touched += len(c.touched)
+	}
+	switch {
+	case count[primary] == 0:
+		return lesson{}, "no symbol that was there changes"
+	case count[supporting]+count[excluded] == 0:
+		return lesson{}, "there is nothing to choose between"
+	}
+	prompt, err := m.Retrieval.Render("precision", map[string]string{
+		"task": fenced(q.text), "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
+	})
+	if err != nil {
+		return lesson{}, err.Error()
+	}
+	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
+		{"symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))), fmt.Sprintf("%d of %d changed symbols are asked about", count[primary], touched)},
+	}}, ""
+}
+
+// pieces are the symbols of a file that are asked about, in the order of the file: all that are needed, and of the others
+// those that the task speaks of, then the first ones.
+func (m *maker) pieces(w *work, q query, s *source, word func(int) string, most int) []piece {
+	var out []piece
+	var order []int
+	for i := range s.symbols {
+		if s.symbols[i].piece || word(i) == primary {
+			order = append(order, i)
+		}
+	}
+	weight := func(i int) int {
+		switch word(i) {
+		case primary:
+			return 3
+		case supporting:
+			return 2
+		}
+		if len(q.why(&s.symbols[i])) > 0 {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	order = order[:min(most, len(order))]
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.symbols[a].start, s.symbols[b].start), cmp.Compare(a, b))
+	})
+	for _, i := range order {
+		out = append(out, piece{symbol: &s.symbols[i], word: word(i), why: q.why(&s.symbols[i])})
+	}
+	return out
+}
+
+// why says what speaks for a symbol, as retrieval does.
+func (q query) why(s *symbol) []string {
+	var out []string
+	for _, as := range q.symbols {
+		if s.name == as || s.short == as || strings.HasSuffix(s.name, "."+as) {
+			out = append(out, "the task names it")
+			break
+		}
+	}
+	have := humps(s.short)
+	for _, k := range q.keywords {
+		if slices.Contains(have, k) {
+			out = append(out, "has the word "+k)
+		}
+	}
+	return out[:min(3, len(out))]
+}
+
+// line describes a piece as precision does.
+func (x piece) line(id string) string {
+	s := x.symbol
+	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, string(s.kind)+" "+s.short)), 160), s.start, s.end)
+	if s.name != s.short {
+		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(s.doc), "\n"); first != "" {
+		text += fmt.Sprintf("  %q", cut(fence.Line(first), 100))
+	}
+	if len(x.why) > 0 {
+		text += "  — " + fence.Line(strings.Join(x.why, ", "))
+	}
+	if s.reason != "" {
+		text += fmt.Sprintf("  its comment: %q", cut(fence.Line(s.reason), 120))
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package history
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/training"
+)
+
+// The signals of a commit have the values that can be worked out by hand; what no history tells has none and counts for
+// nothing (TRAIN-13).
+func TestSignals(t *testing.T) {
+	for name, tt := range map[string]struct {
+		archive string
+		want    map[training.Stage]map[string]float64 // -1 is unknown
+		quality map[training.Stage]float64
+	}{
+		"a change of code and of words": { // one of two files is code
+			discounted + "-- README.md --\nDiscounts.\n",
+			map[training.Stage]map[string]float64{
+				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
+				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
+				training.ExecuteCode:  {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1},
+			},
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.833}, // (1 + 0.5 + 1) / 3
+		},
+		"a change with a test that is new": { // one of two files was there
+			discounted + "-- cart/cart_test.go --\npackage cart\n\nimport \"testing\"\n\nfunc TestDiscount(t *testing.T) {\n\tt.Log(Cart{})\n}\n",
+			map[training.Stage]map[string]float64{
+				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
+				training.ExecuteCode:  {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1},
+			},
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 1}, // (1 + 1 + 1 + 0.5) / 4
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			r.commit("Begin the shop with carts and prices", shop)
+			r.commit("Give a discount on carts with many items", tt.archive)
+			o := r.options(t.TempDir())
+			if _, err := Run(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			for stage, want := range tt.want {
+				e := examples(t, o.Dir, stage)[0]
+				got := map[string]float64{}
+				for _, s := range e.Signals {
+					got[s.Name] = unknown
+					if s.Value != nil {
+						got[s.Name] = *s.Value
+					}
+					if strings.TrimSpace(s.Note) == "" {
+						t.Errorf("%s does not say what it rests on", s.Name)
+					}
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("%s:\n%s", stage, d)
+				}
+				if q, ok := tt.quality[stage]; ok && *e.Quality != q {
+					t.Errorf("%s: quality %v, want %v", stage, *e.Quality, q)
+				}
+			}
+		})
+	}
+}
+
+// A history is judged by shares of the commits that are neither merges nor the first one; of a few commits nothing is said.
+func TestHints(t *testing.T) {
+	judged := func(m Manifest) string {
+		var out []string
+		for _, h := range m.Hints() {
+			word, _, _ := strings.Cut(h.Text, ":")
+			out = append(out, map[bool]string{true: "+", false: "-"}[h.Good]+word)
+		}
+		return strings.Join(out, " ")
+	}
+	for name, tt := range map[string]struct {
+		m    Manifest
+		want string
+	}{
+		"too few":      {Manifest{Commits: 20, Used: 10, Reasons: map[Reason]int{NoParent: 1}}, ""},
+		"a good one":   {Manifest{Commits: 121, Used: 30, Reasons: map[Reason]int{NoParent: 1, Merge: 20, SaysLittle: 25, TooManyFile: 20, TooMany: 5, Reverted: 2}}, "+clear messages +small, focused commits +stable +worth it"},
+		"a poor one":   {Manifest{Commits: 100, Used: 10, Reasons: map[Reason]int{SaysLittle: 26, TooManyFile: 20, TooMany: 6, Reverted: 3}}, "-clear messages -small, focused commits -stable -worth it"},
+		"all is merge": {Manifest{Commits: 50, Reasons: map[Reason]int{Merge: 50}}, ""},
+	} {
+		if got := judged(tt.m); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
