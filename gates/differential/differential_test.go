@@ -116,7 +116,7 @@ func TestDifferential(t *testing.T) {
 		"go: in a file that was there": {
 			goBase.with(files{goFile: strings.Replace(goTest, "1, 2); got != 3", "0, 0); got != 0", 1)}), fixed(goTest), goFile, gates.Pass, "", "",
 		},
-		"go: passes on both":       {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "> 99")), goFile, gates.Fail, differential.RulePassesBoth, "passes on the base"},
+		"go: passes on both": {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "> 99")), goFile, gates.Fail, differential.RulePassesBoth, "passes on the base"},
 		"go: fails at first on the candidate": {
 			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"not 3\")\n\t}\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleFlaky, "it passed in 2 and failed in 1",
 		},

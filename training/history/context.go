@@ -170,4 +170,3 @@ func indented(text string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-

@@ -91,4 +91,3 @@ func extension(name string) string {
 	}
 	return ""
 }
-

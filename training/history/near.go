@@ -219,4 +219,3 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	}
 	return nil
 }
-

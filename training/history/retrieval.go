@@ -228,4 +228,3 @@ func firstOf(c *change, names []string) string {
 	}
 	return ""
 }
-

@@ -99,7 +99,7 @@ func layers() []layer {
 		// Plumbing knows nothing of plans.
 		{"internal/atomicfile", nil},
 		{"internal/condition", nil},
-		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves
+		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
 		{"internal/config", []string{"internal/tokens"}},
 		{"internal/edit", nil},
 		{"internal/fence", []string{"internal/redact"}},
@@ -146,7 +146,7 @@ func doors() []door {
 		{"os/signal", []string{"cmd/runplan/app", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
-		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
+		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page", "internal/bench"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
 		{"github.com/ollama/ollama", []string{"llm", "llm/llmtest"}, "another provider changes one package"},
 	}
 }
