@@ -15,7 +15,9 @@ ifeq ($(HOME),)
 export HOME := $(or $(TMPDIR),/tmp)/runplan-home
 endif
 
-.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench ollama browser agents-smoke screenshots clean
+TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
+
+.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -69,6 +71,17 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1 STORM="-mode team"
 	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
+
+test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
+	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }
+	cd temporal && $(TEMPORAL) vet ./... && $(TEMPORAL) test ./...
+	cd temporal/servertest && $(TEMPORAL) vet ./... && $(TEMPORAL) test -timeout 30m -count=1 ./...
+
+storm-temporal: ## kill, freeze and cancel on two workers and a Temporal server, and print what became of it
+	cd temporal/servertest && $(TEMPORAL) test -timeout 20m -count=1 -run '^TestStorm$$' -v .
+
+bench-temporal: ## what a batch costs that does nothing, on this machine alone and on Temporal; N=200 batches
+	cd temporal/servertest && $(TEMPORAL) test -timeout 40m -count=1 -run '^TestOverhead$$' -v . -noops $(N)
 
 agents-smoke: ## run the real CLIs that npm has, installed outside of the clone, against a model server on this machine
 	@bash testscripts/agentsmoke/run.sh

@@ -4,7 +4,7 @@
 // of the printed address, and knows it again by a cookie. What a form sends counts only with a token of that
 // browser, from a page of this server. Names that others made point here are refused. The package knows
 // nothing of what the pages are about: they are a handler, the parts of a page that change ([Part]) and a stream
-// that says so ([Stream]).
+// that says so ([Streams]).
 package web
 
 import (

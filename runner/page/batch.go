@@ -242,7 +242,7 @@ func (s *site) liveBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	key := r.PathValue("batch")
 	word := ""
-	s.streams.Serve(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
+	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
 		err = s.hub.with(ctx, run, func(at *watch) error {
 			sum := at.printer.Standing().Summary
 			s.hub.standing(&sum)

@@ -18,6 +18,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type site struct {
 	tmpl    *template.Template
 	cache   learned
 	diffs   diffs
+	needs   needs
 }
 
 func newSite(o Options) (*site, error) {
@@ -113,7 +115,7 @@ type sheet struct {
 	Project, Title, Section string
 	FormField, FormToken    string
 	Live, Version           string // where the page listens, and what it shows
-	Waiting                 int
+	Needs                   template.HTML
 	Done, Failed            string
 	Parts                   map[string]template.HTML
 	View                    any
@@ -149,7 +151,12 @@ func (k *sketch) add(id, name, in string, data any) {
 func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh sheet, parts []web.Part) {
 	sh.Project, sh.FormField, sh.FormToken = s.Name, web.FormField, web.FormToken(r.Context())
 	sh.Done = doneText(r.URL.Query().Get("done"))
-	sh.Version, sh.Parts = web.Version(parts), map[string]template.HTML{}
+	needs, err := s.needsPart(r.Context())
+	if err != nil {
+		s.refuse(w, r, http.StatusInternalServerError, "The page could not be made", err.Error())
+		return
+	}
+	sh.Version, sh.Parts = web.Version(append(slices.Clip(parts), needs)), map[string]template.HTML{}
 	for _, p := range parts {
 		// Parts are drawn by templates that escape.
 		if p.In != "" {
@@ -158,9 +165,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh shee
 		}
 		sh.Parts[p.ID] = template.HTML(p.HTML)
 	}
-	if waiting, err := s.Options.Waiting(r.Context()); err == nil {
-		sh.Waiting = waiting.count() + s.hub.asked()
-	}
+	sh.Needs = template.HTML(needs.HTML)
 	html, err := s.part(name, sh)
 	if err != nil {
 		s.refuse(w, r, http.StatusInternalServerError, "The page could not be made", err.Error())

@@ -187,7 +187,7 @@ func (s *site) liveRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	next := -1
-	s.streams.Serve(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
+	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
 		err = s.hub.with(ctx, run, func(at *watch) error {
 			if look.Stamp = s.hub.stamp(at); look.Stamp == last {
 				return nil

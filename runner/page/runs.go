@@ -47,7 +47,7 @@ func (s *site) showRuns(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) liveRuns(w http.ResponseWriter, r *http.Request) {
 	said := map[string]string{}
-	s.streams.Serve(w, r, func(ctx context.Context, last string) (web.Look, error) {
+	s.stream(w, r, func(ctx context.Context, last string) (web.Look, error) {
 		v, parts, err := s.runsParts(ctx)
 		if err != nil {
 			return web.Look{}, err

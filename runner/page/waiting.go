@@ -73,17 +73,6 @@ func asks(s runner.Summary) int {
 	return len(s.Waiting)
 }
 
-// asked counts the questions of all runs, as the list last had them.
-func (h *hub) asked() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := 0
-	for _, l := range h.list {
-		n += l.Asks
-	}
-	return n
-}
-
 // approvals lists what runs ask for, the newest run first.
 func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	list, _, err := h.runs(ctx)
@@ -166,7 +155,7 @@ const waitingEvery = time.Second
 func (s *site) liveWaiting(w http.ResponseWriter, r *http.Request) {
 	var looked time.Time
 	known := -1
-	s.streams.Serve(w, r, func(ctx context.Context, last string) (web.Look, error) {
+	s.stream(w, r, func(ctx context.Context, last string) (web.Look, error) {
 		if last != "" && s.Now().Sub(looked) < waitingEvery {
 			return web.Look{Stamp: last}, nil
 		}
@@ -203,7 +192,7 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", View: v, Failed: err.Error()}, parts) // it stands under another address, so it does not listen
 		return
 	}
-	s.hub.stale()
+	s.stale()
 	http.Redirect(w, r, "/waiting?done="+done, http.StatusSeeOther)
 }
 

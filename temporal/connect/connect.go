@@ -103,6 +103,9 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 }
 
 func (o Options) tls() (*tls.Config, error) {
+	if (o.Cert == "") != (o.Key == "") {
+		return nil, &Error{errors.New("--tls-cert and --tls-key go together"), "give both", true}
+	}
 	if !o.TLS && o.Cert == "" && o.CA == "" && o.APIKeyEnv == "" {
 		return nil, nil
 	}
@@ -115,9 +118,6 @@ func (o Options) tls() (*tls.Config, error) {
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, &Error{fmt.Errorf("--tls-ca %s holds no certificate", o.CA), "it has to be PEM", true}
 		}
-	}
-	if (o.Cert == "") != (o.Key == "") {
-		return nil, &Error{errors.New("--tls-cert and --tls-key go together"), "give both", true}
 	}
 	if o.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)

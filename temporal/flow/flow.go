@@ -58,7 +58,7 @@ type Input struct {
 	Recall  bool         `json:"recall"`         // the shared repository keeps its journal
 	Resumed bool         `json:"resumed"`        // somebody goes on with it after it had stopped
 	Options Options      `json:"options"`
-	Spent   time.Duration
+	Spent   time.Duration `json:"spent,omitempty"` // of MaxTime
 }
 
 // Output is how a go at a run ended.

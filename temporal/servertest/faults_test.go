@@ -7,12 +7,15 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -100,8 +103,8 @@ func (s *stage) client(t *testing.T) client.Client {
 	return c
 }
 
-// histories are those of all workflows, as Temporal exports them.
-func (s *stage) histories(t *testing.T, id string) string {
+// history is that of a workflow as Temporal exports it, and as text with its payloads in the open.
+func (s *stage) history(t *testing.T, id string) (exported []byte, open string) {
 	t.Helper()
 	var h historypb.History
 	it := s.client(t).GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -116,7 +119,15 @@ func (s *stage) histories(t *testing.T, id string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(out)
+	var text strings.Builder
+	for _, p := range regexp.MustCompile(`"data": ?"([A-Za-z0-9+/=]+)"`).FindAllSubmatch(out, -1) {
+		plain, err := base64.StdEncoding.DecodeString(string(p[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(plain)
+	}
+	return out, text.String() + string(out)
 }
 
 // A secret of a worker's environment is in no history, no file of the server, no journal and no report, however loudly an
@@ -150,7 +161,7 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 	}
 	events := s.events()
 	id, _ := events[0]["run"].(string)
-	history := s.histories(t, "runplan/"+id)
+	_, history := s.history(t, "runplan/"+id)
 	if len(history) < 1000 || !strings.Contains(history, "redacted") {
 		t.Errorf("the history does not even tell that something was redacted: %d bytes", len(history))
 	}
@@ -172,6 +183,23 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 	}
 	if strings.Contains(history, s.remote()) {
 		t.Error("the history has the address of the shared repository")
+	}
+}
+
+// recordTo is a folder that histories are written to, for the replay tests of temporal/flow.
+var recordTo = flag.String("record", "", "folder to write the histories of some tests to, for temporal/flow/testdata")
+
+// record keeps the history of a run, without the names of this machine.
+func (s *stage) record(t *testing.T, run, name string) {
+	t.Helper()
+	if *recordTo == "" {
+		return
+	}
+	history, _ := s.history(t, "runplan/"+run)
+	history = regexp.MustCompile(`"identity": ?"[^"]*"`).ReplaceAll(history, []byte(`"identity":"worker"`))
+	history = regexp.MustCompile(`"name": ?"[^"]*:[0-9a-f-]{36}"`).ReplaceAll(history, []byte(`"name":"sticky"`))
+	if err := os.WriteFile(filepath.Join(*recordTo, name+".json"), append(history, '\n'), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -199,6 +227,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	if err := s.landed(1); err != nil {
 		t.Error(err)
 	}
+	s.record(t, id, "approved")
 }
 
 // Whoever followed a run may go away: it goes on, and whoever comes next sees all of it.
@@ -225,6 +254,8 @@ func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 	if n := len(s.ledger()); n != 3 {
 		t.Errorf("%d agents were started for 3 batches", n)
 	}
+	id, _ := s.events()[0]["run"].(string)
+	s.record(t, id, "three-batches")
 }
 
 // expired makes a certificate that was good on one day only.

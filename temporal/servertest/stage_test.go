@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -214,7 +215,14 @@ func (s *stage) on(args ...string) []string {
 // call runs runplan to its end.
 func (s *stage) call(args ...string) (out string, code int) {
 	s.t.Helper()
-	cmd := exec.Command(runplan, args...)
+	return s.callFor(2*time.Minute, args...)
+}
+
+func (s *stage) callFor(most time.Duration, args ...string) (out string, code int) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), most)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, runplan, args...)
 	cmd.Dir, cmd.Env = s.project, s.env
 	var both bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &both, &both

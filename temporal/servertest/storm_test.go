@@ -36,12 +36,14 @@ func TestStorm(t *testing.T) {
 		what string
 		do   func(t *testing.T, s *stage, run *process) (note string, most int)
 		code int
+
+		record string
 	}{
-		{"nothing", func(*testing.T, *stage, *process) (string, int) { return "", batches }, 0},
-		{"kill -9 of a worker in the middle of a batch", killWorker, 0},
-		{"kill -9 of the server, 4 s later again from its file", killServer, 0},
-		{"a worker is frozen past its timeout, then thawed", freezeWorker, 0},
-		{"the run is cancelled", cancelRun, 130},
+		{"nothing", func(*testing.T, *stage, *process) (string, int) { return "", batches }, 0, ""},
+		{"kill -9 of a worker in the middle of a batch", killWorker, 0, "killed-worker"},
+		{"kill -9 of the server, 4 s later again from its file", killServer, 0, "killed-server"},
+		{"a worker is frozen past its timeout, then thawed", freezeWorker, 0, "frozen-worker"},
+		{"the run is cancelled", cancelRun, 130, "cancelled"},
 	} {
 		t.Run(strings.ReplaceAll(c.what, " ", "-"), func(t *testing.T) {
 			s := newStage(t)
@@ -70,6 +72,9 @@ func TestStorm(t *testing.T) {
 				t.Errorf("%d agents were started, at most %d were needed: %v", r.agents, most, s.ledger())
 			}
 			rows = append(rows, r)
+			if id, ok := s.events()[0]["run"].(string); ok && c.record != "" {
+				s.record(t, id, c.record)
+			}
 		})
 	}
 }

@@ -69,6 +69,7 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	p := newProject(t, teamConfig, "[ $RUNPLAN_BATCH != 2 ] || hold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n", map[string]string{"plan.md": plan})
 	run := p.start("run", "--agent", "fake", "--max-attempts", "1", "plan.md")
 	b := open(t, p.serve("127.0.0.1:0").url)
+	b.until(`document.querySelector("#needs").textContent === "2 waiting"`) // on a page about something else
 	b.follow("Needs you")
 	card := func(title string) string {
 		b.until(`[...document.querySelectorAll("#waiting section")].some(s => s.textContent.includes("` + title + `"))`)

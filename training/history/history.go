@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -89,9 +88,6 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	// Most of what is made of a commit is garbage once it is written, and what stays is a few MiB: to look for garbage less
-	// often costs little memory.
-	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	b, err := openBook(o, head)
 	if err != nil {
 		return Manifest{}, err

@@ -50,9 +50,7 @@ func (p *paths) named(path string) bool {
 		return ok
 	}
 	one := solver.Artifact{Title: "Change it", Batches: []solver.ArtifactBatch{{Title: "Change it", Tasks: []string{"Change it"}, Files: solver.ArtifactFiles{Modify: []string{path}}}}}
-	for _, task := range []string{"Create " + path, "Delete " + path, "In " + path + " change Name.part"} {
-		one.Batches[0].Tasks = append(one.Batches[0].Tasks, task)
-	}
+	one.Batches[0].Tasks = append(one.Batches[0].Tasks, "Create "+path, "Delete "+path, "In "+path+" change Name.part")
 	ok = readable(one) == nil
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -35,7 +35,7 @@ func sentence(r *rand.Rand) string {
 func TestPlainTextsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plains := 0
-	for range 600000 {
+	for range 2000 {
 		task := sentence(r)
 		subject, body, _ := strings.Cut(task, "\n")
 		path := []string{"a/b_c.go", "x-y/z.ts", "_test.go", "critical/batch_1.go"}[r.IntN(4)]
@@ -65,7 +65,7 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 			t.Fatalf("%q:\n%s", task, d)
 		}
 	}
-	if plains < 500 {
+	if plains < 100 {
 		t.Errorf("%d plain texts", plains)
 	}
 }

@@ -227,22 +227,29 @@ func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *stor
 	}})
 }
 
+// sameEngine refuses to go on with a run on another engine than it is on. It comes before anything of an earlier process is
+// looked for on this machine, where a worker may be at work for the very run.
+func (x *execution) sameEngine(ctx context.Context) error {
+	asked, was := first(x.app.engine, here), first(x.info.Flags[engineFlag], here)
+	if asked == was {
+		return nil
+	}
+	for range local.Events(ctx, x.journal, x.run, 0) {
+		return usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked), "runplan resume --engine %s, of a runplan that has it", was)
+	}
+	return nil // nobody has begun it
+}
+
 // engineFor is the engine that is to carry out the run, and what closes it.
 func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
 	e, err := x.app.elsewhere()
 	if err != nil {
 		return nil, nil, err
 	}
-	name := here
-	if e != nil {
-		name = e.Name
-	}
-	if was := first(x.info.Flags[engineFlag], here); was != name && x.begun {
-		return nil, nil, usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, name), "runplan resume --engine %s, of a runplan that has it", was)
-	}
 	if e == nil {
 		return local.New(c), func() {}, nil
 	}
+	name := e.Name
 	flags := map[string]string{engineFlag: name}
 	maps.Copy(flags, x.info.Flags)
 	x.info.Flags = flags

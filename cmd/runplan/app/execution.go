@@ -42,7 +42,6 @@ type execution struct {
 	why      string // why this agent
 	decided  []routing.Line
 	journal  *store.Journal
-	begun    bool // the journal has it
 }
 
 // start runs the plan and turns its result into an error with the right exit code.
@@ -53,6 +52,9 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	defer journal.Close()
 	x.journal = journal
+	if err := x.sameEngine(ctx); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
@@ -94,7 +96,6 @@ func (x *execution) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x.begun = true
 		view.Recall(ev)
 		decisions.Recall(ev)
 		told.Recall(ev)

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner"
+)
+
+// Issue 11: a change of any size is shown as far as it can be read, says that it is cut, and nobody else waits for it.
+func TestHugeChange(t *testing.T) {
+	b := newBook(t, team(1))
+	dir := t.TempDir()
+	g := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	g("init", "-q")
+	g("commit", "-q", "--allow-empty", "-m", "start")
+	base := g("rev-parse", "HEAD")
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "data.csv"), []byte(strings.Repeat("1,2,3,4,5,6,7,8,9,10\n", 3_000_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g("add", "-A")
+	g("commit", "-q", "-m", "data")
+	commit := g("rev-parse", "HEAD")
+	b.add(
+		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: base},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Base: base, Commit: commit},
+	)
+	s := siteOf(t, b)
+	repo, err := git.Open(t.Context(), dir, os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Repo = repo
+	began := time.Now()
+	v, parts, err := s.batchParts(t.Context(), b.run, "1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, p := range parts {
+		size += len(p.HTML)
+	}
+	t.Logf("63 MB were changed; the page has %d kB of parts, made in %v", size/1000, time.Since(began))
+	if !strings.Contains(v.Diff.Note, "larger than 2 MB") || len(v.Diff.Files) != 2 || v.Diff.Files[0].Added != 1 || len(v.Diff.Files[1].Lines) > maxDiffLines {
+		t.Errorf("note %q, %d files", v.Diff.Note, len(v.Diff.Files))
+	}
+	if size > 1<<20 {
+		t.Errorf("the page has %d bytes", size)
+	}
+	for n := range 3 * keptDiffs {
+		s.diffs.put(fmt.Sprint(n), commit, diff{})
+	}
+	if len(s.diffs.kept) != keptDiffs {
+		t.Errorf("%d changes are kept", len(s.diffs.kept))
+	}
+}
+
+// The hub is free while a change is read: it is what all other pages wait for.
+func TestHubIsFreeWhileAChangeIsRead(t *testing.T) {
+	b := newBook(t, team(1))
+	b.add(
+		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: "b0"},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Base: "b0", Commit: "c"},
+	)
+	s := siteOf(t, b)
+	s.diffs.mu.Lock() // somebody reads one
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := s.batchParts(t.Context(), b.run, "1", nil)
+		done <- err
+	}()
+	time.Sleep(200 * time.Millisecond)
+	free := make(chan struct{})
+	go func() { s.hub.find(t.Context(), b.run); close(free) }()
+	select {
+	case <-free:
+	case <-time.After(10 * time.Second):
+		t.Error("the hub is held")
+	}
+	s.diffs.mu.Unlock()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/web"
+)
+
+// needs is how much waits for a person, which all pages tell. It lies in several files, so it is not counted for each look.
+type needs struct {
+	mu     sync.Mutex
+	looked time.Time
+	count  int
+}
+
+// waits counts what waits for a person. What cannot be read is not counted; the page about it says why.
+func (s *site) waits(ctx context.Context) int {
+	n := &s.needs
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := s.Now(); now.Sub(n.looked) >= waitingEvery {
+		n.looked, n.count = now, 0
+		if w, err := s.Options.Waiting(ctx); err == nil {
+			n.count = w.count()
+		}
+		if list, _, err := s.hub.runs(ctx); err == nil {
+			for _, l := range list {
+				n.count += l.Asks
+			}
+		}
+	}
+	return n.count
+}
+
+// needsPart is the count in the header of a page.
+func (s *site) needsPart(ctx context.Context) (web.Part, error) {
+	k := sketch{site: s}
+	k.add("needs", "needs", "", s.waits(ctx))
+	if k.err != nil {
+		return web.Part{}, k.err
+	}
+	return k.parts[0], nil
+}
+
+// stream sends what changes on a page, its header included.
+func (s *site) stream(w http.ResponseWriter, r *http.Request, looking web.Looking) {
+	s.streams.Serve(w, r, func(ctx context.Context, last string) (web.Look, error) {
+		count := strconv.Itoa(s.waits(ctx))
+		was, of, _ := strings.Cut(last, " ")
+		if was != count {
+			of = "" // all parts are asked for
+		}
+		look, err := looking(ctx, of)
+		if err != nil {
+			return look, err
+		}
+		if look.Stamp = count + " " + look.Stamp; look.Stamp == last {
+			return look, nil
+		}
+		part, err := s.needsPart(ctx)
+		look.Parts = append(look.Parts, part)
+		return look, err
+	})
+}
+
+// stale has what waits counted anew for whoever asks next.
+func (s *site) stale() {
+	s.needs.mu.Lock()
+	s.needs.looked = time.Time{}
+	s.needs.mu.Unlock()
+	s.hub.stale()
+}
