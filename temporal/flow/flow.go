@@ -53,11 +53,11 @@ const (
 
 // Input begins a go at a run. It holds neither contents nor secrets.
 type Input struct {
-	Run     string       `json:"run"`
-	Info    *runner.Info `json:"info,omitempty"` // of a run that nobody has begun; or what is to be otherwise from now on
-	Recall  bool         `json:"recall"`         // the shared repository keeps its journal
-	Resumed bool         `json:"resumed"`        // somebody goes on with it after it had stopped
-	Options Options      `json:"options"`
+	Run     string        `json:"run"`
+	Info    *runner.Info  `json:"info,omitempty"` // of a run that nobody has begun; or what is to be otherwise from now on
+	Recall  bool          `json:"recall"`         // the shared repository keeps its journal
+	Resumed bool          `json:"resumed"`        // somebody goes on with it after it had stopped
+	Options Options       `json:"options"`
 	Spent   time.Duration `json:"spent,omitempty"` // of MaxTime
 }
 
