@@ -64,8 +64,9 @@ func chance() string {
 	return hex.EncodeToString(b[:])
 }
 
-// tries bounds how often a writer begins again.
-const tries = 5
+// tries bounds how often a writer begins again. On a busy machine a sweeper may come several times while one file is
+// written.
+const tries = 50
 
 func replace(path string, name func() string, perm fs.FileMode, durable bool, fill func(*os.File) error) error {
 	var err error
