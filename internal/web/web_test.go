@@ -158,7 +158,7 @@ func TestWhoIsLetIn(t *testing.T) {
 // A link on another page leads in as well: a redirect would lose the new cookie there.
 func TestLinkFromElsewhere(t *testing.T) {
 	s := served(t, nil)
-	status, header, text := ask(t, s, "GET", "/waiting?token="+s.guard.token+"&a=%22%3E%3Cb", "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	status, header, text := ask(t, s, "GET", fmt.Sprintf("/waiting?token=%s&a=%%22%%3E%%3Cb", s.guard.token), "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
 	if status != 200 || header.Get("Set-Cookie") == "" || !strings.Contains(text, `content="0;url=/waiting?a=%22%3E%3Cb"`) || strings.Contains(text, s.guard.token) {
 		t.Errorf("%d %v\n%s", status, header, text)
 	}
