@@ -163,7 +163,7 @@ func (c *clues) addName(n spoken) {
 func keywords(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		for _, h := range humps(w) {
+		for _, h := range Humps(w) {
 			if utf8.RuneCountInString(h) < 3 || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
 				continue
 			}
@@ -175,8 +175,8 @@ func keywords(text string) []string {
 	return out
 }
 
-// humps takes a name apart: loadHTTPConfig is load, http and config.
-func humps(name string) []string {
+// Humps takes a name apart: loadHTTPConfig is load, http and config.
+func Humps(name string) []string {
 	var out []string
 	start, runes := 0, []rune(name)
 	cut := func(end int) {

@@ -153,7 +153,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 
 // hasWord tells whether a name has a word in it, be it one or many.
 func hasWord(name, word string) bool {
-	return slices.ContainsFunc(humps(name), func(h string) bool { return stem(h) == stem(word) })
+	return slices.ContainsFunc(Humps(name), func(h string) bool { return stem(h) == stem(word) })
 }
 
 // stem is a word without the mark of the plural.

@@ -68,7 +68,7 @@ func (p *pass) signals(ctx context.Context, s State, contents []*content) error 
 				x.say(w, edges[x.id])
 			}
 			for _, k := range s.Query.Keywords {
-				if slices.Contains(humps(x.short), k) {
+				if slices.Contains(Humps(x.short), k) {
 					x.say(weightKeyword, "has the word "+k)
 				}
 			}

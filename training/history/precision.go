@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
 // piece is a symbol, or a file without any, of which precision says how much is needed.
@@ -158,7 +159,7 @@ func (q query) why(s *symbol) []string {
 			break
 		}
 	}
-	have := humps(s.short)
+	have := retrieve.Humps(s.short)
 	for _, k := range q.keywords {
 		if slices.Contains(have, k) {
 			out = append(out, "has the word "+k)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
 // lesson is what a stage is asked, and what it should say.
@@ -40,7 +41,7 @@ type analysed struct {
 func (m *maker) analysis(w *work, q query) (lesson, string) {
 	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: []string{}, Symbols: w.suggested(q), Module: w.module()}
 	for _, k := range q.keywords {
-		if len(a.Concepts) < 5 && len(k) > 3 && !slices.ContainsFunc(q.symbols, func(s string) bool { return slices.Contains(humps(s), k) }) {
+		if len(a.Concepts) < 5 && len(k) > 3 && !slices.ContainsFunc(q.symbols, func(s string) bool { return slices.Contains(retrieve.Humps(s), k) }) {
 			a.Concepts = append(a.Concepts, cut(k, 60))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -34,29 +35,6 @@ func listed(texts []string, most int) string {
 	return strings.Join(out, ", ")
 }
 
-// humps takes a name apart: loadHTTPConfig is load, http and config.
-func humps(name string) []string {
-	var out []string
-	start, runes := 0, []rune(name)
-	cut := func(end int) {
-		if end > start {
-			out = append(out, strings.ToLower(string(runes[start:end])))
-		}
-		start = end
-	}
-	for i, r := range runes {
-		switch {
-		case r == '_' || r == '$' || r == '-' || r == '.' || r == '/':
-			cut(i)
-			start = i + 1
-		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
-			cut(i)
-		}
-	}
-	cut(len(runes))
-	return out
-}
-
 // stem is a word without the mark of the plural.
 func stem(word string) string {
 	if len(word) > 3 && !strings.HasSuffix(word, "ss") {
@@ -68,7 +46,7 @@ func stem(word string) string {
 // stems are the words of a name.
 func stems(name string) []string {
 	var out []string
-	for _, h := range humps(name) {
+	for _, h := range retrieve.Humps(name) {
 		if h = stem(h); len(h) >= 3 && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
@@ -83,7 +61,7 @@ const mostKeywords = 24
 func keywords(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		for _, h := range humps(w) {
+		for _, h := range retrieve.Humps(w) {
 			if utf8.RuneCountInString(h) < 3 || emptyWords[h] || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
 				continue
 			}
