@@ -101,7 +101,7 @@ func (c *checker) dimensions() {
 	n := len(c.plan.Batches)
 	c.dimension("granularity", 20, small, tasks, "tasks take at most 100 lines")
 	c.dimension("verification", 20, checked, n, "batches say how to check their outcome")
-	c.dimension("files", 15, named, n, "batches name the files they touch")
+	c.dimension("files", 15, named, n, "batches name the files they touch, in a list or in their text")
 	c.dimension("batch-size", 10, sized, n, "batches hold one to five tasks")
 	c.dimension("order", 10, ordered, n, "batches depend on earlier ones only")
 	c.dimension("tests", 15, tested, creates, "batches that change code say how it is tested")

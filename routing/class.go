@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/say"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -142,7 +143,7 @@ func (f ClassFact) class() (Class, int, string) {
 	case none && verify != "":
 		return Verification, sureProse, fmt.Sprintf("0 creates, title says %q", verify)
 	case none:
-		return Implementation, sureNothing, "names neither files nor commands"
+		return Implementation, sureNothing, "lists neither files nor commands"
 	}
 	if f.Creates+f.Deletes+f.Scripts == 0 && f.Modifies > 0 && logic+verify == "" {
 		if wiring != "" {
@@ -176,7 +177,7 @@ func (f ClassFact) counts() string {
 	var parts []string
 	add := func(verb string, n int, noun string) {
 		if n > 0 {
-			parts = append(parts, verb+" "+count(n, noun))
+			parts = append(parts, verb+" "+say.Count(n, noun))
 		}
 	}
 	add("creates", f.Creates, "file")
@@ -191,18 +192,11 @@ func (f ClassFact) counts() string {
 	if len(parts) > 0 {
 		return strings.Join(parts, ", ")
 	}
-	text := "0 creates, " + count(f.Commands, "run command")
+	text := "0 creates, " + say.Count(f.Commands, "run command")
 	if f.Scripts > 0 {
-		text += ", " + count(f.Scripts, "script")
+		text += ", " + say.Count(f.Scripts, "script")
 	}
 	return text
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // said returns the first of the words that a text has, whatever their case; a word may be two.

@@ -31,7 +31,7 @@ func TestClasses(t *testing.T) {
 		"writes tests only":        {"Cover the store", "**Files:**\n- Test: `a_test.go`\n", Implementation, 90, "writes 1 test file"},
 		"deletes":                  {"Drop the old store", "**Files:**\n- Delete: `a.go`\n", Implementation, 90, "deletes 1 file"},
 		"prose only":               {"Tell about it", "**Files:**\n- Create: `docs/a.md`\n", Implementation, 60, "creates 1 file, text only"},
-		"nothing to go by":         {"Make it nice", "Somehow.\n", Implementation, 50, "names neither files nor commands"},
+		"nothing to go by":         {"Make it nice", "Somehow.\n", Implementation, 50, "lists neither files nor commands"},
 		"runs commands":            {"The whole", "Run: `go test ./...`\n\nRun: `go vet ./...`\n", Verification, 85, "0 creates, 2 run commands"},
 		"runs one and says so":     {"Verify the whole", "Run: `go test ./...`\n", Verification, 95, "0 creates, 1 run command"},
 		"says so only":             {"Pipeline trace", "Look at each step.\n", Verification, 60, `0 creates, title says "trace"`},

@@ -45,8 +45,12 @@ func newDocsCommand() *cobra.Command {
 
 // reference renders all commands into one page of markdown.
 func reference(root *cobra.Command) (string, error) {
+	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
+	root.InitDefaultVersionFlag()
 	var b bytes.Buffer
 	b.WriteString("# Command line\n\nThis page is generated from the commands: `make generate`.\n\n")
+	overview(&b, root)
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Hidden || c.Name() == "help" {
@@ -71,9 +75,6 @@ func reference(root *cobra.Command) (string, error) {
 			walk(sub)
 		}
 	}
-	root.DisableAutoGenTag = true
-	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
-	root.InitDefaultVersionFlag()
 	walk(root)
 	settings(&b)
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
@@ -81,6 +82,21 @@ func reference(root *cobra.Command) (string, error) {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	return b.String(), nil
+}
+
+// overview lists the commands by what they are for, as the help does.
+func overview(b *bytes.Buffer, root *cobra.Command) {
+	b.WriteString("| | |\n|---|---|\n")
+	for _, g := range root.Groups() {
+		var links []string
+		for _, c := range root.Commands() {
+			if c.GroupID == g.ID && c.Name() != "help" {
+				links = append(links, fmt.Sprintf("[%s](#runplan-%s)", c.Name(), c.Name()))
+			}
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", strings.TrimSuffix(g.Title, ":"), strings.Join(links, " · "))
+	}
+	b.WriteString("\n")
 }
 
 // settings renders what .runplan/config.toml may hold, with defaults.

@@ -89,7 +89,10 @@ func (a *App) addEngines(root *cobra.Command) {
 		}
 	}
 	for _, e := range a.Engines {
-		root.AddCommand(e.Commands(a)...)
+		for _, c := range e.Commands(a) {
+			c.GroupID = groupRun
+			root.AddCommand(c)
+		}
 	}
 }
 
@@ -271,11 +274,13 @@ type Hosting struct {
 	Info  runner.Info
 	Text  []byte // of the plan
 	Trust string // --trust-config
+	Mark  string // KEY=VALUE that all carry which work for the run here
 	Note  func(string)
 }
 
 // Host makes a clone ready for the commands of a run: the agent, the gates and all else as the configuration of the clone
-// says, which has to be trusted here as anywhere. What it returns beside that is to be called in the end.
+// says, which has to be trusted here as anywhere. What it returns beside that is to be called in the end: it ends whatever
+// carries the mark, as happens by itself should this program be killed.
 func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(), err error) {
 	b := *a
 	b.dir = h.Dir
@@ -337,6 +342,7 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	if err != nil {
 		return c, nil, err
 	}
+	reaper.Tag(h.Mark)
 	closers = append(closers, func() { reaper.Close() })
 	x := &execution{app: &b, project: p, plan: plan, text: h.Text, crew: who, options: o, run: h.Run, info: h.Info, journal: journal}
 	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
@@ -344,7 +350,7 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 		return c, nil, err
 	}
 	closers = append(closers, end)
-	c.Observe, c.Report, c.Note = func(runner.Event) {}, nil, h.Note
+	c.Observe, c.Report, c.Note, c.Mark = func(runner.Event) {}, nil, h.Note, h.Mark
 	c.Line = func(string, string) {}
 	return c, done, nil
 }

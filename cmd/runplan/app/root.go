@@ -51,17 +51,48 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	})
-	root.AddCommand(
-		newRunCommand(a), newApproveCommand(a), newCancelCommand(a), newSolveCommand(a), newPlanCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newServeCommand(a),
-		newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a), newGateCommand(a), newIntrospectCommand(a),
-		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newGCCommand(a), newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newVersionCommand(a),
-		newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newStandupCommand(a), newFeedbackCommand(a), newSelfFixCommand(a),
-		newSpendCommand(a), newEgressCommand(a), newNotifyCommand(a), newPatternsCommand(a), newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newReviewCommand(a), newLessonsCommand(a), newBlueprintCommand(a), newTrainingCommand(a), newMaintainCommand(a), newDocsCommand(), newExitCodesTopic(),
-	)
+	for _, g := range commandGroups(a) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetCompletionCommandGroupID(groupSetup)
+	root.AddCommand(newDocsCommand(), newExitCodesTopic())
 	a.addEngines(root)
 	addCompletions(a, root)
 	argumentsAreUsage(root)
 	return root
+}
+
+// What a command is for, as the help shows it: in the order in which a user comes to need it.
+const (
+	groupRun   = "Run plans"
+	groupLook  = "Before a run"
+	groupJudge = "Judge code"
+	groupKnow  = "Know and learn"
+	groupTalk  = "Talk to runplan"
+	groupTrust = "Decide what it may do"
+	groupSetup = "Set up and keep"
+)
+
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func commandGroups(a *App) []commandGroup {
+	return []commandGroup{
+		{groupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a)}},
+		{groupLook, []*cobra.Command{newPlanCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
+		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
+		{groupKnow, []*cobra.Command{newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newTrainingCommand(a)}},
+		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
+		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
+		{groupSetup, []*cobra.Command{newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+	}
 }
 
 // argumentsAreUsage makes wrong arguments of any command an error of usage, with the way to its help.
