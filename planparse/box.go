@@ -50,6 +50,7 @@ type label struct {
 	title    string
 	kind     labelKind
 	parallel bool // [P] or (P)
+	named    bool // it starts with a keyword: "Task 1:"
 }
 
 type labelKind uint8
@@ -76,13 +77,27 @@ func parseLabel(text []byte) label {
 			l.title, l.parallel = titleTags(text[n:])
 			return l
 		}
-		if u := parseUnit(text); c != '[' && u.kind == unitTask && u.ok && u.word == "task" && u.id != "" {
-			l.kind, l.id, l.title = labelMajor, u.id, u.title
-			return l
+		if c == '[' {
+			break
 		}
+		return wordLabel(text)
 	case isDigit(c):
 		return numberLabel(text)
+	case isLetter(c) || c >= utf8.RuneSelf:
+		return wordLabel(text)
 	}
+	l.title, l.parallel = titleTags(text)
+	return l
+}
+
+// wordLabel reads "Task 1: Title" and "Unit 1: Title".
+func wordLabel(text []byte) label {
+	if kind, _, _, _ := cutKeyword(text); kind == unitTask || kind == unitPiece {
+		if u := parseUnit(text); u.ok && u.word != "iteration" && u.id != "" {
+			return label{kind: labelMajor, id: u.id, title: u.title, named: true}
+		}
+	}
+	l := label{}
 	l.title, l.parallel = titleTags(text)
 	return l
 }
@@ -108,7 +123,7 @@ func scanT(text []byte) (n int, id string) {
 }
 
 func scanTNumber(s []byte) int {
-	if len(s) < 3 || s[0] != 'T' {
+	if len(s) < 2 || s[0] != 'T' {
 		return 0
 	}
 	n := 1
@@ -119,8 +134,13 @@ func scanTNumber(s []byte) int {
 	for n < len(s) && isDigit(s[n]) {
 		n++
 	}
-	if n-digits < 2 {
+	switch n - digits {
+	case 0:
 		return 0
+	case 1: // "T1: Title" is an id, "T1 mapping" may be anything
+		if after := bytes.TrimLeft(s[n:], "*_"); len(after) > 0 && bytes.IndexByte([]byte(":.)"), after[0]) < 0 && !bytes.HasPrefix(after, []byte(" [")) {
+			return 0
+		}
 	}
 	for n < len(s) && n-digits < 8 && s[n] >= 'a' && s[n] <= 'z' {
 		n++
@@ -187,9 +207,14 @@ func isMarker(text []byte) bool {
 	if !ok {
 		rest, ok = bytes.CutPrefix(text, []byte("__"))
 	}
-	if !ok || len(rest) < 6 || !bytes.EqualFold(rest[:4], []byte("step")) || (rest[4] != ' ' && rest[4] != '\t') {
+	if !ok || len(rest) < 6 {
 		return false
 	}
-	id := bytes.TrimLeft(rest[4:], " \t")
-	return len(id) > 0 && isDigit(id[0])
+	if isDigit(rest[0]) { // "**1단계: …**": the word means step as well as phase
+		u, ok := ordinalUnit(rest)
+		return ok && u.kind == unitGroup
+	}
+	kind, _, rest, joined := cutKeyword(rest)
+	id := bytes.TrimLeft(rest, " \t")
+	return kind == unitStep && (joined || len(id) < len(rest)) && len(id) > 0 && isDigit(id[0])
 }

@@ -113,8 +113,7 @@ func verifies(b *Batch) bool {
 	if len(b.Commands) > 0 || slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Kind == BlockTestscript }) {
 		return true
 	}
-	low := strings.ToLower(b.Text)
-	return containsAny(low, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest", "npm test", "cargo test")
+	return namesCheck(strings.ToLower(b.Text))
 }
 
 func namesFiles(b *Batch) bool {

@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 )
 
 // runReader pairs "Run: `cmd`" (or "Run:" and a fence) with the "Expected: …" that follows it.
@@ -59,21 +60,19 @@ func (r *runReader) mark(m *mark, o owner) {
 // runLabel recognises the labels of commands: "Run:", "*Run (expect PASS):*", "**Expected:**", "Verify:".
 func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, "*_→> ")
-	if len(text) < 4 || !isLetter(text[0]) {
+	if len(text) < 4 {
 		return "", nil, false
+	}
+	if text[0] >= utf8.RuneSelf {
+		word, rest, ok := cutLabel(text)
+		label = commandLabel(word)
+		return label, rest, ok && label != ""
 	}
 	n := 0
 	for n < len(text) && isLetter(text[n]) {
 		n++
 	}
-	switch strings.ToLower(string(text[:n])) {
-	case "run", "command":
-		label = "run"
-	case "verify":
-		label = "verify"
-	case "expect", "expected":
-		label = "expected"
-	default:
+	if label = commandLabel(strings.ToLower(string(text[:n]))); label == "" {
 		return "", nil, false
 	}
 	colon := bytes.IndexByte(text, ':')
@@ -171,11 +170,8 @@ func (r *runReader) setExpected(text string) {
 func expectation(text string) string {
 	text = strings.TrimSpace(strings.Trim(strings.TrimSpace(text), "*"))
 	low := strings.ToLower(strings.TrimLeft(text, "`*\"'✓✅❌ "))
-	switch word := strings.Trim(firstWord(low), ".,;:!*`)"); word {
-	case "pass", "passes", "passed", "passing", "success", "succeeds", "green", "clean":
-		return "PASS"
-	case "fail", "fails", "failed", "failing", "failure", "red":
-		return "FAIL"
+	if verdict := verdictWord(strings.Trim(firstWord(low), ".,;:!*`)。")); verdict != "" {
+		return verdict
 	}
 	if _, span, _, ok := cutSpan(text); ok {
 		return strings.TrimSpace(span)
@@ -194,6 +190,9 @@ func expectation(text string) string {
 		"successfully", "succeeds"):
 		return "PASS"
 	}
+	if v, ideographic := ideographicVerdict(low); ideographic {
+		return v
+	}
 	if strings.Count(text, " ") > 11 { // a description for people, not a text that will be printed
 		return ""
 	}
@@ -201,6 +200,8 @@ func expectation(text string) string {
 }
 
 func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
+	if end := strings.IndexAny(s, " ，。；："); end >= 0 {
+		return s[:end]
+	}
+	return s
 }

@@ -121,8 +121,8 @@ func (b *builder) resolveDependencies() {
 	}
 	for _, w := range b.wanted {
 		items := splitList(w.value)
-		if !w.strict {
-			items = mentions(w.value)
+		if !w.strict && slices.ContainsFunc(items, func(item string) bool { _, ok := lookUp(r, item); return !ok }) {
+			items = mentions(w.value) // it is no list of ids
 		}
 		if len(items) == 0 && !w.strict && !nothing(w.value) {
 			b.warn(w.line, "unread-dependency", "%q names no batch; no order is derived from it", w.value)
@@ -207,7 +207,7 @@ func lookUp(r map[string]int, item string) (int, bool) {
 		n++
 	}
 	id := strings.TrimLeft(name[n:], " -_#:")
-	kind := unitWord(name[:n])
+	kind, _ := unitWord(name[:n])
 	if kind == unitTask {
 		if to, ok := r["task:"+id]; ok {
 			return to, true
@@ -225,16 +225,25 @@ func lookUp(r map[string]int, item string) (int, bool) {
 	return to, ok
 }
 
-// mentions finds "Task 1", "Batch 2", "Phase 3" and "T012" in prose.
+// mentions finds "Task 1", "Batch 2", "Phase 3", "任务1" and "T012" in prose.
 func mentions(text string) []string {
 	var out []string
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,;()", r) })
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,;()，、；（）", r) })
 	for i, w := range words {
 		w = strings.Trim(w, "*`.:")
 		if scanTNumber([]byte(w)) == len(w) && w != "" {
 			out = append(out, w)
 		}
-		kind := unitWord(strings.TrimSuffix(strings.ToLower(w), "s"))
+		kind, word := unitWord(strings.TrimSuffix(strings.ToLower(w), "s"))
+		if kind == unitNone {
+			var rest []byte
+			if kind, word, rest, _ = cutKeyword([]byte(w)); len(rest) > 0 { // "任务1"
+				if kind != unitNone && kind != unitStep && scanID(rest) == len(rest) {
+					out = append(out, word+" "+string(rest))
+				}
+				continue
+			}
+		}
 		if kind == unitNone || kind == unitStep {
 			continue
 		}
@@ -246,7 +255,7 @@ func mentions(text string) []string {
 			if next == "" || scanID([]byte(next)) != len(next) || !hasDigit([]byte(next)) && len(next) > 1 {
 				break
 			}
-			out = append(out, strings.TrimSuffix(strings.ToLower(w), "s")+" "+next)
+			out = append(out, word+" "+next)
 		}
 	}
 	return out

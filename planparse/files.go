@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // filesReader reads "**Files:**" blocks: a label line, and below it "- Create: `path`" items.
@@ -31,9 +32,11 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		return ""
 	}
 	label, rest, ok := cutLabel(m.text)
-	if ok && (label == "files" || label == "file" || label == "files to change" || label == "files touched") {
-		r.open = label != "file"
-		return r.read(m, o, "", rest)
+	if ok && filesLabel(label) {
+		n := len(r.named)
+		create = r.read(m, o, "", rest)
+		r.open = label != "file" && len(r.named) == n // a list behind the label is all of it
+		return create
 	}
 	switch {
 	case ok && fileVerb(label) != "":
@@ -75,8 +78,9 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 // cutLabel takes "Label:" off a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, "*_ ")
-	n := 0
-	for n < len(text) && n < 24 && (isLetter(text[n]) || text[n] == '/' || text[n] == ' ') {
+	n, foreign := 0, false
+	for n < len(text) && n < 24 && (isLetter(text[n]) || text[n] == '/' || text[n] == ' ' || (text[n] >= utf8.RuneSelf && !bytes.HasPrefix(text[n:], []byte("：")))) {
+		foreign = foreign || text[n] >= utf8.RuneSelf
 		n++
 	}
 	if n == 0 {
@@ -86,6 +90,10 @@ func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 	if !ok {
 		return "", nil, false
 	}
+	after = bytes.TrimLeft(after, "*_ \t")
+	if foreign {
+		return strings.ToLower(string(bytes.TrimSpace(text[:n]))), after, true
+	}
 	var lower [24]byte // labels are read on most lines of a plan
 	for i := range n {
 		lower[i] = text[i]
@@ -93,25 +101,7 @@ func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 			lower[i] |= 0x20
 		}
 	}
-	return string(bytes.TrimSpace(lower[:n])), bytes.TrimLeft(after, "*_ \t"), true
-}
-
-// fileVerb maps a label to what is to happen to its paths; "" is a label that changes no file.
-func fileVerb(label string) string {
-	switch label {
-	case "create", "creates", "new", "add", "new file", "new files":
-		return "create"
-	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
-		"add/modify", "modified", "rewrite", "replace":
-		return "modify"
-	case "test", "tests", "test file", "test files":
-		return "test"
-	case "delete", "remove", "deletes", "deleted":
-		return "delete"
-	case "move", "rename", "moves":
-		return "move"
-	}
-	return ""
+	return string(bytes.TrimSpace(lower[:n])), after, true
 }
 
 // soleWord reports whether the text is a single path-like word, as in "Create: src/a.go".

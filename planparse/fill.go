@@ -1,7 +1,6 @@
 package planparse
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 )
@@ -15,6 +14,8 @@ type filler struct {
 	meta  int  // batch whose metadata lines are being read, -1 when they are over
 	head  bool // the lines right under the title are being read
 	key   string
+
+	wrapped int // line that may go on with the value of a bold key
 }
 
 // fill reads steps, metadata, files, commands and blocks.
@@ -27,6 +28,7 @@ func (b *builder) fill() {
 	}
 	b.warnBoxes()
 	b.finishTasks()
+	b.warnDone()
 	f.block.finish()
 }
 
@@ -55,11 +57,16 @@ func (f *filler) step(m *mark, o owner) {
 		t.Steps = append(t.Steps, s)
 	case box:
 		f.plan.Unassigned = append(f.plan.Unassigned, s)
-		if o.batch >= 0 && f.plan.Format == FormatPhases {
+		if o.batch >= 0 && f.taskless(o.batch) {
 			batch := &f.plan.Batches[o.batch]
 			batch.Steps = append(batch.Steps, s)
 		}
 	}
+}
+
+// taskless reports whether the batch itself is the work: a phase, or a batch of a run-plan without tasks.
+func (b *builder) taskless(batch int32) bool {
+	return b.plan.Format == FormatPhases || (b.plan.Format == FormatRunPlan && len(b.plan.Batches[batch].Tasks) == 0)
 }
 
 // warnBoxes reports the boxes that nobody runs and the states that nobody defines. One remark for a run of
@@ -83,8 +90,8 @@ func (b *builder) warnBoxes() {
 			}
 		}
 		what := "belong to no task and are not run"
-		if b.plan.Format == FormatPhases {
-			what = "stand below a phase; this format knows no tasks, the phase is the unit of work"
+		if o := b.owner[i]; o.batch >= 0 && b.taskless(o.batch) {
+			what = "stand in no task: the batch is the unit of work, and they are its steps"
 		}
 		b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
 	}
@@ -127,6 +134,23 @@ func (b *builder) finishTasks() {
 	}
 }
 
+// warnDone remarks that the plan says in words that a batch is done, and no box does. Only boxes count: words are
+// written too early and forgotten too easily.
+func (b *builder) warnDone() {
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		if (b.said[saidKey{i, "status"}] || saysDone(batch.Title)) && !batch.Done() {
+			b.warn(batch.StartLine, "done-in-words", "%q is said to be done, but no ticked box says so: the batch is run; "+
+				"tick its boxes, or begin behind it with --from", batch.Title)
+		}
+	}
+}
+
+// saysDone recognises "Phase 1: Safety (COMPLETE ✅)".
+func saysDone(title string) bool {
+	return containsAny(strings.ToLower(title), "✅", "✔", "☑", "(done", "[done", "(complete", "[complete", "已完成", "完了", "완료")
+}
+
 // headerFromFrontMatter reads the hints that hold for the whole plan.
 func (b *builder) headerFromFrontMatter() {
 	b.front.each(func(line int, key, value string) { b.header(line, key, value) })
@@ -156,149 +180,4 @@ func (b *builder) flag(line int, key, value string, set *bool) {
 	default:
 		b.report(SeverityError, line, "malformed-header", "%s: %s is neither true nor false", key, strconv.Quote(value))
 	}
-}
-
-// metadata reads "key: value" and "**Key:** value" lines right under the heading of a batch or the title.
-func (f *filler) metadata(i int) {
-	m := &f.marks[i]
-	if m.kind == markHeading {
-		f.meta, f.head, f.key = -1, i == f.title, ""
-		if o := f.owner[i]; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
-			f.meta = int(o.batch)
-		}
-		return
-	}
-	if f.meta < 0 && !f.head {
-		return
-	}
-	if m.kind == markItem && f.key != "" && f.meta >= 0 { // a YAML list below "depends_on:"
-		f.batchKey(m.line, f.key, string(m.text), true)
-		return
-	}
-	key, value, bold, ok := cutKey(m)
-	if !ok {
-		f.meta, f.head, f.key = -1, false, ""
-		return
-	}
-	if f.head {
-		f.header(m.line, key, value)
-		return
-	}
-	f.key = ""
-	if value == "" && (key == "depends_on" || key == "context_refs" || key == "regression") {
-		f.key = key
-		return
-	}
-	f.batchKey(m.line, key, value, !bold)
-}
-
-// cutKey splits a metadata line. Prose ("We need this: …") is none: a bare key has no blanks.
-func cutKey(m *mark) (key, value string, bold, ok bool) {
-	if (m.kind != markText && m.kind != markItem) || len(m.text) == 0 {
-		return "", "", false, false
-	}
-	text := m.text
-	if rest, found := bytes.CutPrefix(text, []byte("**")); found {
-		k, v, found := bytes.Cut(rest, []byte("**"))
-		k, colon := bytes.CutSuffix(bytes.TrimSpace(k), []byte(":"))
-		if !colon {
-			v, colon = bytes.CutPrefix(bytes.TrimSpace(v), []byte(":"))
-		}
-		return metaKey(string(k)), strings.TrimSpace(string(v)), true, found && colon
-	}
-	k, v, found := bytes.Cut(text, []byte(":"))
-	if !found || len(k) == 0 || bytes.ContainsAny(k, " \t`*[(") || (len(v) > 0 && v[0] != ' ' && v[0] != '\t') {
-		return "", "", false, false
-	}
-	return metaKey(string(k)), yamlScalar(string(v)), false, true
-}
-
-// metaKey folds the spellings of a key: "Depends on", "depends-on", "DEPENDS_ON".
-func metaKey(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == ' ' || r == '-' {
-			return '_'
-		}
-		return r
-	}, strings.ToLower(strings.Trim(s, " \t\"'")))
-}
-
-// batchKey applies one line. strict is the form that was written for us: there, an unknown batch is an
-// error; the prose form ("**Depends on:** Task 1 GREEN") names what it can.
-func (f *filler) batchKey(line int, key, value string, strict bool) {
-	batch := &f.plan.Batches[f.meta]
-	switch key {
-	case "context_refs", "context":
-		if key == "context" && !strict {
-			return
-		}
-		for _, ref := range splitList(value) {
-			if ref, ok := cleanPath(ref); ok {
-				batch.ContextRefs = append(batch.ContextRefs, ref)
-			} else {
-				f.warn(line, "path-outside-workspace", "context_refs: %s is not a path in the workspace; left out", ref)
-			}
-		}
-	case "depends_on":
-		f.wants(f.meta, line, value, strict)
-	case "critical":
-		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
-	case "approve":
-		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
-	case "parallel_safe":
-		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
-	case "estimate":
-		d, ok := durationOf(strings.Trim(value, "`"))
-		if !ok && strict {
-			f.warn(line, "unread-estimate", "estimate: %s is no time such as 90s, 20 min or 1h30m, up to a day; left out", strconv.Quote(value))
-		}
-		batch.EstimateMS = d.Milliseconds()
-	case "regression":
-		f.regression(line, value, strict)
-	case "when":
-		value = strings.Trim(value, "`")
-		if !strict && !condition(value) {
-			f.warn(line, "unread-condition", "%q is prose, not a condition; the batch is run whatever it says", value)
-			return
-		}
-		batch.When = value
-	}
-}
-
-// condition tells an expression from prose ("**When:** after the freeze"): it compares, negates, or names a fact.
-func condition(value string) bool {
-	if value == "true" || value == "false" || strings.HasPrefix(value, "!") {
-		return true
-	}
-	for _, sign := range []string{"==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch."} {
-		if strings.Contains(value, sign) {
-			return true
-		}
-	}
-	return false
-}
-
-// flagOf is flag for a batch: what the batch says wins over the plan, so that it is remembered.
-func (f *filler) flagOf(line int, key, value string, strict bool, set *bool, batch int) {
-	n := len(f.plan.Diagnostics)
-	f.flag(line, key, value, set)
-	if len(f.plan.Diagnostics) > n && !strict {
-		f.plan.Diagnostics[n].Severity = SeverityWarning
-	}
-	f.said[saidKey{batch, key}] = true
-}
-
-// splitList reads "a, b", "[a, b]" and `"a", "b"`.
-func splitList(value string) []string {
-	value = strings.TrimSpace(value)
-	if strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") {
-		value = value[1 : len(value)-1]
-	}
-	var out []string
-	for item := range strings.SplitSeq(value, ",") {
-		if item = strings.Trim(item, " \t\"'`"); item != "" {
-			out = append(out, item)
-		}
-	}
-	return out
 }

@@ -4,10 +4,11 @@ import "strings"
 
 // facts are what the choice of a format is made from.
 type facts struct {
-	batches, tasks, groups, spans, numbered []int // headings that open a unit, as indices of marks
+	batches, tasks, groups, spans, pieces, numbered []int // headings that open a unit, as indices of marks
 
 	top      int // boxes outside of other boxes
 	t        int // boxes with a T001 label
+	named    int // boxes with a "Task 1:" label
 	majors   int // boxes with a "1." label
 	subs     int // boxes with a "1.1" label
 	family   bool
@@ -54,7 +55,9 @@ func (b *builder) facts() facts {
 				f.labelled++
 			}
 			if m.label.kind == labelMajor {
-				f.majors++
+				if f.majors++; m.label.named {
+					f.named++
+				}
 				major = m.label.id
 				last = atoi(major)
 			}
@@ -86,6 +89,8 @@ func (f *facts) add(kind unitKind, i int) {
 		f.groups = append(f.groups, i)
 	case unitSpan:
 		f.spans = append(f.spans, i)
+	case unitPiece:
+		f.pieces = append(f.pieces, i)
 	case unitStep:
 		f.steps = append(f.steps, i)
 	case unitNumbered:
@@ -137,10 +142,10 @@ func (b *builder) build() {
 			b.plan.Format = FormatKiro
 		}
 		b.buildTasks(f)
-	case b.taskList(f):
+	case b.taskList(f), b.piecesAsTasks(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
+	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
 	case f.top > 0 && !b.onlyChecks(f):
@@ -153,41 +158,12 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks(f)
 		b.buildTasks(f)
+	case b.titleAsTask():
+		b.plan.Format = FormatSuperpowers
+		b.buildTasks(f)
 	default:
 		b.plan.Format = FormatNone
 	}
-}
-
-// taskList recognises "## Tasks" over "### 1. Title" headings and turns these into task headings.
-func (b *builder) taskList(f facts) bool {
-	if f.majors+f.subs > 0 || len(f.numbered) == 0 {
-		return false
-	}
-	parent, found := 0, false
-	for i := range b.marks {
-		m := &b.marks[i]
-		if m.kind != markHeading {
-			continue
-		}
-		if parent > 0 && m.level <= parent {
-			parent = 0
-		}
-		switch title := strings.ToLower(plain(m.text)); {
-		case parent > 0 && m.level == parent+1 && m.unit.kind == unitNumbered:
-			m.unit.kind, m.unit.word, found = unitTask, "task", true
-		case title == "tasks" || title == "implementation steps" || title == "implementation tasks" || title == "steps":
-			parent = m.level
-		}
-	}
-	return found
-}
-
-// stepsAsTasks makes tasks of step headings, where a plan has nothing else.
-func (b *builder) stepsAsTasks(f facts) {
-	for _, i := range f.steps {
-		b.marks[i].unit.kind = unitTask
-	}
-	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task", len(f.steps))
 }
 
 // numberedSections reports whether a box stands below a numbered heading.

@@ -127,7 +127,7 @@ func (b *builder) buildTasks(f facts) {
 					}
 				}
 				batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: number, StartLine: m.line,
-					ParallelSafe: group >= 0 && saysParallel(b.marks[group].text)})
+					ParallelSafe: saysParallel(m.text) || (group >= 0 && saysParallel(b.marks[group].text))})
 				tasks = taskStack{}
 			}
 			if isTask {

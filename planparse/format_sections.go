@@ -29,6 +29,7 @@ type sections struct {
 	of      []int             // section of each mark: index of its heading, -1 for none
 	holds   map[int]bool      // sections that hold a box, when all headings that can open one do
 	boxed   map[int]bool      // sections that hold a box in the end
+	outer   map[int]bool      // sections that hold other sections
 	current int               // section the walk is in
 	batch   int
 	task    int
@@ -41,7 +42,7 @@ func (s *sections) choose(f facts) {
 	case s.plan.Format == FormatSpecKit, s.plan.Format == FormatPhases:
 		s.always = true
 	default:
-		s.kinds[unitNumbered], s.kinds[unitBatch], s.kinds[unitTask] = true, true, true
+		s.kinds[unitNumbered], s.kinds[unitBatch], s.kinds[unitTask], s.kinds[unitSpan] = true, true, true, true
 	}
 	if len(f.groups) == 0 {
 		s.kinds[unitSpan] = true
@@ -81,7 +82,7 @@ func (s *sections) holders() map[int]bool {
 }
 
 func (s *sections) assign() {
-	s.of = make([]int, len(s.marks))
+	s.of, s.outer = make([]int, len(s.marks)), map[int]bool{}
 	var stack []int // open sections, innermost last
 	for i := range s.marks {
 		m := &s.marks[i]
@@ -93,7 +94,10 @@ func (s *sections) assign() {
 			// A plain heading behind an inner section does not lead back to the outer one: batches are
 			// ranges of lines. The first round looks past that, to learn what the outer one holds.
 			behind := s.holds != nil && len(stack) < inner
-			if s.opens(i) || ((len(stack) == 0 || behind) && i != s.title) {
+			if opens := s.opens(i); opens || ((len(stack) == 0 || behind) && i != s.title) {
+				if opens && len(stack) > 0 {
+					s.outer[stack[len(stack)-1]] = true
+				}
 				stack = append(stack, i)
 			}
 		}
@@ -124,6 +128,9 @@ func (s *sections) enter(at int) {
 		return
 	}
 	group := s.startGroup(m)
+	if s.plan.Format == FormatOpenSpec && s.outer[at] && !s.boxed[at] {
+		return // its sections are the work, and what stands before them introduces them
+	}
 	if s.plan.Format != FormatKiro {
 		s.batch = s.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line,
 			ParallelSafe: saysParallel(m.text)})

@@ -34,7 +34,7 @@ func (b *builder) buildGSD() bool {
 			number = fmt.Sprint(i + 1)
 		}
 		if title == "" {
-			title = b.firstWords(t)
+			title = firstOf(b.firstWords(t, "action"), b.firstWords(t, "what-built"), b.firstWords(t, "decision"))
 		}
 		batch := b.startBatch(Batch{Number: number, Title: title, Group: wave, StartLine: t.first})
 		b.startTask(batch, Task{Number: number, Title: title, Line: t.first})
@@ -133,9 +133,9 @@ func (b *builder) element(t tag, name string) string {
 	return strings.TrimSpace(value)
 }
 
-// firstWords makes a title of the first line of the action.
-func (b *builder) firstWords(t tag) string {
-	line, _, _ := strings.Cut(b.element(t, "action"), "\n")
+// firstWords makes a title of the first line of a child element. Checkpoints have no action.
+func (b *builder) firstWords(t tag, name string) string {
+	line, _, _ := strings.Cut(b.element(t, name), "\n")
 	if sentence, _, ok := strings.Cut(line, ". "); ok {
 		line = sentence
 	}

@@ -23,6 +23,8 @@ func FuzzParse(f *testing.F) {
 		in("<task>", "<name>Task 1: a</name>", "</task>"),
 		in("- [ ] 1. a", "  - [ ] 1.1 b", "    '''", "c"),
 		in("# Phase 1", "- [ ] T001 [P] a", "  - [ ] T002 b", "Run: `x`", "Expected: PASS"),
+		in("## 第一阶段：a", "### 任务 2：b", "**文件：** `x.go`", "**1단계: c**", "运行：`y`", "预期：失败", "### T3: d", "**Status:** done **依赖：** 任务2"),
+		in("# Task ID: 1", "## Slice 2: a", "- [ ] **Unit 3: b**", "      - [ ] T4: c"),
 		"> - [ ] a\n\n\t- [ ] b\r\n~~~\n<!--\n",
 	} {
 		f.Add([]byte(src))

@@ -16,6 +16,7 @@ const (
 	unitGroup    // phase, chunk, wave, track, checkpoint
 	unitSpan     // week, sprint, milestone, stage, part: a group where there is nothing better
 	unitTask     // task or iteration
+	unitPiece    // slice, commit, story, unit, pr: a task where there is nothing better
 	unitStep     // step
 	unitNumbered // "3. Title", without a keyword
 )
@@ -23,65 +24,75 @@ const (
 // A unit is what the grammar "Keyword ID separator Title" makes of a heading.
 type unit struct {
 	kind  unitKind
-	word  string // the keyword, in lower case
+	word  string // the keyword, in lower case and English
 	id    string
 	title string
 	ok    bool // false where plain text follows the id ("Task 3 progress note"): it names a unit, but opens none
 }
 
-// unitWord maps a keyword to its kind. It is a switch, because a map would have to be a package variable.
-func unitWord(word string) unitKind {
-	switch word {
-	case "batch":
-		return unitBatch
-	case "phase", "chunk", "wave", "track", "checkpoint":
-		return unitGroup
-	case "week", "sprint", "milestone", "stage", "part", "epic":
-		return unitSpan
-	case "task", "iteration":
-		return unitTask
-	case "step":
-		return unitStep
-	}
-	return unitNone
-}
-
-// parseUnit reads the text of a heading. Decoration before the keyword (emoji, bold, a box) is skipped.
+// parseUnit reads the text of a heading. Decoration before the keyword (emoji, bold, a box, a "[tag]") is
+// skipped.
 func parseUnit(text []byte) unit {
 	rest := undecorate(text)
 	if len(rest) == 0 {
 		return unit{}
 	}
-	if rest[0] >= '0' && rest[0] <= '9' {
+	if isDigit(rest[0]) || rest[0] >= utf8.RuneSelf {
+		if u, ok := ordinalUnit(rest); ok {
+			return u
+		}
+	}
+	if isDigit(rest[0]) {
 		return numberedUnit(rest)
 	}
-	n := 0
-	for n < len(rest) && isLetter(rest[n]) {
-		n++
+	u := unit{}
+	var joined bool
+	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
+		return ticketUnit(rest)
 	}
-	if n < 4 || n > 10 {
-		return unit{}
-	}
-	word := strings.ToLower(string(rest[:n]))
-	u := unit{kind: unitWord(word), word: word}
-	if u.kind == unitNone {
-		return unit{}
-	}
-	rest = rest[n:]
-	if title, found := cutColon(rest); found && u.kind == unitTask {
+	if title, found := cutColon(text); found && u.kind == unitTask && !joined {
 		u.title, u.ok = plain(title), len(bytes.TrimSpace(title)) > 0
 		return u
 	}
-	rest, ok := idGap(rest)
-	if !ok {
+	if u.kind == unitTask { // "Task ID: 7"
+		if id, found := bytes.CutPrefix(text, []byte(" ID:")); found {
+			text = id
+		}
+	}
+	text, gap := idGap(text)
+	if !gap && !joined {
 		return unit{}
 	}
-	id := scanID(rest)
-	if id == 0 {
+	if id := scanID(text); id > 0 {
+		u.id, text = string(text[:id]), text[id:]
+	} else if u.id, text = cutNumeral(text); u.id == "" {
 		return unit{}
 	}
-	u.id = string(rest[:id])
-	u.title, u.ok = unitTitle(rest[id:])
+	u.title, u.ok = unitTitle(text)
+	return u
+}
+
+// ticketUnit reads headings whose id is the keyword: "T1: Title" and "T-001 — Title" are tasks, "US-001: Title"
+// is a story.
+func ticketUnit(s []byte) unit {
+	u := unit{kind: unitTask, word: "task"}
+	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
+	switch {
+	case isStory:
+		u.kind, u.word = unitPiece, "story"
+	case s[0] == 'T':
+		prefix = bytes.TrimPrefix(s[1:], []byte("-"))
+	default:
+		return unit{}
+	}
+	if len(prefix) == 0 || !isDigit(prefix[0]) {
+		return unit{}
+	}
+	n := len(s) - len(prefix) + scanID(prefix)
+	u.id = string(s[:n])
+	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" {
+		return unit{}
+	}
 	return u
 }
 
@@ -95,9 +106,11 @@ func idGap(rest []byte) ([]byte, bool) {
 	return trimmed, gap
 }
 
-// undecorate drops what people put before the keyword: "**", "🎯", "➕", "[x]", "~~", "【".
+// undecorate drops what people put before the keyword: "**", "🎯", "➕", "[x]", "[docs]", "~~", "【".
 func undecorate(text []byte) []byte {
 	if _, rest, ok := cutBox(text); ok {
+		text = rest
+	} else if tag, rest, ok := bytes.Cut(text, []byte("] ")); ok && text[0] == '[' && len(tag) <= 16 {
 		text = rest
 	}
 	for len(text) > 0 {

@@ -26,7 +26,7 @@ func (b *builder) prepare() {
 			alone = alone && (i == b.title || o.level != 1 || o.unit.kind != m.unit.kind)
 		}
 		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
-			m.unit = &unit{}
+			b.titleUnit, m.unit = *m.unit, &unit{}
 		}
 		switch {
 		case m.unit.kind != unitNone && m.level == 1: // "# Task 1" over "# Task 2": there is no title

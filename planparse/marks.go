@@ -148,33 +148,41 @@ func (o *outline) textLine(start, stop, item int) {
 }
 
 func (o *outline) item(n ast.Node, item int, bullet byte) {
-	m := mark{kind: markItem, parent: item}
 	first := n.FirstChild()
 	var lines int
 	if first, ok := first.(*textLines); ok {
 		lines = first.Lines().Len()
 	}
 	if lines == 0 {
-		m.line = o.lineOf(max(0, n.Pos()))
-		o.walk(first, o.add(m))
+		o.walk(first, o.add(mark{kind: markItem, parent: item, line: o.lineOf(max(0, n.Pos()))}))
 		return
 	}
 	seg := first.Lines().At(0)
-	m.line, m.text = o.lineOf(seg.Start), bytes.TrimSpace(o.src[seg.Start:seg.Stop])
-	if state, rest, ok := cutBox(m.text); ok {
+	self := o.entry(bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start), item, bullet)
+	for i := 1; i < lines; i++ {
+		seg := first.Lines().At(i)
+		// CommonMark takes a bullet that is indented by four blanks too many for the rest of the sentence above it
+		if text := bytes.TrimSpace(o.src[seg.Start:seg.Stop]); len(text) > 2 && bytes.IndexByte([]byte("-*+"), text[0]) >= 0 && text[1] == ' ' {
+			o.entry(bytes.TrimSpace(text[1:]), o.lineOf(seg.Start), self, text[0])
+			continue
+		}
+		o.textLine(seg.Start, seg.Stop, self)
+	}
+	o.walk(first.NextSibling(), self)
+}
+
+// entry adds the first line of a list item, which may be a checkbox.
+func (o *outline) entry(text []byte, line, item int, bullet byte) int {
+	m := mark{kind: markItem, parent: item, line: line, text: text}
+	if state, rest, ok := cutBox(text); ok {
 		l := parseLabel(rest)
 		m.kind, m.state, m.text, m.label = markBox, state, rest, &l
 		o.boxes++
 		if bullet != '-' && o.oddBox == 0 {
-			o.oddBox = m.line
+			o.oddBox = line
 		}
 	}
-	self := o.add(m)
-	for i := 1; i < lines; i++ {
-		seg := first.Lines().At(i)
-		o.textLine(seg.Start, seg.Stop, self)
-	}
-	o.walk(first.NextSibling(), self)
+	return o.add(m)
 }
 
 func (o *outline) fence(n *fence, item int) {

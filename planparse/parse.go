@@ -85,6 +85,8 @@ type builder struct {
 	named  []namedFile      // files that the tasks name, in document order
 	said   map[saidKey]bool // flags that batches set themselves, so that the header doesn't
 	title  int              // index of the mark that is the title, -1 without one
+
+	titleUnit unit // what the title would open if it were no title
 }
 
 type saidKey struct {

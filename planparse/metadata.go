@@ -1,0 +1,185 @@
+package planparse
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// metadata reads "key: value" and "**Key:** value" lines right under the heading of a batch or the title.
+func (f *filler) metadata(i int) {
+	m := &f.marks[i]
+	if m.kind == markHeading {
+		f.meta, f.head, f.key = -1, i == f.title, ""
+		if o := f.owner[i]; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
+			f.meta = int(o.batch)
+		}
+		return
+	}
+	if o := f.owner[i]; m.kind == markBox && o.self && f.plan.Batches[o.batch].StartLine == m.line {
+		f.meta, f.head, f.key = int(o.batch), false, "" // an item that is a batch
+		return
+	}
+	if f.meta < 0 && !f.head {
+		return
+	}
+	if m.kind == markItem && f.key != "" && f.meta >= 0 { // a YAML list below "depends_on:"
+		f.batchKey(m.line, f.key, string(m.text), true)
+		return
+	}
+	key, value, bold, ok := cutKey(m)
+	if !ok && f.wrapped == m.line && m.kind == markText {
+		f.wrapped++ // the rest of "**Goal:** …" on the next line
+		return
+	}
+	if f.wrapped = 0; bold {
+		f.wrapped = m.line + 1
+	}
+	if !ok {
+		f.meta, f.head, f.key = -1, false, ""
+		return
+	}
+	if f.head {
+		f.header(m.line, key, value)
+		return
+	}
+	f.key = ""
+	if value == "" && (key == "depends_on" || key == "context_refs" || key == "regression") {
+		f.key = key
+		return
+	}
+	for bold { // "**Status:** pending **Depends:** Task 1.1"
+		first, rest, found := strings.Cut(value, " **")
+		if !found {
+			break
+		}
+		next, more, _, ok := cutKey(&mark{kind: markText, text: []byte("**" + rest)})
+		if !ok {
+			break
+		}
+		f.batchKey(m.line, key, strings.TrimRight(first, " |·"), false)
+		key, value = next, more
+	}
+	f.batchKey(m.line, key, value, !bold)
+}
+
+// cutKey splits a metadata line. Prose ("We need this: …") is none: a bare key has no blanks.
+func cutKey(m *mark) (key, value string, bold, ok bool) {
+	if (m.kind != markText && m.kind != markItem) || len(m.text) == 0 {
+		return "", "", false, false
+	}
+	text := m.text
+	if rest, found := bytes.CutPrefix(text, []byte("**")); found {
+		k, v, found := bytes.Cut(rest, []byte("**"))
+		name := bytes.TrimRight(k, ":： \t")
+		colon := len(name) < len(bytes.TrimSpace(k))
+		if k = name; !colon {
+			v, colon = cutColon(v)
+		}
+		return metaKey(string(k)), strings.TrimSpace(string(v)), true, found && colon
+	}
+	k, v, found := bytes.Cut(text, []byte(":"))
+	if !found || len(k) == 0 || bytes.ContainsAny(k, " \t`*[(") || (len(v) > 0 && v[0] != ' ' && v[0] != '\t') {
+		return "", "", false, false
+	}
+	return metaKey(string(k)), yamlScalar(string(v)), false, true
+}
+
+// metaKey folds the spellings of a key: "Depends on", "depends-on", "DEPENDS_ON".
+func metaKey(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(strings.Trim(s, " \t\"'")))
+}
+
+// batchKey applies one line. strict is the form that was written for us: there, an unknown batch is an
+// error; the prose form ("**Depends on:** Task 1 GREEN") names what it can.
+func (f *filler) batchKey(line int, key, value string, strict bool) {
+	batch := &f.plan.Batches[f.meta]
+	if dependsKey(key) {
+		f.wants(f.meta, line, value, strict && key == "depends_on")
+		return
+	}
+	switch key {
+	case "context_refs", "context":
+		if key == "context" && !strict {
+			return
+		}
+		for _, ref := range splitList(value) {
+			if ref, ok := cleanPath(ref); ok {
+				batch.ContextRefs = append(batch.ContextRefs, ref)
+			} else {
+				f.warn(line, "path-outside-workspace", "context_refs: %s is not a path in the workspace; left out", ref)
+			}
+		}
+	case "status":
+		word := strings.ToLower(firstWord(strings.TrimLeft(value, "*_ ")))
+		f.said[saidKey{f.meta, key}] = saysDone(value) || word == "done" || word == "completed" || word == "complete"
+	case "title":
+		if batch.Title == "" && len(batch.Tasks) > 0 {
+			batch.Title, batch.Tasks[0].Title = value, value
+		}
+	case "critical":
+		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
+	case "approve":
+		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
+	case "parallel_safe":
+		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
+	case "estimate":
+		d, ok := durationOf(strings.Trim(value, "`"))
+		if !ok && strict {
+			f.warn(line, "unread-estimate", "estimate: %s is no time such as 90s, 20 min or 1h30m, up to a day; left out", strconv.Quote(value))
+		}
+		batch.EstimateMS = d.Milliseconds()
+	case "regression":
+		f.regression(line, value, strict)
+	case "when":
+		value = strings.Trim(value, "`")
+		if !strict && !condition(value) {
+			f.warn(line, "unread-condition", "%q is prose, not a condition; the batch is run whatever it says", value)
+			return
+		}
+		batch.When = value
+	}
+}
+
+// condition tells an expression from prose ("**When:** after the freeze"): it compares, negates, or names a fact.
+func condition(value string) bool {
+	if value == "true" || value == "false" || strings.HasPrefix(value, "!") {
+		return true
+	}
+	for _, sign := range []string{"==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch."} {
+		if strings.Contains(value, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// flagOf is flag for a batch: what the batch says wins over the plan, so that it is remembered.
+func (f *filler) flagOf(line int, key, value string, strict bool, set *bool, batch int) {
+	n := len(f.plan.Diagnostics)
+	f.flag(line, key, value, set)
+	if len(f.plan.Diagnostics) > n && !strict {
+		f.plan.Diagnostics[n].Severity = SeverityWarning
+	}
+	f.said[saidKey{batch, key}] = true
+}
+
+// splitList reads "a, b", "[a, b]" and `"a", "b"`.
+func splitList(value string) []string {
+	value = strings.TrimSpace(value)
+	if strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") {
+		value = value[1 : len(value)-1]
+	}
+	var out []string
+	for item := range strings.SplitSeq(value, ",") {
+		if item = strings.Trim(item, " \t\"'`"); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}

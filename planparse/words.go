@@ -1,0 +1,244 @@
+package planparse
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// This file is the vocabulary of plans: what their keywords and labels mean, in the languages that people
+// write them in. The words in other languages are those of plans that were found; the tools that write
+// plans translate their template word for word.
+
+// unitWord maps a keyword, in lower case, to its kind and its English name. It is a switch, because a map
+// would have to be a package variable.
+func unitWord(word string) (unitKind, string) {
+	switch word {
+	case "batch":
+		return unitBatch, "batch"
+	case "phase", "fase", "фаза":
+		return unitGroup, "phase"
+	case "chunk":
+		return unitGroup, "chunk"
+	case "wave":
+		return unitGroup, "wave"
+	case "track":
+		return unitGroup, "track"
+	case "checkpoint":
+		return unitGroup, "checkpoint"
+	case "week", "woche", "semana", "semaine", "неделя":
+		return unitSpan, "week"
+	case "sprint", "спринт":
+		return unitSpan, "sprint"
+	case "milestone", "meilenstein", "hito":
+		return unitSpan, "milestone"
+	case "stage", "etapa", "этап":
+		return unitSpan, "stage"
+	case "part":
+		return unitSpan, "part"
+	case "epic":
+		return unitSpan, "epic"
+	case "workstream":
+		return unitSpan, "workstream"
+	case "task", "aufgabe", "tâche", "tache", "tarea", "tarefa", "attività", "задача":
+		return unitTask, "task"
+	case "iteration":
+		return unitTask, "iteration"
+	case "slice":
+		return unitPiece, "slice"
+	case "commit":
+		return unitPiece, "commit"
+	case "story":
+		return unitPiece, "story"
+	case "unit":
+		return unitPiece, "unit"
+	case "pr":
+		return unitPiece, "pr"
+	case "step", "schritt", "étape", "paso", "passo", "шаг":
+		return unitStep, "step"
+	}
+	return unitNone, ""
+}
+
+// joinedWord recognises the keywords of languages that put no blank between keyword and id: "任务1", "フェーズ2".
+func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
+	for _, w := range [...]struct {
+		text, word string
+		kind       unitKind
+	}{
+		{"任务", "task", unitTask}, {"任務", "task", unitTask}, {"タスク", "task", unitTask}, {"작업", "task", unitTask}, {"태스크", "task", unitTask},
+		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup}, {"단계", "phase", unitGroup},
+		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
+		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"マイルストーン", "milestone", unitSpan},
+	} {
+		if rest, ok := bytes.CutPrefix(s, []byte(w.text)); ok {
+			return w.kind, w.word, rest
+		}
+	}
+	return unitNone, "", nil
+}
+
+// cutKeyword takes the keyword off the start of a heading. joined says that the id may follow at once.
+func cutKeyword(s []byte) (kind unitKind, word string, rest []byte, joined bool) {
+	var low [24]byte
+	n := 0
+	for n < len(s) && n < len(low) && isLetter(s[n]) {
+		low[n] = s[n] | 0x20
+		n++
+	}
+	if n < len(s) && s[n] < utf8.RuneSelf {
+		kind, word = unitWord(string(low[:n]))
+		return kind, word, s[n:], false
+	}
+	if kind, word, rest = joinedWord(s); kind != unitNone {
+		return kind, word, rest, true
+	}
+	for n < len(s) {
+		r, size := utf8.DecodeRune(s[n:])
+		if !unicode.IsLetter(r) {
+			break
+		}
+		n += size
+	}
+	if n <= len(low) {
+		kind, word = unitWord(strings.ToLower(string(s[:n])))
+	}
+	return kind, word, s[n:], false
+}
+
+// ordinalUnit reads headings that put the number before the keyword: "第一阶段：…", "第 2 フェーズ", "1단계: …".
+func ordinalUnit(s []byte) (u unit, ok bool) {
+	rest, th := bytes.CutPrefix(s, []byte("第"))
+	id, rest := cutNumeral(bytes.TrimLeft(rest, " "))
+	if id == "" {
+		return unit{}, false
+	}
+	rest = bytes.TrimLeft(rest, " ")
+	if step, found := bytes.CutPrefix(rest, []byte("步")); found && th {
+		u.kind, u.word, rest = unitStep, "step", step
+	} else if u.kind, u.word, rest = joinedWord(rest); u.kind == unitNone {
+		return unit{}, false
+	}
+	u.id = id
+	u.title, u.ok = unitTitle(rest)
+	return u, true
+}
+
+// cutNumeral takes a whole number off the start of s: "12", or "十二" as Chinese and Japanese write it.
+func cutNumeral(s []byte) (id string, rest []byte) {
+	n := 0
+	for n < len(s) && n < 4 && isDigit(s[n]) {
+		n++
+	}
+	if n > 0 {
+		return string(s[:n]), s[n:]
+	}
+	sum, last := 0, -1
+	for range len("九十九") / len("九") {
+		r, size := utf8.DecodeRune(s)
+		if r == '十' {
+			sum, last = max(last, 1)*10, 0
+		} else if digit := strings.IndexRune("一二三四五六七八九", r); r >= utf8.RuneSelf && r != utf8.RuneError && digit >= 0 && last <= 0 {
+			last = digit/len("一") + 1
+		} else {
+			break
+		}
+		s = s[size:]
+	}
+	if last < 0 {
+		return "", s
+	}
+	return strconv.Itoa(sum + last), s
+}
+
+// dependsKey reports whether a label, folded by metaKey, says what must have landed before. The form that was
+// made for runplan is "depends_on"; the others are prose.
+func dependsKey(key string) bool {
+	switch key {
+	case "depends_on", "depends", "dependencies", "dependency", "blocked_by",
+		"依赖", "依賴", "前置依赖", "依存", "依存関係", "의존성", "abhängigkeiten", "dépendances", "dependencias", "dependências", "зависимости", "зависит_от":
+		return true
+	}
+	return false
+}
+
+// filesLabel reports whether a label, in lower case, opens a list of files.
+func filesLabel(label string) bool {
+	switch label {
+	case "files", "file", "files to change", "files touched", "where", "deliverables",
+		"文件", "檔案", "ファイル", "対象ファイル", "파일", "dateien", "datei", "archivos", "archivo", "ficheros", "fichero",
+		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл":
+		return true
+	}
+	return false
+}
+
+// fileVerb maps a label, in lower case, to what is to happen to its paths; "" is a label that changes no file.
+func fileVerb(label string) string {
+	switch label {
+	case "create", "creates", "new", "add", "new file", "new files",
+		"创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성", "erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare", "создать":
+		return "create"
+	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
+		"add/modify", "modified", "rewrite", "replace",
+		"修改", "更新", "変更", "修正", "編集", "수정", "변경", "ändern", "anpassen", "modificar", "modifier", "modificare", "изменить":
+		return "modify"
+	case "test", "tests", "test file", "test files", "测试", "測試", "テスト", "테스트", "prueba", "pruebas", "teste", "testes", "тест", "тесты":
+		return "test"
+	case "delete", "remove", "deletes", "deleted", "删除", "刪除", "削除", "삭제", "löschen", "eliminar", "borrar", "excluir", "supprimer", "удалить":
+		return "delete"
+	case "move", "rename", "moves":
+		return "move"
+	}
+	return ""
+}
+
+// commandLabel maps a label, in lower case, to "run", "verify" or "expected".
+func commandLabel(label string) string {
+	switch label {
+	case "run", "command", "运行", "運行", "执行", "執行", "実行", "실행", "ausführen", "ejecutar", "exécuter", "executar", "запустить":
+		return "run"
+	case "verify":
+		return "verify"
+	case "expect", "expected", "预期", "預期", "期望", "期待", "期待結果", "기대", "기대 결과", "예상", "erwartet", "esperado", "attendu", "ожидается":
+		return "expected"
+	}
+	return ""
+}
+
+// namesCheck reports whether a text, in lower case, says what is to be seen in the end.
+func namesCheck(text string) bool {
+	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest", "npm test", "cargo test",
+		"预期", "預期", "验收", "驗收", "验证", "驗證", "期待結果", "受け入れ", "検証", "기대 결과", "예상 결과", "검증", "erwartet:", "akzeptanz",
+		"esperado:", "criterios de aceptación", "critérios de aceitação", "attendu", "critères d'acceptation", "ожидается", "приёмк")
+}
+
+// verdictWord maps a word, in lower case, to PASS or FAIL.
+func verdictWord(word string) string {
+	switch word {
+	case "pass", "passes", "passed", "passing", "success", "succeeds", "green", "clean", "通过", "通過", "成功", "통과", "성공":
+		return "PASS"
+	case "fail", "fails", "failed", "failing", "failure", "red", "失败", "失敗", "실패":
+		return "FAIL"
+	}
+	return ""
+}
+
+// ideographicVerdict reads an expectation in Chinese, Japanese or Korean: "测试通过". What it can't tell is
+// for people: no program prints such a sentence.
+func ideographicVerdict(text string) (verdict string, ok bool) {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	}) {
+		return "", false
+	}
+	switch {
+	case containsAny(text, "fail", "失败", "失敗", "실패"):
+		return "FAIL", true
+	case containsAny(text, "pass", "通过", "通過", "成功", "통과", "성공"):
+		return "PASS", true
+	}
+	return "", true
+}
