@@ -7,6 +7,7 @@ N        ?= 200
 SEED     ?= 1
 BENCH    ?=
 STORM    ?=
+CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
 export CGO_ENABLED ?= 0
 
@@ -17,13 +18,17 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build test lint vet fmt generate fresh check demo corpus fuzz storm bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
 
 build: ## build bin/runplan
 	$(GO) build -trimpath -o $(BIN) ./cmd/runplan
+
+cross: ## build for the other systems that runplan is for, which runs none of it
+	@for to in $(CROSS); do \
+		GOOS=$${to%/*} GOARCH=$${to#*/} $(GO) build -trimpath -o /dev/null ./cmd/runplan || exit 1; echo "$$to builds"; done
 
 test: ## run all tests
 	$(GO) test -timeout 20m ./...
@@ -75,6 +80,7 @@ storm: ## kill runs N times at random moments and look what is left; N=200 SEED=
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }
 	cd temporal && $(TEMPORAL) vet ./... && $(TEMPORAL) test ./...
+	cd temporal/deploy && $(TEMPORAL) vet ./... && $(TEMPORAL) test ./...
 	cd temporal/servertest && $(TEMPORAL) vet ./... && $(TEMPORAL) test -timeout 30m -count=1 ./...
 
 storm-temporal: ## kill, freeze and cancel on two workers and a Temporal server, and print what became of it

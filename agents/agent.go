@@ -40,6 +40,14 @@ type Task struct {
 	Redact func(string) string `json:"-"`
 }
 
+// Hide takes the secrets out of text that is logged, observed or kept.
+func (t *Task) Hide(text string) string {
+	if t.Redact == nil {
+		return text
+	}
+	return t.Redact(text)
+}
+
 // Limits end an attempt. Zero means no such limit.
 type Limits struct {
 	Total time.Duration // from start to end

@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/runplan/runplan/internal/prompt"
 )
@@ -12,9 +11,5 @@ var promptFiles embed.FS
 
 // LoadPrompts reads the prompts of this package; files of the same name in the given layers take their place (FIX-31).
 func LoadPrompts(more ...prompt.Layer) (prompt.Set, error) {
-	own, err := fs.Sub(promptFiles, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "feedback/prompts", FS: own}}, more...)...)
+	return prompt.LoadEmbedded("feedback", promptFiles, more...)
 }

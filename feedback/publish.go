@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -90,11 +91,7 @@ func (f Forge) program(ctx context.Context, args ...string) (out, said string, e
 
 // oneLine is what a program said, for a message.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(redact.Clean(text)), " ")
-	if len(text) > 500 {
-		text = strings.ToValidUTF8(text[:500], "") + "…"
-	}
-	return text
+	return phrase.CutBytes(phrase.Line(redact.Clean(text)), 500)
 }
 
 // remote is where to push to; "" where there is none.

@@ -3,9 +3,10 @@ package gates
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // affected reports whether a change may matter to a project below the root of the tree: it lies in the project or in
@@ -54,7 +55,7 @@ func manifests() []string {
 	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml", "tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
 }
 
-var packageName = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
+var packageName = lazyre.New(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
 // dependsOn reports whether the project at root names the one at other: by the way to it, or by its name.
 func dependsOn(dir, root, other string) bool {

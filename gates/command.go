@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -79,7 +79,7 @@ func untouched(globs []string, s Subject) (bool, error) {
 	return true, nil
 }
 
-var placeLine = regexp.MustCompile(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
+var placeLine = lazyre.New(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
 
 // places finds what linters and compilers print, PATH:LINE:COL: MESSAGE, where the path is in the tree.
 func places(w *work, dir, text string) []testout.Failure {

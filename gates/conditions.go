@@ -119,7 +119,7 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 		}
 	}
 	if changed > 0 {
-		rep.Note = joinNotes(rep.Note, fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed, len(rep.Findings)))
+		rep.AddNote(fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed, len(rep.Findings)))
 		rep.Status = statusOf(rep.Findings)
 	}
 	return rep, nil

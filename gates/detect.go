@@ -244,9 +244,13 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 // maxConfig is how much of a configuration file is read.
 const maxConfig = 1 << 20
 
-// readText reads a small file; one that is not there is empty.
+// readText reads a small file of a project; one that is not there is empty.
 func readText(dir, root, name string) string {
-	file := filepath.Join(dir, filepath.FromSlash(root), name)
+	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
+}
+
+// ReadSome reads the first bytes of a file, at most so many; one that is not there, or cannot be read, is empty.
+func ReadSome(file string, most int64) string {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
 		return "" // opening a named pipe would wait for ever
 	}
@@ -255,7 +259,7 @@ func readText(dir, root, name string) string {
 		return ""
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	text, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		return ""
 	}

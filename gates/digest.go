@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // defaultDigest is the size of a digest for which no limit is given.
@@ -32,11 +34,11 @@ func (v Verdict) Fingerprint() string {
 }
 
 var (
-	tempPath   = regexp.MustCompile(`(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)/[^\s:"')]+|[A-Za-z]:\\[^\s:"')]*\\Temp\\[^\s:"')]+`)
-	hexRun     = regexp.MustCompile(`\b0x[0-9a-fA-F]+\b|\b[0-9a-f]*[0-9][0-9a-f]*[a-f][0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b`)
-	duration   = regexp.MustCompile(`\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|seconds?|min|minutes?|h)\b`)
-	digits     = regexp.MustCompile(`\d+(?:\.\d+)*`)
-	whitespace = regexp.MustCompile(`\s+`)
+	tempPath   = lazyre.New(`(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)/[^\s:"')]+|[A-Za-z]:\\[^\s:"')]*\\Temp\\[^\s:"')]+`)
+	hexRun     = lazyre.New(`\b0x[0-9a-fA-F]+\b|\b[0-9a-f]*[0-9][0-9a-f]*[a-f][0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b`)
+	duration   = lazyre.New(`\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|seconds?|min|minutes?|h)\b`)
+	digits     = lazyre.New(`\d+(?:\.\d+)*`)
+	whitespace = lazyre.New(`\s+`)
 )
 
 func normal(s string) string {
@@ -70,7 +72,7 @@ func Digest(v Verdict, limit int) string {
 	}
 	tail := ""
 	if len(rest) > 0 {
-		tail = cut(strings.Join(rest, ", "), limit/8) + "\n"
+		tail = phrase.Fit(strings.Join(rest, ", "), limit/8) + "\n"
 	}
 	var b strings.Builder
 	sections := append(bad, warn...)
@@ -87,7 +89,7 @@ func section(r Report, limit int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s: %s\n", r.Gate, map[Status]string{Fail: "FAILED", Warn: "warning"}[r.Status])
 	if r.Command != "" {
-		b.WriteString("$ " + cut(r.Command, 300))
+		b.WriteString("$ " + phrase.Fit(r.Command, 300))
 		if r.Exit != nil {
 			fmt.Fprintf(&b, "  (exit %d)", *r.Exit)
 		}
@@ -97,7 +99,7 @@ func section(r Report, limit int) string {
 		fmt.Fprintf(&b, "tests: %d passed, %d failed, %d skipped\n", r.Tests.Passed, r.Tests.Failed, r.Tests.Skipped)
 	}
 	if r.Note != "" {
-		b.WriteString(cut(r.Note, 300) + "\n")
+		b.WriteString(phrase.Fit(r.Note, 300) + "\n")
 	}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
@@ -128,18 +130,18 @@ func findingLine(f Finding) string {
 	if at != "" {
 		at += ": "
 	}
-	msg := strings.ReplaceAll(cut(f.Message, 500), "\n", "\n    ")
+	msg := strings.ReplaceAll(phrase.Fit(f.Message, 500), "\n", "\n    ")
 	out := fmt.Sprintf("- %s%s [%s]\n", at, msg, f.Rule)
 	if f.Fix != "" {
-		out += "    fix: " + cut(f.Fix, 200) + "\n"
+		out += "    fix: " + phrase.Fit(f.Fix, 200) + "\n"
 	}
 	return out
 }
 
 var (
-	loud = regexp.MustCompile(`(?i)\b(?:panic\w*|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
+	loud = lazyre.New(`(?i)\b(?:panic\w*|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
 		`cannot|could not|segmentation|sigsegv|abort(?:ed)?|killed|timed? ?out|expected|unexpected|mismatch|want|got)\b|\w(?:Error|Exception)\b|[✖✗✘●]|^E\s`)
-	harmless = regexp.MustCompile(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed|failing)\b|\b(?:failed|failures|errors|fail)[:=]? ?0\b|^\s*(?:ok|PASS)\b`)
+	harmless = lazyre.New(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed|failing)\b|\b(?:failed|failures|errors|fail)[:=]? ?0\b|^\s*(?:ok|PASS)\b`)
 )
 
 const (
@@ -154,7 +156,7 @@ const (
 func telling(out string, limit int) string {
 	lines := strings.Split(strings.TrimRight(out, "\n\t "), "\n")
 	for i, l := range lines {
-		lines[i] = cut(strings.TrimRight(l, " \t\r"), maxLineLen)
+		lines[i] = phrase.Fit(strings.TrimRight(l, " \t\r"), maxLineLen)
 	}
 	size := 0
 	for _, l := range lines {
@@ -221,7 +223,7 @@ func cutLines(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	s = cut(s, limit)
+	s = phrase.Fit(s, limit)
 	if i := strings.LastIndexByte(s, '\n'); i > limit/2 {
 		s = s[:i+1]
 	}

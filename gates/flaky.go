@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -69,14 +70,14 @@ func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Resul
 		failed[testKey(f)] = true
 	}
 	flaky := func(f testout.Failure, how string) {
-		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line, Test: orElse(f.ID, f.Name)}
+		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line, Test: cmp.Or(f.ID, f.Name)}
 		if at.Path == "" {
 			at.Line = 0
 			if f.Name != "" {
 				at.Path, at.Line = w.named(r.about, f.Name)
 			}
 		}
-		at.Message = fmt.Sprintf("%s %s", orElse(f.Name, "the suite"), how)
+		at.Message = fmt.Sprintf("%s %s", cmp.Or(f.Name, "the suite"), how)
 		if f.Message != "" {
 			at.Message += ": " + f.Message
 		}

@@ -5,13 +5,15 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -66,7 +68,7 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 				return res, fmt.Errorf("format with %s: %w", f.tool, err)
 			}
 			if !out.ok() {
-				res.Notes = append(res.Notes, cut(fmt.Sprintf("%s, %s: %s", f.tool, out.how(), strings.TrimSpace(out.text)), 500))
+				res.Notes = append(res.Notes, phrase.Fit(fmt.Sprintf("%s, %s: %s", f.tool, out.how(), strings.TrimSpace(out.text)), 500))
 			}
 		}
 	}
@@ -140,7 +142,7 @@ func formatters(w *work, files []string) []formatter {
 	if len(goFiles) > 0 {
 		out = append(out, formatter{tool: "gofmt", args: []string{"gofmt", "-w"}, files: goFiles})
 	}
-	for _, root := range sortedKeys(python) {
+	for _, root := range slices.Sorted(maps.Keys(python)) {
 		tool := w.pythonTool(root, "ruff")
 		if readPyproject(dir, root).Tool.Black != nil {
 			out = append(out, formatter{tool: path.Join(root, "pyproject.toml") + " configures black, which is not run; only imports are sorted"})
@@ -152,7 +154,7 @@ func formatters(w *work, files []string) []formatter {
 			args: []string{tool, "check", "--fix", "--select", "I", "--no-cache", "--exit-zero"},
 		})
 	}
-	for _, root := range sortedKeys(web) {
+	for _, root := range slices.Sorted(maps.Keys(web)) {
 		tool := w.tool(root, "node_modules/.bin/prettier", "")
 		if tool == "" {
 			out = append(out, formatter{tool: "prettier is configured in " + root + " and is not installed in node_modules"})
@@ -169,7 +171,7 @@ func formatters(w *work, files []string) []formatter {
 }
 
 // shfmtConfig is what shfmt reads in .editorconfig; a project without it did not ask for shfmt.
-var shfmtConfig = regexp.MustCompile(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
+var shfmtConfig = lazyre.New(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
 
 func prettierConfig(dir, root string) bool {
 	for _, name := range []string{
@@ -202,13 +204,4 @@ func seenFrom(root, file string) string {
 		return "./" + file
 	}
 	return "./" + strings.TrimPrefix(file, root+"/")
-}
-
-func sortedKeys(m map[string][]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -110,6 +110,14 @@ type Report struct {
 	LogHash  string        `json:"log_hash,omitempty"` // hex SHA-256 of that file
 }
 
+// AddNote puts a sentence behind what the note says.
+func (r *Report) AddNote(text string) {
+	if r.Note != "" {
+		text = r.Note + "; " + text
+	}
+	r.Note = text
+}
+
 // Finding is one problem at one place.
 type Finding struct {
 	Rule     string   `json:"rule"`

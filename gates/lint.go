@@ -1,17 +1,19 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -88,7 +90,7 @@ func scope(w *work, p Project, all []Project, want func(name string) bool) []str
 	return out
 }
 
-var vetLine = regexp.MustCompile(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
+var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
 
 // goLint runs go vet, which also sees what does not compile, and gofmt -l.
 func goLint(ctx context.Context, w *work, p Project, all []Project) error {
@@ -112,7 +114,7 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		w.find(f)
 	}
 	if !vet.ok() && len(w.rep.Findings) == 0 {
-		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + cut(strings.TrimSpace(vet.text), 600)})
+		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + phrase.Fit(strings.TrimSpace(vet.text), 600)})
 	}
 	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }), maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true, quiet: true})
@@ -225,7 +227,7 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 	var shown strings.Builder
 	for _, r := range found {
 		f := Finding{
-			Rule: orElse(r.Code, "syntax"), Severity: Error, Path: w.rel(p.Root, r.Filename),
+			Rule: cmp.Or(r.Code, "syntax"), Severity: Error, Path: w.rel(p.Root, r.Filename),
 			Line: r.Location.Row, Col: r.Location.Column, Message: r.Message,
 		}
 		if r.Fix != nil {
@@ -234,14 +236,14 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 		w.find(f)
 		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 	}
-	w.said = orElse(shown.String(), "no findings\n")
+	w.said = cmp.Or(shown.String(), "no findings\n")
 	if configured && ruffEmpty(w.subject.Dir, p.Root) {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root), Message: "ruff is told to check no rules: select is empty"})
 	}
 	return nil
 }
 
-var emptySelect = regexp.MustCompile(`(?m)^\s*select\s*=\s*(?:\[\s*\]|$)`)
+var emptySelect = lazyre.New(`(?m)^\s*select\s*=\s*(?:\[\s*\]|$)`)
 
 func ruffEmpty(dir, root string) bool {
 	for _, name := range []string{"ruff.toml", ".ruff.toml"} {
@@ -258,7 +260,7 @@ func ruffEmpty(dir, root string) bool {
 	return ok && len(list) == 0 && !more
 }
 
-var flake8Line = regexp.MustCompile(`^(.+?):(\d+):(\d+): ([A-Z]+\d+) (.+)$`)
+var flake8Line = lazyre.New(`^(.+?):(\d+):(\d+): ([A-Z]+\d+) (.+)$`)
 
 func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
 	args := []string{tool}

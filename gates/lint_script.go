@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,7 +56,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	for _, file := range files {
 		for _, m := range file.Messages {
 			f := Finding{
-				Rule: orElse(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning, Path: w.rel(p.Root, file.FilePath),
+				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning, Path: w.rel(p.Root, file.FilePath),
 				Line: m.Line, Col: m.Column, Message: m.Message,
 			}
 			if m.Severity >= 2 {
@@ -65,7 +66,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 		}
 	}
-	w.said = orElse(shown.String(), "no findings\n")
+	w.said = cmp.Or(shown.String(), "no findings\n")
 	if len(w.rep.Findings) > 0 {
 		return nil
 	}
@@ -167,13 +168,13 @@ func shellLint(ctx context.Context, w *work) error {
 		for _, s := range found {
 			sev := map[string]Severity{"error": Error, "warning": Warning}[s.Level]
 			f := Finding{
-				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(orElse(string(sev), string(Note))),
+				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
 				Path: w.rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
 			}
 			w.find(f)
 			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 		}
 	}
-	w.said = orElse(shown.String(), "no findings\n")
+	w.said = cmp.Or(shown.String(), "no findings\n")
 	return nil
 }

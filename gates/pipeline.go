@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -152,11 +153,11 @@ func settle(rep Report, blocking bool) Report {
 		rep.Status = Fail
 	}
 	if rep.Status == Fail && !errs {
-		rep.Findings = append(rep.Findings, Finding{Rule: RuleNoReason, Severity: Error, Message: orElse(rep.Note, "failed without a finding")})
+		rep.Findings = append(rep.Findings, Finding{Rule: RuleNoReason, Severity: Error, Message: cmp.Or(rep.Note, "failed without a finding")})
 	}
 	if rep.Status == Fail && !blocking {
 		rep.Status = Warn
-		rep.Note = joinNotes(rep.Note, "advisory: it failed and does not block")
+		rep.AddNote("advisory: it failed and does not block")
 		for i := range rep.Findings {
 			if rep.Findings[i].Severity == Error {
 				rep.Findings[i].Severity = Warning
@@ -175,7 +176,7 @@ func tidy(rep Report, hide func(string) string) Report {
 		if hide != nil {
 			s = hide(s)
 		}
-		return cut(redact.Clean(s), n)
+		return phrase.Fit(redact.Clean(s), n)
 	}
 	rep.Note = clean(rep.Note, maxMessage)
 	rep.Output = clean(rep.Output, maxOutput)
@@ -184,7 +185,7 @@ func tidy(rep Report, hide func(string) string) Report {
 	if n := len(rep.Findings); n > maxFindings {
 		slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 		rep.Findings = rep.Findings[:maxFindings]
-		rep.Note = joinNotes(rep.Note, fmt.Sprintf("%d more findings are left out", n-maxFindings))
+		rep.AddNote(fmt.Sprintf("%d more findings are left out", n-maxFindings))
 	}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
@@ -215,7 +216,7 @@ func compareCounts(v *Verdict, before *TestCount) {
 	rep := &v.Reports[last]
 	for _, r := range v.Reports {
 		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName) {
-			rep.Note = joinNotes(rep.Note, "the number of tests is not compared with before, since "+r.Gate+" was skipped")
+			rep.AddNote("the number of tests is not compared with before, since " + r.Gate + " was skipped")
 			return
 		}
 	}
@@ -287,33 +288,4 @@ func (v Verdict) Tests() *TestCount {
 		sum.Skipped += r.Tests.Skipped
 	}
 	return sum
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-func joinNotes(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
-}
-
-// cut shortens s to at most n bytes at a rune's border.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	if n < len("…") {
-		return ""
-	}
-	n -= len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

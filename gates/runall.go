@@ -24,7 +24,8 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 			return r
 		}
 		r = e.Report
-		r.Gate, r.Status, r.Note = e.Gate, Errored, joinNotes(r.Note, "could not look: "+e.Err.Error())
+		r.Gate, r.Status = e.Gate, Errored
+		r.AddNote("could not look: " + e.Err.Error())
 		return tidy(r, s.Redact)
 	}
 	v, err := Run(ctx, wrapped, s, func(r Report) {

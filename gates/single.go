@@ -1,15 +1,16 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -97,9 +98,9 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	}
 	for _, f := range res.Failures {
 		if one.Why == "" || f.Build {
-			one.Why = orElse(f.Message, f.Name)
+			one.Why = cmp.Or(f.Message, f.Name)
 		}
-		if name := orElse(f.ID, f.Name); name != "" && !f.Build {
+		if name := cmp.Or(f.ID, f.Name); name != "" && !f.Build {
 			one.Failed = append(one.Failed, name)
 		}
 	}
@@ -136,9 +137,9 @@ func (s Single) went(out ran, res testout.Result) Went {
 }
 
 var (
-	setsUp   = regexp.MustCompile(`^(?:setUpClass|setUpModule)\b|^failed on setup with`)
-	nodeLoad = regexp.MustCompile(`SyntaxError|ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)|does not provide an export|Test suite failed to run`)
-	shParse  = regexp.MustCompile(`syntax error|unexpected end of file`)
+	setsUp   = lazyre.New(`^(?:setUpClass|setUpModule)\b|^failed on setup with`)
+	nodeLoad = lazyre.New(`SyntaxError|ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)|does not provide an export|Test suite failed to run`)
+	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )
 
 // broke tells a run in which the test itself never got so far as to look at the code.

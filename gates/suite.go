@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -187,7 +189,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 			at.Path, at.Line = w.named(about, f.Name)
 		}
 		if rule == ruleTest {
-			at.Test = orElse(f.ID, f.Name)
+			at.Test = cmp.Or(f.ID, f.Name)
 		}
 		w.find(at)
 	}
@@ -238,10 +240,10 @@ func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if loud.MatchString(lines[i]) && !harmless.MatchString(lines[i]) {
-			return cut(strings.TrimSpace(lines[i]), 300)
+			return phrase.Fit(strings.TrimSpace(lines[i]), 300)
 		}
 	}
-	return cut(strings.TrimSpace(lines[len(lines)-1]), 300)
+	return phrase.Fit(strings.TrimSpace(lines[len(lines)-1]), 300)
 }
 
 // anyFile reports whether a file below root passes want. Roots of other projects of the language are not entered.

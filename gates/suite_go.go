@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
-var goModule = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+var goModule = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
 
 // goSuite runs `go test -json`, whose events tell of each test by name. A module without test files has no suite: that
 // it compiles is seen by go vet.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // nodeSuite runs the project's test script; without one, the runner that the package depends on, or node's own.
@@ -53,7 +54,7 @@ func nodeSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
 }
 
-var notInstalled = regexp.MustCompile(`(?i)command not found|: not found|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|is not recognized as`)
+var notInstalled = lazyre.New(`(?i)command not found|: not found|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|is not recognized as`)
 
 func (p nodePackage) depends(name string) bool { return p.Deps[name] != "" || p.DevDeps[name] != "" }
 

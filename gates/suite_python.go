@@ -2,6 +2,7 @@ package gates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 		return unittestRuns(w, p.Root, python, folders), nil
 	}
-	return []suite{{project: p, command: commandLine(p.Root, []string{"python3", "-m", orElse(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
+	return []suite{{project: p, command: commandLine(p.Root, []string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
 }
 
 // pytestConfig names the file that configures pytest; "" if none does.

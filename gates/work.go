@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -99,15 +101,14 @@ func (w *work) start(ctx context.Context) error {
 	return nil
 }
 
-// logName is NAME.log; what does not fit into a file name becomes a dash.
-func (w *work) logName() string {
-	if w.subject.LogDir == "" {
+func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
+
+// LogName is the file below dir for the log of a gate, "" where there is no folder for logs. What does not fit into a
+// file name becomes a dash.
+func LogName(dir, gate string) string {
+	if dir == "" {
 		return ""
 	}
-	return filepath.Join(w.subject.LogDir, fileName(w.rep.Gate)+".log")
-}
-
-func fileName(gate string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
@@ -115,7 +116,7 @@ func fileName(gate string) string {
 		}
 		return '-'
 	}, gate)
-	return cut(strings.TrimLeft(name, "."), 100)
+	return filepath.Join(dir, phrase.Fit(strings.TrimLeft(name, "."), 100)+".log")
 }
 
 // close derives the status and fills in what a report tells of its log.
@@ -131,7 +132,7 @@ func (w *work) close() error {
 			}
 		}
 	}
-	if text := orElse(w.said, w.text.String()); w.rep.Output == "" && w.spoke {
+	if text := cmp.Or(w.said, w.text.String()); w.rep.Output == "" && w.spoke {
 		w.rep.Output = telling(text, maxOutput)
 	}
 	name := w.logName()
@@ -160,7 +161,7 @@ func (w *work) skip(format string, args ...any) {
 }
 
 func (w *work) note(format string, args ...any) {
-	w.rep.Note = joinNotes(w.rep.Note, fmt.Sprintf(format, args...))
+	w.rep.AddNote(fmt.Sprintf(format, args...))
 }
 
 func (w *work) find(f Finding) { w.rep.Findings = append(w.rep.Findings, f) }

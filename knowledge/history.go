@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -100,49 +100,35 @@ const feedStep = 100
 
 // logReader reads the answer of git log as it comes.
 type logReader struct {
-	to   *feed
-	rest []byte   // a field whose end has not come
-	head []string // fields of a commit's head, while it comes
-	done []store.Touched
-	err  error
+	proc.Records // fields, each with a zero at its end
+	to           *feed
+	head         []string // fields of a commit's head, while it comes
+	done         []store.Touched
+}
+
+func newLogReader(to *feed) *logReader {
+	l := &logReader{to: to}
+	l.Take = l.field
+	return l
 }
 
 // headFields are hash, author, time and message.
 const headFields = 4
 
-// Write takes a piece of the answer. What cannot be read is said by close.
-func (l *logReader) Write(p []byte) (int, error) {
-	for more := p; l.err == nil; {
-		field, next, ok := bytes.Cut(more, []byte{0})
-		if !ok {
-			l.rest = append(l.rest, field...)
-			break
-		}
-		more = next
-		if len(l.rest) > 0 {
-			field = append(l.rest, field...)
-			l.rest = field[:0]
-		}
-		l.err = l.field(string(field))
-	}
-	return len(p), nil
-}
-
 // close reads what is left, and hands over the last commits.
 func (l *logReader) close() error {
-	if l.err == nil && len(l.rest) > 0 {
-		l.err = l.field(string(l.rest))
+	if err := l.Close(); err != nil {
+		return err
 	}
-	if l.err == nil && len(l.head) > 0 {
-		l.err = fmt.Errorf("git log printed %q, which cannot be read", l.head[0])
+	if len(l.head) > 0 {
+		return fmt.Errorf("git log printed %q, which cannot be read", l.head[0])
 	}
-	if l.err == nil {
-		l.to.put(l.done)
-	}
-	return l.err
+	l.to.put(l.done)
+	return nil
 }
 
-func (l *logReader) field(f string) error {
+func (l *logReader) field(text []byte) error {
+	f := string(text)
 	if len(l.head) > 0 {
 		if l.head = append(l.head, f); len(l.head) < headFields {
 			return nil
@@ -192,10 +178,7 @@ func commitOf(head []string) (store.Touched, error) {
 	if err != nil {
 		return store.Touched{}, fmt.Errorf("git log printed the time %q of commit %s", head[2], head[0])
 	}
-	message := strings.TrimSpace(strings.ToValidUTF8(head[3], "�"))
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
+	message := phrase.CutBytes(strings.TrimSpace(strings.ToValidUTF8(head[3], "�")), maxMessage)
 	return store.Touched{Commit: store.Commit{
 		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message, Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
 	}}, nil
@@ -242,7 +225,7 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 
 // readLog has git print commits, and puts them into a feed.
 func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
-	l := &logReader{to: to}
+	l := newLogReader(to)
 	res, err := proc.Run(ctx, proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:

@@ -66,7 +66,7 @@ func TestBase(t *testing.T) {
 
 // parseLog reads the answer of git log in pieces of a size.
 func parseLog(out string, size int) ([]store.Touched, error) {
-	l := &logReader{to: newFeed()}
+	l := newLogReader(newFeed())
 	for len(out) > 0 {
 		n := min(size, len(out))
 		if _, err := l.Write([]byte(out[:n])); err != nil {

@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -51,7 +52,7 @@ func isSetting(name string) bool {
 func newLayout(root string, all []string, ids map[string]int64) *layout {
 	l := &layout{ids: ids, folders: map[string]bool{}, configs: map[string]tsConfig{}, packages: map[string]string{}, main: map[string]string{}, goFiles: map[string][]string{}, python: map[string]bool{}, modulesOf: map[string]pyModule{}, roots: map[string]string{}}
 	sum := sha256.New()
-	for _, p := range slices.Sorted(mapKeys(ids)) {
+	for _, p := range slices.Sorted(maps.Keys(ids)) {
 		sum.Write([]byte(p + "\x00"))
 		for dir := path.Dir(p); !l.folders[dir]; dir = path.Dir(dir) {
 			l.folders[dir] = true
@@ -83,17 +84,7 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 	return l
 }
 
-func mapKeys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 func (l *layout) setting(p string, text []byte) {
 	dir := path.Dir(p)

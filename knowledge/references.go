@@ -2,10 +2,10 @@ package knowledge
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -167,7 +167,7 @@ func (w *walk) scope(s *source, caller int64, kind outline.RefKind, name string)
 	return w.inModule(s, name, sureHere, 0)
 }
 
-var parameter = regexp.MustCompile(`[(,*]\s*\*{0,2}([\pL_][\pL\pN_]*)`)
+var parameter = lazyre.New(`[(,*]\s*\*{0,2}([\pL_][\pL\pN_]*)`)
 
 // hasParameter tells whether a parameter hides a name of the module.
 func hasParameter(signature, name string) bool {

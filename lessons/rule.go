@@ -11,7 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/runplan/runplan/lessons/literal"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // MaxSpan is how far a match of a pattern with \n in it reaches from the beginning of its first line.

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/lessons/literal"
 )
 
 // Options say how a [Scanner] looks.
@@ -32,7 +32,7 @@ type Options struct {
 type Scanner struct {
 	options  Options
 	detector *detector
-	sets     map[string]*ruleSet // by language; "" for text of no known kind
+	sets     map[string]func() *ruleSet // by language, each made when it is first needed; "" for text of no known kind
 	redactor *redact.Redactor
 	secrets  *regexp.Regexp  // values with a telling name, whatever their shape
 	known    map[string]bool // ids of all lessons
@@ -47,7 +47,7 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 		o.MaxSize = 16 << 20
 	}
 	s := &Scanner{
-		options: o, detector: newDetector(), sets: map[string]*ruleSet{}, redactor: redact.New(nil), known: map[string]bool{},
+		options: o, detector: newDetector(), sets: map[string]func() *ruleSet{}, redactor: redact.New(nil), known: map[string]bool{},
 		secrets: regexp.MustCompile(`(?i)((?:key|secret|token|passwd|password)\w*["']?\s*(?::=|[:=])\s*["'])[^"']{6,}`),
 	}
 	var rules []*rule
@@ -63,13 +63,15 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 		rules = append(rules, r)
 	}
 	for _, lang := range append(Languages(), "") {
-		var its []*rule
-		for _, r := range rules {
-			if o.AnyLanguage || r.lesson.AppliesTo(lang) {
-				its = append(its, r)
+		s.sets[lang] = sync.OnceValue(func() *ruleSet {
+			var its []*rule
+			for _, r := range rules {
+				if o.AnyLanguage || r.lesson.AppliesTo(lang) {
+					its = append(its, r)
+				}
 			}
-		}
-		s.sets[lang] = newRuleSet(its)
+			return newRuleSet(its)
+		})
 	}
 	return s, nil
 }
@@ -237,7 +239,7 @@ func (w *worker) look(path string, text []byte) {
 	if lang == "" {
 		lang = w.scanner.detector.byShebang(text)
 	}
-	set := w.scanner.sets[lang]
+	set := w.scanner.sets[lang]()
 	text = dropCR(bytes.TrimPrefix(text, []byte("\ufeff")))
 	clear(text[len(text) : len(text)+literal.Pad])
 	w.search.run(set, text)

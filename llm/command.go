@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,11 +91,7 @@ func (a *asker) args(m Model) ([]string, error) {
 
 // layout is the question as one text: the stable parts first.
 func layout(r Request) (string, error) {
-	files, err := fs.Sub(promptFiles, "prompts")
-	if err != nil {
-		return "", err
-	}
-	set, err := prompt.Load(prompt.Layer{Dir: "llm/prompts", FS: files})
+	set, err := prompt.LoadEmbedded("llm", promptFiles)
 	if err != nil {
 		return "", err
 	}

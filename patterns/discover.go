@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 //go:embed facts/*.yml
@@ -196,9 +198,5 @@ func (s Style) Text() string {
 		}
 		part("Imports", l.Imports)
 	}
-	text := b.String()
-	if len(text) > styleText {
-		text = strings.ToValidUTF8(text[:styleText-len("…")], "") + "…"
-	}
-	return text
+	return phrase.Fit(b.String(), styleText)
 }

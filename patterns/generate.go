@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Lesson is what [Generate] needs to know of a lesson.
@@ -74,7 +76,7 @@ func Generate(ctx context.Context, p Program, lessons []Lesson, have []Rule) ([]
 		}
 		g := Generated{Rule: "lesson-" + l.ID, Lesson: l.ID, Langs: langs}
 		g.Name = g.Rule + ".yml"
-		g.Text = GeneratedMark + l.ID + ": " + oneLine(l.Title) + "\n# Checked with ast-grep against the examples of the lesson.\n" + strings.Join(docs, "---\n")
+		g.Text = GeneratedMark + l.ID + ": " + phrase.Line(l.Title) + "\n# Checked with ast-grep against the examples of the lesson.\n" + strings.Join(docs, "---\n")
 		if _, err := parseRules(g.Name, []byte(g.Text)); err != nil {
 			return nil, nil, fmt.Errorf("make a rule from lesson %s: %w", l.ID, err)
 		}
@@ -218,8 +220,6 @@ func tryRules(ctx context.Context, p Program, g grammar, l Lesson, rules []Rule)
 	}
 	return hits, partial, nil
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Write puts generated files into a folder, and removes those generated earlier whose lesson does not give a
 // rule any more. Files that somebody wrote are left as they are; kept names those in the way.

@@ -136,9 +136,9 @@ func (o *outliner) command(more []string, args []string) []string {
 func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]Node) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	a := answer{outliner: o, nodes: nodes, names: names{}, tooMuch: func() { stop(ErrTooMuch) }}
+	a := newAnswer(o, nodes, func() { stop(ErrTooMuch) })
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: o.command(nil, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, Stdout: &a, Keep: 4 << 10,
+		Args: o.command(nil, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, Stdout: a, Keep: 4 << 10,
 		Limits: proc.Limits{Total: o.limit()},
 	})
 	if err != nil {
@@ -162,12 +162,11 @@ func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]No
 // answer takes the program's answer in pieces and keeps what the lines say. Of the answer itself it holds one line.
 type answer struct {
 	*outliner
+	read    proc.Records // lines
 	nodes   map[string][]Node
 	names   names
-	rest    []byte // a line whose end has not come
 	lines   int
 	size    int
-	err     error // of the first line that cannot be read
 	tooMuch func()
 
 	file string // of the last line, and what was found of it
@@ -175,36 +174,27 @@ type answer struct {
 	last []Node
 }
 
+func newAnswer(o *outliner, nodes map[string][]Node, tooMuch func()) *answer {
+	a := &answer{outliner: o, nodes: nodes, names: names{}, tooMuch: tooMuch}
+	a.read = proc.Records{End: '\n', Take: a.line}
+	return a
+}
+
 // Write takes a piece. What is wrong with it is said by close.
 func (a *answer) Write(p []byte) (int, error) {
 	if a.size += len(p); a.size > maxAnswer {
-		a.rest, a.last = nil, nil
+		a.last = nil
 		a.tooMuch()
 		return len(p), nil
 	}
-	for more := p; a.err == nil; {
-		line, next, ok := bytes.Cut(more, []byte("\n"))
-		if !ok {
-			a.rest = append(a.rest, line...)
-			break
-		}
-		more = next
-		if len(a.rest) > 0 {
-			line = append(a.rest, line...)
-			a.rest = line[:0]
-		}
-		a.err = a.line(line)
-	}
-	return len(p), nil
+	return a.read.Write(p)
 }
 
 // close reads what is left.
 func (a *answer) close() error {
-	if a.err == nil && len(a.rest) > 0 {
-		a.err = a.line(a.rest)
-	}
+	err := a.read.Close()
 	a.store()
-	return a.err
+	return err
 }
 
 // store keeps the nodes of the file that came last.

@@ -104,9 +104,9 @@ func TestAnswerInPieces(t *testing.T) {
 	}
 	whole := strings.Join([]string{line("./a.py", 0), line("./b.py", 1), "", line("./a.py", 2)}, "\n")
 	for _, size := range []int{1, 10, 100, len(whole)} {
-		a := answer{nodes: map[string][]Node{}, names: names{}, outliner: &outliner{texts: map[string]Text{
+		a := newAnswer(&outliner{texts: map[string]Text{
 			"./a.py": {Path: "a.py", Text: []byte("abc")}, "./b.py": {Path: "b.py", Text: []byte("abc")},
-		}}}
+		}}, map[string][]Node{}, nil)
 		for rest := []byte(whole); len(rest) > 0; rest = rest[min(size, len(rest)):] {
 			if _, err := a.Write(slices.Clone(rest[:min(size, len(rest))])); err != nil {
 				t.Fatal(err)

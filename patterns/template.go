@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // grammar holds the names that a language's syntax tree has for what templates speak of.
@@ -69,7 +71,7 @@ type candidate struct {
 // document is the candidate as a rule file.
 func (c candidate) document(id string, l Lesson, g grammar) string {
 	line := func(s string) string {
-		text, _ := json.Marshal(oneLine(s)) // a JSON string is a YAML one; no error is possible
+		text, _ := json.Marshal(phrase.Line(s)) // a JSON string is a YAML one; no error is possible
 		return string(text)
 	}
 	rule, err := json.Marshal(c.rule)

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/condition"
-	"github.com/runplan/runplan/internal/say"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -177,7 +177,7 @@ func (f ClassFact) counts() string {
 	var parts []string
 	add := func(verb string, n int, noun string) {
 		if n > 0 {
-			parts = append(parts, verb+" "+say.Count(n, noun))
+			parts = append(parts, verb+" "+phrase.Count(n, noun))
 		}
 	}
 	add("creates", f.Creates, "file")
@@ -192,9 +192,9 @@ func (f ClassFact) counts() string {
 	if len(parts) > 0 {
 		return strings.Join(parts, ", ")
 	}
-	text := "0 creates, " + say.Count(f.Commands, "run command")
+	text := "0 creates, " + phrase.Count(f.Commands, "run command")
 	if f.Scripts > 0 {
-		text += ", " + say.Count(f.Scripts, "script")
+		text += ", " + phrase.Count(f.Scripts, "script")
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -248,7 +249,7 @@ func (j *judge) workers() {
 	}
 	if j.o.Workers > 0 {
 		d.Workers = max(1, min(j.o.Workers, f.Width))
-		why := fmt.Sprintf("%s: --workers %d", count(d.Workers, "worker"), j.o.Workers)
+		why := fmt.Sprintf("%s: --workers %d", phrase.Count(d.Workers, "worker"), j.o.Workers)
 		if d.Workers < j.o.Workers {
 			why += fmt.Sprintf(", of which the plan has work for %d at a time", d.Workers)
 		}
@@ -264,8 +265,8 @@ func (j *judge) workers() {
 	}
 	fit := math.Floor(f.MemoryGB / f.WorkerGB)
 	d.Workers = int(max(1, min(float64(j.o.Rules.MaxWorkers), fit, float64(f.Width))))
-	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time", count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
-		count(j.o.Rules.MaxWorkers, "worker"), strings.Replace(count(f.Width, "batch"), "batchs", "batches", 1))
+	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time", phrase.Count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
+		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 
 // gb writes an amount of memory. It is cut off, not rounded, so that no amount looks like a border that it does not reach.

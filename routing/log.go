@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -119,11 +120,8 @@ func (l *Log) Close() error { return l.file.Close() }
 
 // oneLine makes text fit for one line: no control characters, no line feeds, no endless length.
 func oneLine(text string) string {
-	text = strings.TrimSpace(strings.Join(strings.FieldsFunc(redact.Clean(text), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
-	if len(text) > maxLogText {
-		text = strings.ToValidUTF8(text[:maxLogText], "") + "…"
-	}
-	return text
+	lines := strings.FieldsFunc(redact.Clean(text), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
+	return phrase.CutBytes(strings.TrimSpace(strings.Join(lines, " ")), maxLogText)
 }
 
 // ReadLog reads a log. A last line without its end is one that is being written, or that a crash cut off: it does not

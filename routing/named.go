@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,38 +44,50 @@ func unitsOf(p *planparse.Plan) *units {
 			u.ids[id] = append(u.ids[id], i)
 		}
 	}
-	words := []string{"tasks?"}
-	for i := range p.Batches {
-		b := &p.Batches[i]
-		number := strings.ToLower(b.Number)
-		switch p.Format {
-		case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
-			add("phase "+number, i)
-		case planparse.FormatRunPlan:
-			add("batch "+number, i)
-			add("B"+strings.ToUpper(number), i)
-		default:
-			add("task "+number, i)
-		}
-		for _, t := range b.Tasks {
-			n := strings.ToLower(t.Number)
-			add("task "+n, i)
-			if len(n) > 1 && n[0] == 't' {
-				add(strings.ToUpper(n), i)
-			}
-		}
+	for id, i := range spoken(p) {
+		add(id, i)
 	}
+	words := []string{"tasks?"}
 	short := `T[0-9]{2,5}`
 	switch p.Format {
 	case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
 		words = append(words, "phases?")
 	case planparse.FormatRunPlan:
+		for i := range p.Batches {
+			add("B"+strings.ToUpper(p.Batches[i].Number), i)
+		}
 		words = append(words, "batch(?:es)?")
 		short += `|B[0-9]+`
 	}
 	const id = `[0-9]+(?:\.[0-9]+)*[a-z]?`
 	u.at = regexp.MustCompile(`\b(?:(?i:(` + strings.Join(words, "|") + `)[ -]#?(` + id + `(?:(?: ?(?:,|-|–|&|and|or|nor|to|through|, and|, or) ?)` + id + `)*))|(` + short + `))\b`)
 	return u
+}
+
+// spoken yields how a plan's own text calls its batches and their tasks, each with the index of the batch. Which word a
+// number goes with is that of the plan's headings.
+func spoken(p *planparse.Plan) iter.Seq2[string, int] {
+	word := "task "
+	switch p.Format {
+	case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
+		word = "phase "
+	case planparse.FormatRunPlan:
+		word = "batch "
+	}
+	return func(yield func(string, int) bool) {
+		for i := range p.Batches {
+			b := &p.Batches[i]
+			if !yield(word+strings.ToLower(b.Number), i) {
+				return
+			}
+			for _, t := range b.Tasks {
+				n := strings.ToLower(t.Number)
+				if !yield("task "+n, i) || len(n) > 1 && n[0] == 't' && !yield(strings.ToUpper(n), i) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // batch returns the one batch that an id means where it is written in batch at. A number that several batches give to

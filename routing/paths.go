@@ -3,6 +3,7 @@ package routing
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -199,7 +200,7 @@ func overlap(a, b touched) float64 {
 func list(names []string) string {
 	switch n := len(names); {
 	case n > 3:
-		return strings.Join(names[:2], ", ") + " and " + count(n-2, "more")[:len(count(n-2, "more"))-1]
+		return strings.Join(names[:2], ", ") + " and " + strconv.Itoa(n-2) + " more"
 	case n > 1:
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}

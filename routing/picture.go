@@ -2,7 +2,6 @@ package routing
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -146,7 +146,7 @@ func classes() []Class { return []Class{Implementation, Verification, Architectu
 // looks at it, and tells the reason of an edge to whoever points at it.
 func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	x := newPicture(p, d)
-	caption := fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, count(d.Workers, "worker"), d.Score.Value)
+	caption := fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, phrase.Count(d.Workers, "worker"), d.Score.Value)
 	if d.Estimate.Wall != nil {
 		caption += ", about " + Minutes(*d.Estimate.Wall)
 	}
@@ -154,13 +154,13 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	width, height := max(x.Width, room, 2*edgeSpace+7*float64(utf8.RuneCountInString(caption))), x.Height+legendHeight
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="r" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
-		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height), xmlText("batches of "+oneLine(p.Title)))
+		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height), layered.Text("batches of "+oneLine(p.Title)))
 	b.WriteString("<style>" + pictureStyle() + "</style>\n")
 	for _, tip := range []string{"tip", "far"} {
 		fmt.Fprintf(&b, `<defs><marker id="r-%s" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path class="r-%s" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>`+"\n", tip, tip)
 	}
 	fmt.Fprintf(&b, `<rect class="r-page" width="%s" height="%s"/>`+"\n", layered.Num(width), layered.Num(height))
-	fmt.Fprintf(&b, `<text class="r-note" x="%d" y="24">%s</text>`+"\n", edgeSpace, xmlText(caption))
+	fmt.Fprintf(&b, `<text class="r-note" x="%d" y="24">%s</text>`+"\n", edgeSpace, layered.Text(caption))
 	for _, long := range []bool{false, true} { // the critical path lies on top
 		class, tip := "r-edge", "tip"
 		if long {
@@ -173,7 +173,7 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 			path := x.Path(from, to)
 			// A wide line that is not seen makes the thin one easy to point at.
 			fmt.Fprintf(&b, `<g><title>%s</title><path class="r-wide" d="%s"/><path class="%s" d="%s" marker-end="url(#r-%s)"/></g>`+"\n",
-				xmlText(x.reasons[[2]int{from, to}]), path, class, path, tip)
+				layered.Text(x.reasons[[2]int{from, to}]), path, class, path, tip)
 		})
 	}
 	for i, n := range x.Nodes {
@@ -198,11 +198,11 @@ func (x pictureBox) draw(b *bytes.Buffer, n layered.Node, long bool) {
 	if long {
 		class += " r-on"
 	}
-	fmt.Fprintf(b, `<svg class="r-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, class, layered.Num(n.X), layered.Num(n.Y), layered.BoxWidth, layered.BoxHeight, xmlText(x.tip))
+	fmt.Fprintf(b, `<svg class="r-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, class, layered.Num(n.X), layered.Num(n.Y), layered.BoxWidth, layered.BoxHeight, layered.Text(x.tip))
 	fmt.Fprintf(b, `<rect class="r-box" x="1.25" y="1.25" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-2.5, layered.BoxHeight-2.5)
-	fmt.Fprintf(b, `<text class="r-num" x="14" y="22">%s</text>`, xmlText(cut(x.number, 9)))
-	fmt.Fprintf(b, `<text class="r-tier" x="%d" y="22" text-anchor="end">%s</text>`, layered.BoxWidth-12, xmlText(cut(x.tier, 18)))
-	fmt.Fprintf(b, `<text class="r-title" x="14" y="41">%s</text></svg>`+"\n", xmlText(cut(x.title, 21)))
+	fmt.Fprintf(b, `<text class="r-num" x="14" y="22">%s</text>`, layered.Text(cut(x.number, 9)))
+	fmt.Fprintf(b, `<text class="r-tier" x="%d" y="22" text-anchor="end">%s</text>`, layered.BoxWidth-12, layered.Text(cut(x.tier, 18)))
+	fmt.Fprintf(b, `<text class="r-title" x="14" y="41">%s</text></svg>`+"\n", layered.Text(cut(x.title, 21)))
 }
 
 // legend names the colours that are in the picture. It returns how much room it takes from side to side.
@@ -260,11 +260,4 @@ func shades(b *strings.Builder, page, ink, faint, line string, of func(colors) (
 		ink, paper := of(classColors()[c])
 		fmt.Fprintf(b, ".r-%s .r-box{fill:%s;stroke:%s}.r-%s .r-tier{fill:%s}\n", c, paper, ink, c, ink)
 	}
-}
-
-// xmlText makes text of s, for elements and attributes alike. Characters that XML does not know become U+FFFD.
-func xmlText(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
-	return b.String()
 }

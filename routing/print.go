@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -217,7 +218,7 @@ func (t *text) why(d Decision) {
 		t.line("  %s and %s: %s (overlap %s)", name(p.A), name(p.B), p.Reason, percent(p.Overlap))
 	}
 	if d.PairsLeftOut > 0 {
-		t.line("  and %s", count(d.PairsLeftOut, "more pair"))
+		t.line("  and %s", phrase.Count(d.PairsLeftOut, "more pair"))
 	}
 }
 

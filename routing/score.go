@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04). Whatever an expression gives is
@@ -119,7 +120,7 @@ func (s *layout) against(minus func(string, ...any)) {
 			e := s.found[[2]int{from, to}]
 			if e != nil && slices.Contains(e.kinds, EdgeFiles) {
 				n := max(sharing(s.does[from], s.does[to]), 1)
-				say("%s and %s share %s, so that they run one after the other", s.name(from), s.name(to), count(n, "file"))
+				say("%s and %s share %s, so that they run one after the other", s.name(from), s.name(to), phrase.Count(n, "file"))
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func (s *layout) against(minus func(string, ...any)) {
 		}
 	}
 	if alone > 0 {
-		say("nothing shows that %s of batches are independent, so that the plan's order holds", count(alone, "pair"))
+		say("nothing shows that %s of batches are independent, so that the plan's order holds", phrase.Count(alone, "pair"))
 	}
 	by := map[string][]int{}
 	var hints []string

@@ -151,28 +151,9 @@ func idsIn(value string) []string {
 // taskIDs maps what idsIn returns to batches. A task that is numbered twice is the first one.
 func taskIDs(p *planparse.Plan) map[string]int {
 	ids := map[string]int{}
-	add := func(id string, i int) {
+	for id, i := range spoken(p) {
 		if _, taken := ids[id]; !taken {
 			ids[id] = i
-		}
-	}
-	for i := range p.Batches {
-		b := &p.Batches[i]
-		number := strings.ToLower(b.Number)
-		switch p.Format {
-		case planparse.FormatSpecKit, planparse.FormatPhases, planparse.FormatOpenSpec:
-			add("phase "+number, i)
-		case planparse.FormatRunPlan:
-			add("batch "+number, i)
-		default:
-			add("task "+number, i)
-		}
-		for _, t := range b.Tasks {
-			n := strings.ToLower(t.Number)
-			add("task "+n, i)
-			if len(n) > 1 && n[0] == 't' {
-				add(strings.ToUpper(n), i)
-			}
 		}
 	}
 	return ids

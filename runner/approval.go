@@ -133,7 +133,7 @@ func (m *Machine) Waiting() []Approval {
 	var out []Approval
 	for _, t := range m.tracks {
 		if q := t.asking; q != nil {
-			out = append(out, q.approval(ApproveMerge, &t.BatchInfo))
+			out = append(out, q.approval(ApproveMerge, t.BatchInfo))
 		}
 	}
 	if m.asking != nil {

@@ -3,7 +3,10 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/agents"
@@ -78,6 +81,16 @@ const (
 	OutcomeError     Outcome = "error"       // a tool could not run at all; nobody's code is to blame
 )
 
+// Tells says whether an outcome says anything of the work itself. Work that was stopped, or that waits for something, is
+// done again.
+func (o Outcome) Tells() bool {
+	switch o {
+	case OutcomeCancelled, OutcomeError, OutcomeUnstarted, OutcomeLimited, OutcomeHuman:
+		return false
+	}
+	return true
+}
+
 // Event is a fact. It is in the journal before anything acts on it. Fields that do not apply are zero.
 type Event struct {
 	Seq     int       `json:"seq"`
@@ -101,6 +114,8 @@ type Event struct {
 	Tier  string        `json:"tier,omitempty"`
 	Model string        `json:"model,omitempty"`
 	Usage *agents.Usage `json:"usage,omitempty"`
+
+	Context *int `json:"context,omitempty"` // with executed: tokens of the context block in the brief; 0 is none, nil is unknown
 
 	Critique *CritiqueCost `json:"critique,omitempty"` // with executed: what looking at the agent's steps took
 
@@ -277,6 +292,23 @@ func (c Command) Place() string {
 		return c.Batch
 	}
 	return fmt.Sprintf("%s.c%d", c.Batch, c.Slot.Number)
+}
+
+// KindOf is the kind of the command with this id.
+func KindOf(id string) CommandKind { return CommandKind(path.Base(id)) }
+
+// CandidateOf is the number of the candidate that the id of a command names. Outside of a tournament it counts
+// something else.
+func CandidateOf(id string) int {
+	_, n, ok := strings.Cut(path.Base(path.Dir(id)), "-c")
+	if !ok {
+		return 0
+	}
+	i, err := strconv.Atoi(n)
+	if err != nil {
+		return 0
+	}
+	return i
 }
 
 // same tells whether two commands ask for the same.

@@ -165,3 +165,22 @@ func TestEventEncodeBoundsTheSize(t *testing.T) {
 		})
 	}
 }
+
+// The kind and the candidate are read out of the id of a command, whichever agent took over.
+func TestIDsOfCommands(t *testing.T) {
+	for id, want := range map[string]struct {
+		kind      CommandKind
+		candidate int
+	}{
+		"a/r1-c3/execute":   {Execute, 3},
+		"a/r1.2-c3/execute": {Execute, 3},
+		"a/r1-c3/gate":      {Gate, 3},
+		"run/r2/land":       {LandRun, 0},
+		"a/r1":              {"r1", 0},
+		"":                  {".", 0},
+	} {
+		if kind, candidate := KindOf(id), CandidateOf(id); kind != want.kind || candidate != want.candidate {
+			t.Errorf("%q: %s of candidate %d, want %+v", id, kind, candidate, want)
+		}
+	}
+}

@@ -55,13 +55,14 @@ func (l *limits) on(agent string) bool {
 	return ok && (x.until.IsZero() || l.now.Before(x.until))
 }
 
-// meet takes up that an agent met a limit. Those who were at work beside each other meet the same one.
+// meet takes up that an agent met a limit. Those who were at work beside each other meet the same one; the last time that
+// any of them tells is when it ends.
 func (l *limits) meet(agent string, e Event) {
 	if l.of == nil {
 		l.of, l.hits = map[string]limit{}, map[string]int{}
 	}
 	old, again := l.of[agent], l.on(agent)
-	if again && (old.until.IsZero() || !e.RetryAt.After(old.until)) {
+	if again && !e.RetryAt.After(old.until) { // no time is before any other
 		return
 	}
 	if !again {

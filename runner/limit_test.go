@@ -81,10 +81,16 @@ func TestLimits(t *testing.T) {
 		"a limit without a time is not waited for, and a resume tries": {plan: "a b", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->
-			b/r1-c0/execute limited retry=9        ->
+			b/r1-c0/execute limited reason=429     ->
 			end stopped limited
 			because batch 1: 429
 			resume                                 -> a/r1-c0/execute b/r1-c0/execute`},
+		"a time that is told later holds, whoever was told none before": {plan: "a b", info: one("wait"), script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute limited reason=429     ->
+			b/r1-c0/execute limited retry=9        -> run/l2/wait until=9
+			at 9
+			run/l2/wait ok                         -> a/r1-c0/execute b/r1-c0/execute`},
 		"a time that is told wrongly again and again is no time": {plan: "a", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=1        -> run/l1/wait

@@ -63,9 +63,10 @@ const (
 	Failed  Status = "failed"
 )
 
-// track is one batch on its way through the loop.
+// track is one batch on its way through the loop. There is one for each batch from the beginning, so it is kept small:
+// what a few have at a time is behind pointers.
 type track struct {
-	BatchInfo
+	*BatchInfo
 	rank   int64 // weight of the longest chain of batches that begins with this one
 	status Status
 	state  State
@@ -96,7 +97,7 @@ type track struct {
 	gated   bool    // its gates are green there; a review may be due still
 	looked  reviews // of the candidate as it was made
 	verdict verdict
-	red     Event // why the verdict is red
+	red     *Event // why the verdict is red; nil while it is not
 
 	doubt    string    // why a review leaves the candidate to a person
 	asking   *question // whether it may be merged
@@ -141,7 +142,8 @@ func New(info Info) (*Machine, error) {
 			return nil, fmt.Errorf("agent %d of the run: %q is no name, or stands twice", i+1, a.Name)
 		}
 	}
-	for _, b := range info.Batches {
+	for i := range info.Batches {
+		b := &info.Batches[i]
 		if b.Key == "" {
 			return nil, fmt.Errorf("batch %s %q has no key", b.Number, b.Title)
 		}

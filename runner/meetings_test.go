@@ -35,7 +35,7 @@ func (m *meetings) hear(c Command, e Event, due bool, info Info) {
 		until, on := m.until[c.Agent]
 		on = on && (until.IsZero() || e.At.Before(until))
 		switch {
-		case on && (until.IsZero() || !e.RetryAt.After(until)):
+		case on && !e.RetryAt.After(until): // no time is before any other
 			return
 		case !on:
 			m.hits[c.Agent]++

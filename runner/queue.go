@@ -29,7 +29,7 @@ func (m *Machine) executed(t *track, e Event) {
 
 // put lets the candidate of t stand on commit onto. What was known of it elsewhere is void.
 func (m *Machine) put(t *track, onto string) {
-	t.onto, t.stands, t.placed, t.verdict, t.red = onto, candidate{}, false, open, Event{}
+	t.onto, t.stands, t.placed, t.verdict, t.red = onto, candidate{}, false, open, nil
 	t.asked, t.gated, t.before, t.tests, t.final = false, false, nil, nil, ""
 	if onto == t.base {
 		t.stands, t.placed = t.made, true
@@ -206,7 +206,7 @@ func (m *Machine) below(t *track) []string {
 
 func (m *Machine) rebased(t *track, e Event) {
 	if e.Outcome == OutcomeConflict {
-		t.verdict, t.red = red, e
+		t.verdict, t.red = red, &e
 		return
 	}
 	t.stands, t.placed = candidate{e.Commit, e.Tree}, true
@@ -214,7 +214,7 @@ func (m *Machine) rebased(t *track, e Event) {
 
 func (m *Machine) gated(t *track, e Event) {
 	if e.Outcome != OutcomeOK {
-		t.verdict, t.red = red, e
+		t.verdict, t.red = red, &e
 		return
 	}
 	t.gated, t.tests = true, e.Tests
@@ -225,7 +225,7 @@ func (m *Machine) gated(t *track, e Event) {
 // blame takes a red candidate out of the queue: nothing but the run branch is below it.
 func (m *Machine) blame(t *track) {
 	m.leave(t)
-	if e := t.red; t.onto != t.base && t.rebuilt < m.info.MaxAttempts {
+	if e := *t.red; t.onto != t.base && t.rebuilt < m.info.MaxAttempts {
 		// Its agent could not know what it would have to go together with.
 		t.rebuilt++
 		t.after, t.failure = e.Seq, ""

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -105,16 +106,13 @@ func (m *Machine) Batches() []View {
 
 func (m *Machine) view(t *track) View {
 	v := View{
-		BatchInfo: t.BatchInfo, Status: t.status, State: t.state, Attempt: t.attempt, Tier: t.tier,
-		Base: t.base, Commit: t.stands.commit, Reason: t.reason,
+		BatchInfo: *t.BatchInfo, Status: t.status, State: t.state, Attempt: t.attempt, Tier: t.tier,
+		Base: t.base, Commit: t.commit(), Reason: t.why(),
 	}
 	for _, n := range t.on {
 		if !m.done(n) {
 			v.On = append(v.On, n)
 		}
-	}
-	if t.final != "" {
-		v.Commit = t.final
 	}
 	if t.cup != nil {
 		for _, n := range t.cup.entrants {
@@ -122,9 +120,20 @@ func (m *Machine) view(t *track) View {
 		}
 	}
 	if t.parked != nil {
-		v.Parked, v.Reason = t.parked.Outcome, t.parked.Reason
+		v.Parked = t.parked.Outcome
 	}
 	return v
+}
+
+// commit is the one commit once there is one, else the candidate where it stands.
+func (t *track) commit() string { return cmp.Or(t.final, t.stands.commit) }
+
+// why says why a batch was skipped, has failed or waits.
+func (t *track) why() string {
+	if t.parked != nil {
+		return t.parked.Reason
+	}
+	return t.reason
 }
 
 // EachStatus calls f for each batch in plan order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,14 +96,19 @@ type GateResult struct {
 	Findings int              `json:"findings,omitempty"`
 }
 
-// Fold turns the events of one run into its [Summary], one event at a time.
+// Fold turns the events of one run into its [Summary], one event at a time. The zero Fold is ready.
 type Fold struct {
 	machine *Machine
+	driven  bool // the machine is the driver's, who feeds it
 	sum     Summary
 	byKey   map[string]int
 	session time.Time // start of the session that the last event belongs to
 	before  *int      // tests of the last batch that passed
 }
+
+// FoldOf returns the fold of a driver, which looks at the driver's own machine. That one has to take up each event before
+// the fold does.
+func FoldOf(m *Machine) Fold { return Fold{machine: m, driven: true} }
 
 // Apply adds one event, in the order of the journal.
 func (f *Fold) Apply(e Event) error {
@@ -111,10 +117,12 @@ func (f *Fold) Apply(e Event) error {
 			return err
 		}
 	}
-	if f.machine == nil {
+	if f.byKey == nil {
 		return nil
 	}
-	f.machine.Apply(e)
+	if !f.driven {
+		f.machine.Apply(e)
+	}
 	s := &f.sum
 	if e.Kind == RunResumed {
 		f.session = e.At
@@ -140,8 +148,8 @@ func (f *Fold) Apply(e Event) error {
 			s.Status, s.Reason, s.Until = RunPaused, p.Reason, p.Until
 		}
 	}
-	for i, v := range f.machine.Batches() {
-		s.Batches[i].stand(v)
+	for i, t := range f.machine.tracks {
+		s.Batches[i].stand(t)
 	}
 	s.Waiting = nil
 	for _, a := range f.machine.Waiting() {
@@ -160,17 +168,21 @@ func (f *Fold) start(e Event) error {
 	if e.Job == nil {
 		return fmt.Errorf("event %d starts run %s, but does not say what it is about", e.Seq, e.Run)
 	}
-	m, err := New(*e.Job)
-	if err != nil {
-		return err
+	if !f.driven {
+		m, err := New(*e.Job)
+		if err != nil {
+			return err
+		}
+		m.Start()
+		f.machine = m
 	}
-	m.Start()
-	f.machine, f.session, f.byKey = m, e.At, map[string]int{}
+	f.session, f.byKey = e.At, map[string]int{}
 	j := e.Job
 	f.sum = Summary{
 		Run: e.Run, Plan: j.Plan, Title: j.Title, Slug: j.Slug, Branch: j.Branch, Base: j.Base, BaseBranch: j.BaseBranch,
 		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Workers: j.Workers, Score: j.Score, SpeedUp: j.SpeedUp, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
 	}
+	f.sum.Batches = slices.Grow(f.sum.Batches, len(j.Batches))
 	for i, b := range j.Batches {
 		f.byKey[b.Key] = i
 		state := string(Waiting)
@@ -185,13 +197,14 @@ func (f *Fold) start(e Event) error {
 	return nil
 }
 
-// stand takes over where the machine sees the batch. An event of one batch may move others.
-func (b *BatchSummary) stand(v View) {
-	b.State = string(v.Status)
-	if v.Status == Working {
-		b.State = string(v.State)
+// stand takes over where the machine sees the batch. An event of one batch may move others, so this is done for each
+// batch at each event: it makes no copies.
+func (b *BatchSummary) stand(t *track) {
+	b.State = string(t.status)
+	if t.status == Working {
+		b.State = string(t.state)
 	}
-	b.Attempts, b.Reason, b.Commit, b.Tier = v.Attempt, v.Reason, v.Commit, v.Tier
+	b.Attempts, b.Reason, b.Commit, b.Tier = t.attempt, t.why(), t.commit(), t.tier
 }
 
 func (f *Fold) batch(b *BatchSummary, e Event) {

@@ -79,7 +79,7 @@ func (b *BatchSummary) judged(e Event) {
 
 // gated takes up what the gates said of the candidate that is to land.
 func (b *BatchSummary) gated(e Event) {
-	b.Gates = nil
+	b.Gates = slices.Grow([]GateResult(nil), len(e.Reports))
 	for _, r := range e.Reports {
 		b.Gates = append(b.Gates, GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings)})
 	}

@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Candidate is the result of one slot.
@@ -63,7 +65,7 @@ func Decide(cands []Candidate, o Options) Decision {
 	for _, c := range cands {
 		if c.Void != "" {
 			void++
-			d.say("%s has no verdict: %s", c.name(), oneLine(c.Void))
+			d.say("%s has no verdict: %s", c.name(), phrase.Line(c.Void))
 		}
 	}
 	switch {
@@ -110,7 +112,7 @@ func AfterSynthesis(round1 Decision, synthesis Candidate) Decision {
 	d := Decision{Next: Use, Leader: round1.Leader, Passers: slices.Clone(round1.Passers)}
 	what := "the synthesis failed its gates"
 	if synthesis.Void != "" {
-		what = "the synthesis has no verdict: " + oneLine(synthesis.Void)
+		what = "the synthesis has no verdict: " + phrase.Line(synthesis.Void)
 	}
 	switch {
 	case synthesis.passed():
@@ -183,6 +185,3 @@ func all(n int) string {
 	}
 	return fmt.Sprintf("all %d attempts", n)
 }
-
-// oneLine keeps foreign text to its line.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Settings are those of [sampling] that say whether, and how, a tournament is held (SAMP-16).
@@ -133,7 +135,7 @@ func plainRetry(escalate bool) string {
 // lift a limit, allow a tool or install a model.
 func (req Request) hopeless() (Action, string) {
 	because := ""
-	if r := oneLine(req.Failure.Reason); r != "" {
+	if r := phrase.Line(req.Failure.Reason); r != "" {
 		because = " (" + r + ")"
 	}
 	switch req.Failure.Outcome {
@@ -149,13 +151,13 @@ func (req Request) hopeless() (Action, string) {
 	case "error":
 		return Leave, "not sampled: something could not run" + because + ", and it would not run for any candidate"
 	default:
-		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s", oneLine(req.Failure.Outcome), because)
+		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s", phrase.Line(req.Failure.Outcome), because)
 	}
 	switch {
 	case req.Held:
 		return GiveUp, "a tournament was held and neither a candidate nor the synthesis passed"
 	case req.MaxAttempts > 0 && req.Attempt > req.MaxAttempts:
-		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", count(req.Attempt-1, "attempt"), req.MaxAttempts)
+		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"), req.MaxAttempts)
 	}
 	return "", ""
 }
@@ -164,18 +166,18 @@ func (req Request) hopeless() (Action, string) {
 func (req Request) wants() (n int, by Trigger, why string) {
 	f := req.Flags
 	if n, ok := f.SampleBatch[batchNumber(req.Batch)]; ok {
-		return n, OnFlag, fmt.Sprintf("--sample-batch asks for %s", count(n, "candidate"))
+		return n, OnFlag, fmt.Sprintf("--sample-batch asks for %s", phrase.Count(n, "candidate"))
 	}
 	n = min(req.Settings.Count, req.Settings.MaxCount)
 	switch {
 	case f.Sample > 0:
-		return f.Sample, OnFlag, fmt.Sprintf("--sample asks for %s", count(f.Sample, "candidate"))
+		return f.Sample, OnFlag, fmt.Sprintf("--sample asks for %s", phrase.Count(f.Sample, "candidate"))
 	case f.NoSample:
 		return 0, "", "not sampled: --no-sample"
 	case req.Failure != nil && req.Settings.OnRetry:
-		return n, OnRetry, fmt.Sprintf("attempt %d failed: %s instead of a plain retry", req.Attempt-1, count(n, "candidate"))
+		return n, OnRetry, fmt.Sprintf("attempt %d failed: %s instead of a plain retry", req.Attempt-1, phrase.Count(n, "candidate"))
 	case req.Critical && req.Settings.OnCritical:
-		return n, OnCritical, fmt.Sprintf("the batch is critical: %s", count(n, "candidate"))
+		return n, OnCritical, fmt.Sprintf("the batch is critical: %s", phrase.Count(n, "candidate"))
 	case req.Failure != nil:
 		return 0, "", "not sampled: sample_on_retry is off"
 	case req.Critical:
@@ -193,10 +195,10 @@ func (req Request) against(n int) string {
 	case req.Literal:
 		return "the agent does what the plan spells out, so all candidates would be alike"
 	case req.Memory == nil:
-		return fmt.Sprintf("available memory is unknown, and %s need %s GB", count(n, "candidate"), short(need))
+		return fmt.Sprintf("available memory is unknown, and %s need %s GB", phrase.Count(n, "candidate"), short(need))
 	case float64(*req.Memory) < need*gb:
 		return fmt.Sprintf("%s GB of memory are available, and %s need %s GB (sample_min_memory_per_gb = %s)",
-			short(math.Floor(float64(*req.Memory)/gb*10)/10), count(n, "candidate"), short(need), short(req.Settings.GBPerCandidate))
+			short(math.Floor(float64(*req.Memory)/gb*10)/10), phrase.Count(n, "candidate"), short(need), short(req.Settings.GBPerCandidate))
 	}
 	return ""
 }
@@ -222,14 +224,14 @@ func (req Request) atOnce(n int) int {
 func (req Request) costLine(n int) string {
 	line := fmt.Sprintf("Sampling %s: ", label(req.Batch))
 	if c := req.Cost; c == nil || !(*c >= 0) || math.IsInf(*c, 0) {
-		return line + fmt.Sprintf("%s; cost: no data", count(n, "candidate"))
+		return line + fmt.Sprintf("%s; cost: no data", phrase.Count(n, "candidate"))
 	}
-	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), count(n, "candidate"), dollars(*req.Cost))
+	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), phrase.Count(n, "candidate"), dollars(*req.Cost))
 }
 
 // label is how people are told of a batch: B4, or the name that it has in the plan.
 func label(number string) string {
-	if number = batchNumber(oneLine(number)); number != "" && number[0] >= '0' && number[0] <= '9' {
+	if number = batchNumber(phrase.Line(number)); number != "" && number[0] >= '0' && number[0] <= '9' {
 		return "B" + number
 	}
 	return number

@@ -3,6 +3,8 @@ package sampling
 import (
 	"fmt"
 	"math"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Rate is how often something succeeded, with the 95 % interval after Wilson, in which the true rate lies.
@@ -127,7 +129,7 @@ func (c Comparison) Lines() []string {
 		out = append(out, "synthesis: "+c.Synthesis.String())
 	}
 	if c.Ungrouped > 0 {
-		out = append(out, fmt.Sprintf("%s of no known tournament not counted", count(c.Ungrouped, "outcome")))
+		out = append(out, fmt.Sprintf("%s of no known tournament not counted", phrase.Count(c.Ungrouped, "outcome")))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Measure is what the gates saw of a candidate.
@@ -64,20 +65,12 @@ type Term struct {
 func terms(in inputs) []Term {
 	per := func(n int) int { return condition.Add(n, 1) }
 	return []Term{
-		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", count(in.Tests, "passing test"), in.Tests)},
-		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)), fmt.Sprintf("%s: 10000 / %d", count(in.Diff, "changed line"), per(in.Diff))},
-		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)), fmt.Sprintf("%s: 1000 / %d", count(in.Lint, "lint warning"), per(in.Lint))},
-		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons), fmt.Sprintf("%s: -200 × %d", count(in.Lessons, "violation of lessons", "violations of lessons"), in.Lessons)},
-		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", count(in.AST, "violation of patterns", "violations of patterns"), in.AST)},
+		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", phrase.Count(in.Tests, "passing test"), in.Tests)},
+		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)), fmt.Sprintf("%s: 10000 / %d", phrase.Count(in.Diff, "changed line"), per(in.Diff))},
+		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)), fmt.Sprintf("%s: 1000 / %d", phrase.Count(in.Lint, "lint warning"), per(in.Lint))},
+		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons), fmt.Sprintf("%s: -200 × %d", phrase.Count(in.Lessons, "violation of lessons", "violations of lessons"), in.Lessons)},
+		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", phrase.Count(in.AST, "violation of patterns", "violations of patterns"), in.AST)},
 	}
-}
-
-// count writes a number of things; the plural is given where it is not made by an s.
-func count(n int, one string, many ...string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, append(many, one+"s")[0])
 }
 
 // Scorer rates candidates by the built-in score or by an expression of the settings. Its zero value is the built-in.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 )
 
@@ -249,7 +250,7 @@ func shorten(text string, limit int) string {
 // shortestCut is the least part of a line that is worth showing.
 const shortestCut = 80
 
-func more(n int) string { return "… " + count(n, "more line") }
+func more(n int) string { return "… " + phrase.Count(n, "more line") }
 
 // clean makes foreign text valid UTF-8 without control characters besides tabs and line ends, and without lines of ~
 // that would need an endless fence.
@@ -268,7 +269,7 @@ func clean(text string) string {
 }
 
 // inline keeps foreign text to its line, and from being read as markdown that goes on behind it.
-func inline(text string) string { return strings.ReplaceAll(oneLine(clean(text)), "`", "'") }
+func inline(text string) string { return strings.ReplaceAll(phrase.Line(clean(text)), "`", "'") }
 
 // code writes a foreign name as code.
 func code(text string) string { return "`" + cutName(inline(text)) + "`" }

@@ -3,7 +3,6 @@ package sampling
 import (
 	"embed"
 	"io/fs"
-	"slices"
 	"strings"
 )
 
@@ -59,30 +58,6 @@ func pool(batchType string) []string {
 // general are variants that do no harm to a batch of any type. They fill the slots that a pool leaves empty.
 func general() []string {
 	return []string{MinimalChange, RunTestsAfterEdit, WriteTestsFirst, CheckAllImports, TraceEndToEnd}
-}
-
-// Pool returns the variants for a type of batch, vanilla first. A type that is not known gets what suits any.
-func Pool(batchType string) []Variant {
-	var out []Variant
-	for _, name := range pool(batchType) {
-		v, _ := Named(name)
-		out = append(out, v)
-	}
-	return out
-}
-
-// Variants returns all variants, sorted by name.
-func Variants() []Variant {
-	var out []Variant
-	for _, name := range []string{
-		Vanilla, DifferentApproach, MinimalChange, CheckAllImports, WriteTestsFirst, RunTestsAfterEdit,
-		TraceEndToEnd, CheckImportExport, RealObjects, EdgeCasesOnly,
-	} {
-		v, _ := Named(name)
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b Variant) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // Named returns the variant of that name.

@@ -3,10 +3,10 @@ package trust
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -16,11 +16,7 @@ var promptFiles embed.FS
 
 // LoadPrompts reads the texts of this package. Layers take the place of those that are built in.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	own, err := fs.Sub(promptFiles, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "trust/prompts", FS: own}}, layers...)...)
+	return prompt.LoadEmbedded("trust", promptFiles, layers...)
 }
 
 // Text is the contract for people (TRUST-03), or the question who the owner is where there is none (TRUST-02).
@@ -82,4 +78,4 @@ func ruleLines(rules []Rule, withTier bool) string {
 }
 
 // line makes one harmless line of a text.
-func line(s string) string { return strings.Join(strings.Fields(redact.Clean(s)), " ") }
+func line(s string) string { return phrase.Line(redact.Clean(s)) }

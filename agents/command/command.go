@@ -136,7 +136,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	}
 	out := a.result(t, args, env, w, res)
 	if left != nil {
-		out.Summary += "; " + redacted(t, redact.Clean(left.Error()))
+		out.Summary += "; " + t.Hide(redact.Clean(left.Error()))
 	}
 	return out, nil
 }
@@ -159,13 +159,6 @@ func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, e
 		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err, a.cfg.Name, a.cfg.Name)
 	}
 	return box, err
-}
-
-func redacted(t agents.Task, s string) string {
-	if t.Redact == nil {
-		return s
-	}
-	return t.Redact(s)
 }
 
 // remedy says what to do about a program that is not there.
@@ -264,6 +257,6 @@ func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.R
 	})
 	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
 	out.Usage = a.usage(totals, out.Model, args)
-	out.Summary, out.Detail = redacted(t, out.Summary), redacted(t, out.Detail)
+	out.Summary, out.Detail = t.Hide(out.Summary), t.Hide(out.Detail)
 	return out
 }

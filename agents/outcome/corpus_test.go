@@ -257,3 +257,30 @@ func TestOwnEndGoesFirst(t *testing.T) {
 		})
 	}
 }
+
+// The limit that ended the work need not tell when it ends: any that did before, or beside it, holds.
+func TestTheTimeOfALimitIsNotLost(t *testing.T) {
+	at := now.Add(time.Hour)
+	limit := func(at time.Time) *stream.Fault {
+		return &stream.Fault{Kind: stream.Limit, Message: "429", RetryAt: at}
+	}
+	untold := limit(time.Time{})
+	for name, tt := range map[string]struct {
+		totals stream.Totals
+		waits  bool
+		want   time.Time
+	}{
+		"told by the error itself":                  {stream.Totals{Fault: limit(at), Passing: limit(at.Add(time.Hour))}, false, at},
+		"told by a try before":                      {stream.Totals{Fault: untold, Passing: limit(at)}, false, at},
+		"told by the error, cut off in a later try": {stream.Totals{Fault: limit(at), Passing: untold}, true, at},
+		"told on standard error":                    {stream.Totals{Fault: untold, Stray: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
+		"over by now":                               {stream.Totals{Fault: untold, Passing: limit(now.Add(-time.Minute))}, false, time.Time{}},
+		"of something else":                         {stream.Totals{Fault: untold, Passing: &stream.Fault{Kind: stream.Overloaded, RetryAt: at}}, false, time.Time{}},
+		"told nowhere":                              {stream.Totals{Fault: untold}, false, time.Time{}},
+	} {
+		v := Decide(Evidence{Format: stream.Claude, Totals: tt.totals, Waits: tt.waits, Lingered: true, Now: now})
+		if v.Outcome != agents.RateLimited || !v.RetryAt.Equal(tt.want) {
+			t.Errorf("%s: %+v, want %v", name, v, tt.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -118,11 +119,11 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Usage:
 		human(agents.KindSettings, "it does not take its arguments", "see which version is installed: runplan doctor")
 	case stream.Limit:
-		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindLimit, f.RetryAt
-		v.Summary = "rate limit: " + f.Message + when(f.RetryAt, e.Now)
+		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindLimit, retryAt(e, f)
+		v.Summary = "rate limit: " + f.Message + when(v.RetryAt, e.Now)
 	case stream.Overloaded:
-		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindOverloaded, f.RetryAt
-		v.Summary = "the provider is overloaded: " + f.Message + when(f.RetryAt, e.Now)
+		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindOverloaded, retryAt(e, f)
+		v.Summary = "the provider is overloaded: " + f.Message + when(v.RetryAt, e.Now)
 	case stream.Network:
 		v.Kind, v.Summary = agents.KindNetwork, "no connection to the provider: "+f.Message
 	case stream.Server:
@@ -139,6 +140,20 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended in an error: "+f.Message
 	}
 	return v
+}
+
+// retryAt is when another try makes sense. The limit that decides may not tell; then the time holds that it told at another
+// place: with a try before, or on standard error.
+func retryAt(e Evidence, f *stream.Fault) time.Time {
+	if !f.RetryAt.IsZero() {
+		return f.RetryAt
+	}
+	for _, told := range []*stream.Fault{e.Totals.Fault, e.Totals.Passing, stream.FaultInText(complaint(e), e.Now)} {
+		if told != nil && told.Kind == f.Kind && told.RetryAt.After(e.Now) {
+			return told.RetryAt
+		}
+	}
+	return time.Time{}
 }
 
 func when(at, now time.Time) string {
@@ -191,7 +206,7 @@ func exit(e Evidence) (Verdict, bool) {
 		if said := stream.FaultInText(e.Totals.Stray, e.Now); said != nil && (said.Kind == f.Kind || f.Kind == stream.Other) {
 			f = said
 		} else if n := len(e.Totals.Stray); n > 0 {
-			f.Message += ": " + strings.Join(strings.Fields(e.Totals.Stray[n-1]), " ")
+			f.Message += ": " + phrase.Line(e.Totals.Stray[n-1])
 		}
 		return fault(e, f, "exit status"), true
 	}

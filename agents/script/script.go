@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -228,20 +229,14 @@ func (w *work) block(ctx context.Context, b planparse.Block) error {
 
 // clean makes text fit to be shown and kept.
 func (w *work) clean(text string) string {
-	if w.task.Redact != nil {
-		text = w.task.Redact(text)
-	}
-	return redact.Clean(text)
+	return redact.Clean(w.task.Hide(text))
 }
 
 const maxSay = 300
 
 // say reports a line to the observer and to the log.
 func (w *work) say(text string) {
-	text = strings.ReplaceAll(w.clean(text), "\n", " ")
-	if len(text) > maxSay {
-		text = strings.ToValidUTF8(text[:maxSay], "") + "…"
-	}
+	text = phrase.CutBytes(strings.ReplaceAll(w.clean(text), "\n", " "), maxSay)
 	if w.obs != nil {
 		w.obs.Line(text)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -205,9 +206,5 @@ func (w *work) expectSuccess(res proc.Result, what string) error {
 
 func lastLine(output string) string {
 	output = strings.TrimSpace(redact.Clean(output))
-	last := output[strings.LastIndexByte(output, '\n')+1:]
-	if len(last) > maxSay {
-		last = strings.ToValidUTF8(last[:maxSay], "") + "…"
-	}
-	return last
+	return phrase.CutBytes(output[strings.LastIndexByte(output, '\n')+1:], maxSay)
 }

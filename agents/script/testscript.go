@@ -57,9 +57,7 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 		rep = engineReport{failed: res.Exit != 0, log: res.Tail, skipped: skipLine(res.Tail)}
 	} else {
 		rep = w.inProcess(ctx, file)
-		if w.task.Redact != nil {
-			rep.log = w.task.Redact(rep.log)
-		}
+		rep.log = w.task.Hide(rep.log)
 		for line := range strings.Lines(strings.ReplaceAll(rep.log, file, w.agent.planPath)) {
 			w.say(strings.TrimRight(line, "\n"))
 		}

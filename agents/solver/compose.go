@@ -2,7 +2,6 @@ package solver
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"embed"
@@ -24,11 +23,7 @@ var prompts embed.FS
 
 // LoadPrompts reads the solver's prompts; those of later layers take the place of the built-in ones (MODEL-14).
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	sub, err := fs.Sub(prompts, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "agents/solver/prompts", FS: sub}}, layers...)...)
+	return prompt.LoadEmbedded("agents/solver", prompts, layers...)
 }
 
 // question is what a prompt is made of. What stays the same from attempt to attempt stands first (MODEL-13).

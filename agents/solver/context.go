@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -27,7 +28,7 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 		return p, err
 	}
 	if found && current(p, w.task.Dir) {
-		w.say("context of an earlier attempt: " + count(len(p.Parts), "part"))
+		w.say("context of an earlier attempt: " + phrase.Count(len(p.Parts), "part"))
 		return p, nil
 	}
 	p, err = w.cfg.Retrieve(ctx, w.meter, w.session, w.request())
@@ -40,7 +41,7 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	for _, note := range p.Notes {
 		w.say(note)
 	}
-	w.say(fmt.Sprintf("retrieved %s, about %d of %d tokens", count(len(p.Parts), "part"), p.Tokens, p.Budget))
+	w.say(fmt.Sprintf("retrieved %s, about %d of %d tokens", phrase.Count(len(p.Parts), "part"), p.Tokens, p.Budget))
 	return p, nil
 }
 

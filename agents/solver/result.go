@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
@@ -19,7 +20,7 @@ import (
 func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	res := agents.Result{Outcome: agents.Done, Model: w.model.Label(), Response: w.answer, Usage: w.usage()}
 	if err == nil {
-		res.Summary = "changed " + count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
+		res.Summary = "changed " + phrase.Count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
 		return res, w.keep(ctx, entry{Summary: res.Summary})
 	}
 	if ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -135,7 +136,7 @@ func (w *work) use(text string, loop int) (Answer, error) {
 	case answer.Needs == nil:
 		return answer, w.carryOut(answer.Edits)
 	case loop >= w.cfg.Loops:
-		return answer, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more", wish(*answer.Needs), count(loop, "refinement"))}
+		return answer, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more", wish(*answer.Needs), phrase.Count(loop, "refinement"))}
 	}
 	if err := answer.Needs.Check(); err != nil {
 		return answer, &Fault{Class: InsufficientContext, Err: err}
@@ -159,29 +160,16 @@ func (w *work) carryOut(edits []edit.Edit) error {
 	return nil
 }
 
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}
-
 // hide makes text fit to be kept.
 func (w *work) hide(text string) string {
-	if w.task.Redact != nil {
-		text = w.task.Redact(text)
-	}
-	return redact.Clean(text)
+	return redact.Clean(w.task.Hide(text))
 }
 
 const maxSay = 300
 
 // say reports a line to the observer and to the log.
 func (w *work) say(text string) {
-	text = strings.Join(strings.Fields(w.hide(text)), " ")
-	if len(text) > maxSay {
-		text = strings.ToValidUTF8(text[:maxSay], "") + "…"
-	}
+	text = phrase.CutBytes(phrase.Line(w.hide(text)), maxSay)
 	if w.obs != nil {
 		w.obs.Line(text)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // shortArgs is what of a tool's arguments tells most, on one line.
@@ -13,7 +15,7 @@ func shortArgs(raw json.RawMessage) string {
 		for _, key := range []string{"command", "cmd", "file_path", "filePath", "path", "absolute_path", "pattern", "query", "url", "prompt", "description"} {
 			if v, ok := m[key]; ok {
 				if s := plain(v); s != "" {
-					return clip(oneLine(s), 160)
+					return phrase.CutBytes(phrase.Line(s), 160)
 				}
 			}
 		}
@@ -22,7 +24,7 @@ func shortArgs(raw json.RawMessage) string {
 	if len(raw) == 0 || json.Compact(&b, raw) != nil || b.String() == "{}" || b.String() == "null" {
 		return ""
 	}
-	return clip(oneLine(b.String()), 160)
+	return phrase.CutBytes(phrase.Line(b.String()), 160)
 }
 
 // plain is a JSON string, or a list of them: a command as some CLIs have it.

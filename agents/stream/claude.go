@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // claude reads what "claude -p --output-format stream-json --verbose" prints, and qwen, which took the form over.
@@ -90,7 +92,7 @@ func (c *claude) event(p *Parser, line []byte) bool {
 	var l claudeLine
 	decode(line, &l)
 	if l.SessionID != "" {
-		p.t.Session = clip(l.SessionID, 100)
+		p.t.Session = phrase.CutBytes(l.SessionID, 100)
 	}
 	switch l.Type {
 	case "system":
@@ -117,7 +119,7 @@ func (c *claude) event(p *Parser, line []byte) bool {
 func (c *claude) system(p *Parser, l *claudeLine) bool {
 	switch l.Subtype {
 	case "init":
-		p.t.Model, p.t.Version = clip(l.Model, 100), clip(l.Version+l.QwenVersion, 50)
+		p.t.Model, p.t.Version = phrase.CutBytes(l.Model, 100), phrase.CutBytes(l.Version+l.QwenVersion, 50)
 		// A key of one's own is named here; with a subscription there is none.
 		p.t.OnPlan = l.KeySource == "none"
 	case "api_retry":
@@ -128,7 +130,7 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 		p.pass(f)
 	case "task_started":
 		if len(c.pending) < maxEntries {
-			c.pending = append(c.pending, task{l.TaskID, clip(oneLine(l.Description), 100)})
+			c.pending = append(c.pending, task{l.TaskID, phrase.CutBytes(phrase.Line(l.Description), 100)})
 		}
 	case "task_notification", "task_updated":
 		status := l.Status + l.Patch.Status
@@ -149,7 +151,7 @@ func (c *claude) assistant(p *Parser, l *claudeLine) {
 		return // the CLI speaks of an error here; the result says it again
 	}
 	if p.t.Model == "" {
-		p.t.Model = clip(l.Message.Model, 100)
+		p.t.Model = phrase.CutBytes(l.Message.Model, 100)
 	}
 	var parts []claudePart
 	decode(l.Message.Content, &parts)

@@ -3,6 +3,8 @@ package stream
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // codex reads what "codex exec --json" prints. An error event is a passing note, an item of type error a warning;
@@ -37,7 +39,7 @@ func (c *codex) event(p *Parser, line []byte) bool {
 	decode(line, &l)
 	switch l.Type {
 	case "thread.started":
-		p.t.Session = clip(l.ThreadID, 100)
+		p.t.Session = phrase.CutBytes(l.ThreadID, 100)
 	case "turn.started":
 		p.t.Ended = false
 	case "item.started":

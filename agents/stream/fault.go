@@ -1,10 +1,12 @@
 package stream
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // FaultKind says what kind of error ended an agent's work.
@@ -38,9 +40,9 @@ type Fault struct {
 // faultOf reads an error. What is told apart in fields counts before its text; only text that a CLI gives out
 // as an error ever comes here.
 func (p *Parser) faultOf(status int, code, message string) *Fault {
-	f := &Fault{Status: status, Message: clip(oneLine(message), 500), Kind: Other}
+	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(message), 500), Kind: Other}
 	if f.Message == "" {
-		f.Message = oneLine(code)
+		f.Message = phrase.Line(code)
 	}
 	if f.Status == 0 {
 		f.Status = statusIn(message)
@@ -146,7 +148,7 @@ func kindOfText(text string) FaultKind {
 func FaultInText(lines []string, now time.Time) *Fault {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if kind := kindOf(statusIn(lines[i]), "", lines[i]); kind != Other {
-			f := &Fault{Kind: kind, Message: clip(oneLine(lines[i]), 500), Status: statusIn(lines[i])}
+			f := &Fault{Kind: kind, Message: phrase.CutBytes(phrase.Line(lines[i]), 500), Status: statusIn(lines[i])}
 			f.readTime(lines[i], now)
 			return f
 		}
@@ -154,7 +156,7 @@ func FaultInText(lines []string, now time.Time) *Fault {
 	return nil
 }
 
-var statusRE = regexp.MustCompile(`(?i)(?:\bstatus(?:code)?["']?[ :=]+|\bcode["']?[ :=]+|\bapi error: (?:request rejected \()?|\bhttp(?:/\d\.\d)? |^|\()(4\d\d|5\d\d)\b`)
+var statusRE = lazyre.New(`(?i)(?:\bstatus(?:code)?["']?[ :=]+|\bcode["']?[ :=]+|\bapi error: (?:request rejected \()?|\bhttp(?:/\d\.\d)? |^|\()(4\d\d|5\d\d)\b`)
 
 // statusIn finds the status of HTTP that a message names.
 func statusIn(message string) int {

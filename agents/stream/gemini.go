@@ -1,6 +1,10 @@
 package stream
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/runplan/runplan/internal/phrase"
+)
 
 // gemini reads what "gemini -p -o stream-json" prints.
 type gemini struct{}
@@ -27,7 +31,7 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 	decode(line, &l)
 	switch l.Type {
 	case "init":
-		p.t.Session, p.t.Model = clip(l.SessionID, 100), clip(l.Model, 100)
+		p.t.Session, p.t.Model = phrase.CutBytes(l.SessionID, 100), phrase.CutBytes(l.Model, 100)
 	case "message":
 		if l.Role == "assistant" {
 			p.piece(l.Content)
@@ -38,7 +42,7 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 		p.endText()
 		// A tool that the policy forbids comes back as an error with a word of its own.
 		if l.Status == "error" && (l.Error.Type == "policy_violation" || l.Error.Type == "execution_denied") {
-			p.denied(l.ToolName, clip(oneLine(l.Error.Message), 160))
+			p.denied(l.ToolName, phrase.CutBytes(phrase.Line(l.Error.Message), 160))
 		}
 	case "error":
 		p.pass(p.faultOf(0, "", l.Message))
@@ -71,7 +75,7 @@ func (g *gemini) result(p *Parser, l *geminiLine) {
 	// It begins with "auto"; where one model did it all, that is known in the end.
 	if len(l.Stats.Models) == 1 {
 		for name := range l.Stats.Models {
-			p.t.Model = clip(name, 100)
+			p.t.Model = phrase.CutBytes(name, 100)
 		}
 	}
 	if l.Status == "success" {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // openCode reads what "opencode run --format json" prints. There is no closing event: the work is done when the
@@ -40,7 +42,7 @@ func (o *openCode) event(p *Parser, line []byte) bool {
 	var l openCodeLine
 	decode(line, &l)
 	if l.SessionID != "" {
-		p.t.Session = clip(l.SessionID, 100)
+		p.t.Session = phrase.CutBytes(l.SessionID, 100)
 	}
 	switch l.Type {
 	case "step_start":

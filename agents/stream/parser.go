@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -161,7 +161,7 @@ func (p *Parser) Close() {
 func (p *Parser) Totals() Totals { return p.t }
 
 func (p *Parser) stray(line string) {
-	line = redact.Clean(clip(line, 1<<10))
+	line = redact.Clean(phrase.CutBytes(line, 1<<10))
 	if line == "" || p.format == Codex && line == codexGreeting {
 		return
 	}
@@ -191,7 +191,7 @@ func (p *Parser) text(s string) {
 		return
 	}
 	p.t.Text, p.t.Tries = lastOf(s), 0
-	p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
+	p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
 }
 
 // piece notes a part of what the agent says. Whole lines go out at once.
@@ -221,7 +221,7 @@ func (p *Parser) endText() {
 func (p *Parser) say(s string) {
 	if s = strings.TrimRight(s, "\n"); strings.TrimSpace(s) != "" {
 		p.t.Text, p.t.Tries = lastOf(s), 0
-		p.emit(Event{Kind: Text, Text: clip(s, 64<<10)})
+		p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
 	}
 }
 
@@ -229,7 +229,7 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 	p.endText()
 	p.t.Tools++
 	p.t.Tries = 0
-	e := Event{Kind: Tool, Tool: clip(name, 100), Text: shortArgs(args), Input: string(args), Cut: p.cut}
+	e := Event{Kind: Tool, Tool: phrase.CutBytes(name, 100), Text: shortArgs(args), Input: string(args), Cut: p.cut}
 	if len(args) > maxInput {
 		e.Input, e.Cut = string(mend(args[:maxInput])), true
 	}
@@ -239,7 +239,7 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 func (p *Parser) denied(tool, args string) {
 	p.endText()
 	if len(p.t.Denials) < maxEntries {
-		p.t.Denials = append(p.t.Denials, Denial{Tool: clip(tool, 100), Args: args})
+		p.t.Denials = append(p.t.Denials, Denial{Tool: phrase.CutBytes(tool, 100), Args: args})
 	}
 	p.emit(Event{Kind: Denied, Tool: tool, Text: args})
 }
@@ -251,9 +251,13 @@ func (p *Parser) fail(f *Fault) {
 	p.emit(Event{Kind: Failed, Text: f.Message})
 }
 
-// pass notes an error that the CLI gets over by itself, or means to.
+// pass notes an error that the CLI gets over by itself, or means to. Of a limit that is met again and again not each
+// error tells the time: what one of them told holds.
 func (p *Parser) pass(f *Fault) {
 	p.endText()
+	if old := p.t.Passing; old != nil && old.Kind == f.Kind && f.RetryAt.IsZero() && old.RetryAt.After(p.now()) {
+		f.RetryAt = old.RetryAt
+	}
 	p.t.Passing = f
 	if f.Kind == Limit || f.Kind == Overloaded {
 		p.t.Tries++
@@ -299,16 +303,6 @@ func less(n, part *int64) *int64 {
 	return &d
 }
 
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 func lastOf(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxText {
@@ -316,5 +310,3 @@ func lastOf(s string) string {
 	}
 	return s
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

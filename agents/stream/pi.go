@@ -1,6 +1,10 @@
 package stream
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/runplan/runplan/internal/phrase"
+)
 
 // pi reads what "pi -p --mode json" prints. It exits with 0 whatever happens, and agent_end may be followed by one
 // more try: what the last message ended with counts.
@@ -31,7 +35,7 @@ func (r *pi) event(p *Parser, line []byte) bool {
 	decode(line, &l)
 	switch l.Type {
 	case "session":
-		p.t.Session = clip(l.ID, 100)
+		p.t.Session = phrase.CutBytes(l.ID, 100)
 	case "agent_start":
 		p.t.Ended = false
 	case "agent_end":
@@ -56,7 +60,7 @@ func (r *pi) message(p *Parser, l *piLine) {
 	if m.Role != "assistant" {
 		return
 	}
-	p.t.Model = clip(m.Model, 100)
+	p.t.Model = phrase.CutBytes(m.Model, 100)
 	for _, part := range m.Content {
 		if part.Type == "text" {
 			p.text(part.Text)

@@ -1,17 +1,19 @@
 package stream
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
-	aiderTokensRE = regexp.MustCompile(`^Tokens: ([\d.,]+)([kM]?) sent(?:, ([\d.,]+)([kM]?) cache write)?(?:, ([\d.,]+)([kM]?) cache hit)?, ([\d.,]+)([kM]?) received\.`)
-	aiderCostRE   = regexp.MustCompile(`Cost: \$([\d.,]+) message, \$([\d.,]+) session\.`)
-	aiderModelRE  = regexp.MustCompile(`^(?:Main model|Model): (\S+)`)
+	aiderTokensRE = lazyre.New(`^Tokens: ([\d.,]+)([kM]?) sent(?:, ([\d.,]+)([kM]?) cache write)?(?:, ([\d.,]+)([kM]?) cache hit)?, ([\d.,]+)([kM]?) received\.`)
+	aiderCostRE   = lazyre.New(`Cost: \$([\d.,]+) message, \$([\d.,]+) session\.`)
+	aiderModelRE  = lazyre.New(`^(?:Main model|Model): (\S+)`)
 	// What aider prints of the provider's library when a call failed.
-	aiderErrorRE = regexp.MustCompile(`^(?:litellm\.)?(?:\w+\.)?(AuthenticationError|RateLimitError|NotFoundError|BadRequestError|APIConnectionError|ServiceUnavailableError|InternalServerError|ContextWindowExceededError|PermissionDeniedError)\b:?`)
+	aiderErrorRE = lazyre.New(`^(?:litellm\.)?(?:\w+\.)?(AuthenticationError|RateLimitError|NotFoundError|BadRequestError|APIConnectionError|ServiceUnavailableError|InternalServerError|ContextWindowExceededError|PermissionDeniedError)\b:?`)
 )
 
 var aiderFaults = map[string]FaultKind{
@@ -61,7 +63,7 @@ func (p *Parser) aiderLine(line string) (counted bool) {
 		}
 	}
 	if m := aiderModelRE.FindStringSubmatch(line); m != nil {
-		p.t.Model = clip(m[1], 100)
+		p.t.Model = phrase.CutBytes(m[1], 100)
 	}
 	if m := aiderErrorRE.FindStringSubmatch(line); m != nil {
 		f := p.faultOf(0, "", line)

@@ -1,23 +1,24 @@
 package stream
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // farthest is how far ahead a time to try again is believed.
 const farthest = 40 * 24 * time.Hour
 
 var (
-	stampRE = regexp.MustCompile(`\b(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?( ?(?:z|utc)|[+-]\d\d:?\d\d)?`)
-	epochRE = regexp.MustCompile(`(?:\||resets?_?at["': =]+|until )(\d{10})(\d{3})?\b`)
+	stampRE = lazyre.New(`\b(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?( ?(?:z|utc)|[+-]\d\d:?\d\d)?`)
+	epochRE = lazyre.New(`(?:\||resets?_?at["': =]+|until )(\d{10})(\d{3})?\b`)
 	// "try again at nov 23rd, 2026 7:21 am", "resets 3pm (europe/berlin)", "resets nov 23 at 3:30pm (utc)"
-	clockRE = regexp.MustCompile(`(?:resets?|reset|again|available|until)(?: (?:again|on|at|by))*:? (?:(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,?(?: at)? )|(tomorrow|today)(?: at)? )?(\d{1,2})(?::(\d\d))?(?::\d\d)? ?([ap]\.?m\b\.?)?(?: ?\(([a-z_]+(?:/[a-z0-9_+-]+)*)\)| (utc|gmt)\b)?`)
+	clockRE = lazyre.New(`(?:resets?|reset|again|available|until)(?: (?:again|on|at|by))*:? (?:(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,?(?: at)? )|(tomorrow|today)(?: at)? )?(\d{1,2})(?::(\d\d))?(?::\d\d)? ?([ap]\.?m\b\.?)?(?: ?\(([a-z_]+(?:/[a-z0-9_+-]+)*)\)| (utc|gmt)\b)?`)
 	// "in 20s", "after 1h30m", "in 2 hours and 5 minutes", "retry-after: 60"
-	spanRE  = regexp.MustCompile(`(?:\bin|\bafter|retry[-_ ]?after["']?|\bwait)(?: about| for| at least)?[:=]? ?["']?((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)?(?:,| and)? ?)+)`)
-	partsRE = regexp.MustCompile(`(\d+(?:\.\d+)?) ?([a-z]*)`)
+	spanRE  = lazyre.New(`(?:\bin|\bafter|retry[-_ ]?after["']?|\bwait)(?: about| for| at least)?[:=]? ?["']?((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)?(?:,| and)? ?)+)`)
+	partsRE = lazyre.New(`(\d+(?:\.\d+)?) ?([a-z]*)`)
 )
 
 // RetryTime reads out of an error's text when another try makes sense: an absolute time, a clock time with or

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Rollout reads the file that codex keeps of a session: the model, and when the used-up window with the latest end
@@ -36,7 +38,7 @@ func rollout(v map[string]any, under string, depth int, model *string, resets *t
 		return
 	}
 	if m, ok := v["model"].(string); ok && (under == "thread_settings" || under == "payload") && m != "" {
-		*model = clip(m, 100)
+		*model = phrase.CutBytes(m, 100)
 	}
 	if under == "rate_limits" {
 		*resets = time.Time{} // a later count replaces an earlier one

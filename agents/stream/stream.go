@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -77,7 +78,7 @@ func (e Event) Lines() []string {
 	case Retry:
 		return []string{"… tries again: " + text}
 	case Failed:
-		return []string{"! " + oneLine(text)}
+		return []string{"! " + phrase.Line(text)}
 	}
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
 }

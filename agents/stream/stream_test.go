@@ -210,3 +210,15 @@ func FuzzRetryTime(f *testing.F) {
 		}
 	})
 }
+
+// A CLI that tries again and again tells the end of a limit once; a try that does not tell takes nothing from that.
+func TestTheTimeOfALimitOutlastsTriesWithoutOne(t *testing.T) {
+	p := New(Claude, testClock())
+	resets := testClock()().Add(time.Hour)
+	fmt.Fprintf(p, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d}}`+"\n", resets.Unix())
+	fmt.Fprintln(p, `{"type":"system","subtype":"api_retry","error_status":429,"error":"rate_limit"}`)
+	p.Close()
+	if f := p.Totals().Passing; f == nil || f.Status != 429 || !f.RetryAt.Equal(resets) {
+		t.Errorf("%+v, want the 429 with %v", f, resets)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -89,7 +90,7 @@ func (w *Watcher) values(s agents.Step) map[string]string {
 		said = append(said, "- "+strings.TrimPrefix(f.Path+": "+f.Message, ": "))
 	}
 	return map[string]string{
-		"task": w.foreign(cut(w.a.Task, mostTask)), "what": what + ".", "step": w.foreign(cut(readable(step), mostStep)), "file": w.foreign(w.fileOf(s)),
+		"task": w.foreign(phrase.CutBytes(w.a.Task, mostTask)), "what": what + ".", "step": w.foreign(phrase.CutBytes(readable(step), mostStep)), "file": w.foreign(w.fileOf(s)),
 		"said": w.foreign(strings.Join(said, "\n")),
 	}
 }
@@ -136,17 +137,10 @@ func (w *Watcher) clean(text string) string {
 // finding is a remark in the one envelope. It advises, so it is never an error.
 func (r *remark) finding(clean func(string) string) gates.Finding {
 	f := gates.Finding{
-		Rule: Rule, Severity: gates.Warning, Message: fmt.Sprintf("%s (%d%% sure)", cut(clean(r.Message), mostMessage), r.Confidence), Fix: cut(clean(r.Fix), mostFix),
+		Rule: Rule, Severity: gates.Warning, Message: fmt.Sprintf("%s (%d%% sure)", phrase.CutBytes(clean(r.Message), mostMessage), r.Confidence), Fix: phrase.CutBytes(clean(r.Fix), mostFix),
 	}
 	if p := strings.TrimPrefix(strings.TrimSpace(r.Path), "./"); p != "." && fs.ValidPath(p) && clean(p) == p {
 		f.Path, f.Line = p, max(r.Line, 0)
 	}
 	return f
-}
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

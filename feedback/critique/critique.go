@@ -11,11 +11,11 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/llm"
 )
@@ -42,11 +42,7 @@ var prompts embed.FS
 
 // LoadPrompts reads the prompts (FIX-31); those of later layers take the place of the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	sub, err := fs.Sub(prompts, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "feedback/critique/prompts", FS: sub}}, layers...)...)
+	return prompt.LoadEmbedded("feedback/critique", prompts, layers...)
 }
 
 // Options say who is asked, and how often.
@@ -107,7 +103,7 @@ func (s Seen) Note() string {
 	if s.Steps == 0 {
 		return "the agent told of no step that changes something"
 	}
-	text := fmt.Sprintf("%s looked at, %s", count(s.Looked, "step"), count(s.Calls, "call"))
+	text := fmt.Sprintf("%s looked at, %s", phrase.Count(s.Looked, "step"), phrase.Count(s.Calls, "call"))
 	for _, part := range []struct {
 		n    int
 		what string
@@ -123,13 +119,6 @@ func (s Seen) Note() string {
 		text += ": " + s.Why
 	}
 	return text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Watch begins with an attempt. Nobody is asked before the first step.

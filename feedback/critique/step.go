@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,10 +51,10 @@ var harmless = []string{
 }
 
 var (
-	between    = regexp.MustCompile(`\|\||&&|[|;&\n]`)
-	gitLooks   = regexp.MustCompile(`^git\s+(?:-\S+\s+)*(?:status|log|diff|show|blame|grep|ls-files|rev-parse|branch$|branch\s+--show-current)\b`)
-	writesAway = regexp.MustCompile("[>`]|\\$\\(|<\\(|-delete\\b|-exec|-ok(?:dir)?\\b|-fprint")
-	wrapped    = regexp.MustCompile(`^(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh\s+-l?c\s+(.*)$`)
+	between    = lazyre.New(`\|\||&&|[|;&\n]`)
+	gitLooks   = lazyre.New(`^git\s+(?:-\S+\s+)*(?:status|log|diff|show|blame|grep|ls-files|rev-parse|branch$|branch\s+--show-current)\b`)
+	writesAway = lazyre.New("[>`]|\\$\\(|<\\(|-delete\\b|-exec|-ok(?:dir)?\\b|-fprint")
+	wrapped    = lazyre.New(`^(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh\s+-l?c\s+(.*)$`)
 )
 
 // Changes tells whether a step changes something: an edit, a file that is written, a command that does more than look

@@ -18,12 +18,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Own is the engine's argument for a script that starts in its own folder.
@@ -76,8 +76,8 @@ func list(dir string) ([]string, error) {
 }
 
 var (
-	failLine = regexp.MustCompile(`(?m)^FAIL: .*?script\.txtar:(\d+): (.*)$`)
-	skipLine = regexp.MustCompile(`(?m)^SKIP: (.*)$`)
+	failLine = lazyre.New(`(?m)^FAIL: .*?script\.txtar:(\d+): (.*)$`)
+	skipLine = lazyre.New(`(?m)^SKIP: (.*)$`)
 )
 
 // one runs a copy of a script, since the engine works next to it.

@@ -40,12 +40,12 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	case errors.Is(err, ErrNoGate):
 		return rep, nil
 	case err != nil:
-		rep.Note = join(rep.Note, fmt.Sprintf("whether it failed before, at %s, is not known: %v", g.at, err))
+		rep.AddNote(fmt.Sprintf("whether it failed before, at %s, is not known: %v", g.at, err))
 		return rep, nil
 	}
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
 		// Of a run's batch something has to be seen to work.
-		rep.Note = join(rep.Note, "no test passes, so nothing of it is excused by what failed before, at "+g.at)
+		rep.AddNote("no test passes, so nothing of it is excused by what failed before, at " + g.at)
 		return rep, nil
 	}
 	// A batch that names a file answers for what is red in it: to make that green may be what it is there for.
@@ -86,7 +86,7 @@ func compare(gate string, rep, before gates.Report, at string, named func(path s
 	if known > 1 {
 		what = fmt.Sprintf("%d findings were", known)
 	}
-	rep.Note = join(rep.Note, fmt.Sprintf("%s there before, at %s", what, at))
+	rep.AddNote(fmt.Sprintf("%s there before, at %s", what, at))
 	return rep
 }
 
@@ -98,11 +98,4 @@ func tells(f gates.Finding) bool {
 		return false
 	}
 	return f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit")
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // FileError is what is wrong at a line of a blueprint.
@@ -293,7 +295,7 @@ func kindOf(n ast.Node) string {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.StringNode:
-		return "the text " + strconv.Quote(cut(n.Value, 40))
+		return "the text " + strconv.Quote(phrase.Cut(n.Value, 40))
 	case *ast.LiteralNode:
 		return "a text of several lines"
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
@@ -333,12 +335,4 @@ func words[T ~string](list []T) string {
 		out[i] = string(w)
 	}
 	return strings.Join(out, ", ")
-}
-
-// cut shortens text for messages.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }

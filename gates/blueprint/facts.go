@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/summary"
 )
@@ -287,13 +288,13 @@ func (c *checker) failures() {
 		switch {
 		case answered:
 		case len(caught) == 0 || f.Exception == "":
-			c.missing(RuleFailure, key, "%s: nothing in the code handles %s", line(f.Condition), what)
+			c.missing(RuleFailure, key, "%s: nothing in the code handles %s", phrase.Line(f.Condition), what)
 		default:
 			var have []string
 			for _, h := range caught {
 				have = append(have, h.String()+" in "+h.Function)
 			}
-			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", line(f.Condition), f.Exception, f.Status, strings.Join(have, "; "))
+			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", phrase.Line(f.Condition), f.Exception, f.Status, strings.Join(have, "; "))
 		}
 	}
 }

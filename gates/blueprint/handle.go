@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Handled says what became of a review.
@@ -63,11 +65,11 @@ func notes(rec Record) []string {
 		if d.Severity == Observation || rec.State == Live && d.Severity == Minor {
 			continue
 		}
-		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, line(d.BlueprintClaim), line(d.CodeEvidence), line(d.Recommendation)))
+		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, phrase.Line(d.BlueprintClaim), phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation)))
 	}
 	for _, q := range rec.OpenQuestionUpdates {
 		if q.Status == "new" || q.Status == "escalated" {
-			out = append(out, line(q.Question))
+			out = append(out, phrase.Line(q.Question))
 		}
 	}
 	return out
@@ -79,7 +81,7 @@ func addTo(root, unit string, s State, questions []string) (int, error) {
 		return 0, err
 	}
 	for i := range questions {
-		questions[i] = cut(safe(questions[i]), 500)
+		questions[i] = phrase.Cut(safe(questions[i]), 500)
 	}
 	text, n, err := AddOpenQuestions(PathOf(unit, s), src, questions)
 	if err != nil || n == 0 {
@@ -91,16 +93,16 @@ func addTo(root, unit string, s State, questions []string) (int, error) {
 // returned is the list that goes back to whoever writes the code.
 func returned(rec Record) string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies), line(rec.SummaryNote))
+	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies), phrase.Line(rec.SummaryNote))
 	for _, s := range Severities() {
 		for _, d := range rec.Discrepancies {
 			if d.Severity != s {
 				continue
 			}
 			fmt.Fprintf(&w, "\n## %s, %s\n\n", d.Severity, d.Dimension)
-			fmt.Fprintf(&w, "- Blueprint: %s\n- Code: %s\n- To do: %s\n", line(d.BlueprintClaim), line(d.CodeEvidence), line(d.Recommendation))
+			fmt.Fprintf(&w, "- Blueprint: %s\n- Code: %s\n- To do: %s\n", phrase.Line(d.BlueprintClaim), phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation))
 			if d.AffectedFile != "" {
-				fmt.Fprintf(&w, "- File: %s\n", line(d.AffectedFile))
+				fmt.Fprintf(&w, "- File: %s\n", phrase.Line(d.AffectedFile))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 )
@@ -121,15 +122,15 @@ func (o Opinion) Report() gates.Report {
 		if d.Severity == Observation {
 			continue
 		}
-		f := gates.Finding{Rule: "blueprint/" + d.Dimension, Severity: gates.Error, Fix: cut(line(d.Recommendation), 600)}
-		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity, cut(line(d.BlueprintClaim), 300), cut(line(d.CodeEvidence), 300))
+		f := gates.Finding{Rule: "blueprint/" + d.Dimension, Severity: gates.Error, Fix: phrase.Cut(phrase.Line(d.Recommendation), 600)}
+		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity, phrase.Cut(phrase.Line(d.BlueprintClaim), 300), phrase.Cut(phrase.Line(d.CodeEvidence), 300))
 		if SafePath(d.AffectedFile) == nil {
 			f.Path = d.AffectedFile
 		}
 		rep.Findings = append(rep.Findings, f)
 	}
 	if len(rep.Findings) == 0 {
-		rep.Findings = []gates.Finding{{Rule: "blueprint/intent", Severity: gates.Error, Message: o.Unit + ": " + cut(line(o.Record.SummaryNote), 600)}}
+		rep.Findings = []gates.Finding{{Rule: "blueprint/intent", Severity: gates.Error, Message: o.Unit + ": " + phrase.Cut(phrase.Line(o.Record.SummaryNote), 600)}}
 	}
 	return rep
 }

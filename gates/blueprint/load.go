@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // maxFile bounds a blueprint. It is a few pages.
@@ -54,7 +55,7 @@ var ErrUnitName = errors.New("no name of a unit")
 // ValidUnit says whether a name can be a unit's: it becomes the name of files.
 func ValidUnit(name string) error {
 	if !unitName.MatchString(name) || strings.Contains(name, "..") || len(name) > 100 {
-		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service", cut(name, 60), ErrUnitName)
+		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service", phrase.Cut(name, 60), ErrUnitName)
 	}
 	return nil
 }
@@ -141,13 +142,13 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 func SafePath(p string) error {
 	switch {
 	case p == "" || !fs.ValidPath(p) || p == ".":
-		return fmt.Errorf("%q is no path below the root of the repository: write it relative to that, with slashes and without dots for folders", cut(p, 80))
+		return fmt.Errorf("%q is no path below the root of the repository: write it relative to that, with slashes and without dots for folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
-		return fmt.Errorf("%q has characters that a path here may not have", cut(p, 80))
+		return fmt.Errorf("%q has characters that a path here may not have", phrase.Cut(p, 80))
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, ".runplan") {
-			return fmt.Errorf("%q lies in %s, which holds no source", cut(p, 80), part)
+			return fmt.Errorf("%q lies in %s, which holds no source", phrase.Cut(p, 80), part)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Task is something to do while nothing else is to be done (RUN-16).
@@ -52,7 +53,7 @@ func (m Maintained) done(root string, now time.Time) (Maintained, error) {
 		text += fmt.Sprintf(", %d could not be looked at", len(m.Problems))
 	}
 	if m.Top != "" {
-		text += "; first: " + cut(line(safe(m.Top)), 200)
+		text += "; first: " + phrase.Cut(phrase.Line(safe(m.Top)), 200)
 	}
 	return m, Note(root, Entry{At: now, Unit: "all", Kind: "maintenance", Text: text})
 }
@@ -74,7 +75,7 @@ func Validate(ctx context.Context, root string, now time.Time, check func(contex
 			c, err = check(ctx, b, Live)
 		}
 		if err != nil {
-			m.Problems = append(m.Problems, u+": "+line(err.Error()))
+			m.Problems = append(m.Problems, u+": "+phrase.Line(err.Error()))
 			continue
 		}
 		if len(c.Unseen) > 0 {
@@ -120,7 +121,7 @@ func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx
 			break
 		}
 		if err != nil {
-			m.Problems = append(m.Problems, u+": "+line(err.Error()))
+			m.Problems = append(m.Problems, u+": "+phrase.Line(err.Error()))
 			continue
 		}
 		m.Units = append(m.Units, u)

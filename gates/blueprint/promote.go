@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // StageStatus is how a stage of a promotion ended.
@@ -123,7 +124,7 @@ func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 		r := &w.p.Stages[i]
 		r.Status, r.Note, r.Millis = s.status, s.note, pl.Now().Sub(began).Milliseconds()
 		if err != nil {
-			r.Status, r.Note = StageErrored, cut(line(err.Error()), 300)
+			r.Status, r.Note = StageErrored, phrase.Cut(phrase.Line(err.Error()), 300)
 		}
 		switch r.Status {
 		case StageFail:
@@ -345,7 +346,7 @@ func (p Promotion) tell(w *strings.Builder) {
 		fmt.Fprintf(w, ", fidelity %.2f", *p.Fidelity)
 	}
 	if p.ApprovedBy != "" {
-		fmt.Fprintf(w, ", signed by %s", line(p.ApprovedBy))
+		fmt.Fprintf(w, ", signed by %s", phrase.Line(p.ApprovedBy))
 	}
 	fmt.Fprint(w, "\n\n| stage | result | note |\n|---|---|---|\n")
 	for _, s := range p.Stages {

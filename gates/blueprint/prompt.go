@@ -3,7 +3,6 @@ package blueprint
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -26,11 +25,7 @@ var prompts embed.FS
 
 // LoadPrompts reads the prompts; those of later layers take the place of the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	sub, err := fs.Sub(prompts, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "gates/blueprint/prompts", FS: sub}}, layers...)...)
+	return prompt.LoadEmbedded("gates/blueprint", prompts, layers...)
 }
 
 // Question is what a review asks. It holds the blueprint, summaries and the schema; there is no place in it for source, for

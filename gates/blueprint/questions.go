@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // AddOpenQuestions adds questions to the text of a blueprint and leaves all else as it stands, comments too. Questions that
@@ -19,7 +21,7 @@ func AddOpenQuestions(name string, src []byte, questions []string) (out []byte, 
 	}
 	var fresh []string
 	for _, q := range questions {
-		if q = line(q); q != "" && !slices.Contains(b.Intent.OpenQuestions, q) && !slices.Contains(fresh, q) {
+		if q = phrase.Line(q); q != "" && !slices.Contains(b.Intent.OpenQuestions, q) && !slices.Contains(fresh, q) {
 			fresh = append(fresh, q)
 		}
 	}

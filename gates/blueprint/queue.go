@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Item is one critical discrepancy that waits for a person (BP-31). An item is a file of its own: two commands never
@@ -57,7 +59,7 @@ func Enqueue(root string, r Record, review string) (added []Item, err error) {
 		if d.Severity != Critical {
 			continue
 		}
-		claim := strings.ToLower(line(d.BlueprintClaim))
+		claim := strings.ToLower(phrase.Line(d.BlueprintClaim))
 		i := Item{
 			ID: digest([]byte(r.ServiceID + "\x00" + d.Dimension + "\x00" + claim + "\x00" + d.AffectedFile))[:10], Unit: r.ServiceID, State: r.State, At: r.ReceivedAt,
 			Dimension: d.Dimension, Severity: d.Severity, Claim: d.BlueprintClaim, Evidence: d.CodeEvidence, Recommendation: d.Recommendation, File: d.AffectedFile,
@@ -89,7 +91,7 @@ func (i Item) save(root string) error {
 func item(root, id string) (Item, error) {
 	var i Item
 	if id == "" || strings.Trim(id, "0123456789abcdef") != "" {
-		return i, fmt.Errorf("%w as %q", ErrNoItem, cut(id, 40))
+		return i, fmt.Errorf("%w as %q", ErrNoItem, phrase.Cut(id, 40))
 	}
 	raw, err := readBelow(root, path.Join(queueFolder(), id+".json"), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,8 @@ package blueprint
 import (
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Tables is the blueprint as a reviewer reads it by default (C-22); [Blueprint.YAML] is the other way.
@@ -12,10 +14,10 @@ func (b *Blueprint) Tables() string {
 	section := func(title string) { fmt.Fprintf(&w, "\n### %s\n\n", title) }
 	p("## Blueprint: %s", b.Unit)
 	section("Intent")
-	p("%s", line(b.Intent.Purpose))
-	p("Cognitive role: %s", line(b.Intent.CognitiveRole))
+	p("%s", phrase.Line(b.Intent.Purpose))
+	p("Cognitive role: %s", phrase.Line(b.Intent.CognitiveRole))
 	for _, d := range b.Intent.DesignDecisions {
-		p("- decision: %s", line(d))
+		p("- decision: %s", phrase.Line(d))
 	}
 	section("Interfaces")
 	b.interfaces(&w)
@@ -37,11 +39,11 @@ func (b *Blueprint) Tables() string {
 		p("none")
 	}
 	for _, q := range b.Intent.OpenQuestions {
-		p("- %s", line(q))
+		p("- %s", phrase.Line(q))
 	}
 	section("Source files")
 	for _, f := range b.SourceFiles {
-		p("- %s (%s)", f.Path, line(f.Role))
+		p("- %s (%s)", f.Path, phrase.Line(f.Role))
 	}
 	section("Confidence")
 	p("| section | confidence |")
@@ -80,9 +82,9 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 		case i.Stream != nil:
 			p("- sse %s; events: %s", i.Stream.Path, list(i.Stream.Events))
 		case i.Event != nil:
-			p("- event %s (%s); payload: %s", line(i.Event.Topic), i.Event.Direction, orNone(line(i.Event.Payload)))
+			p("- event %s (%s); payload: %s", phrase.Line(i.Event.Topic), i.Event.Direction, orNone(phrase.Line(i.Event.Payload)))
 		case i.GRPC != nil:
-			p("- grpc service %s; methods: %s", line(i.GRPC.Service), list(names))
+			p("- grpc service %s; methods: %s", phrase.Line(i.GRPC.Service), list(names))
 		case what != "":
 			p("- %s; %ss: %s", i.Type, what, list(names))
 		}
@@ -95,20 +97,20 @@ func (b *Blueprint) dependencies(p func(string, ...any)) {
 		p("none")
 	}
 	for _, s := range d.Services {
-		text := "- service " + line(s.Name)
+		text := "- service " + phrase.Line(s.Name)
 		if s.Client != "" {
-			text += ", only through " + line(s.Client)
+			text += ", only through " + phrase.Line(s.Client)
 		}
 		if len(s.Calls) > 0 {
 			text += "; calls: " + list(s.Calls)
 		}
 		if s.Purpose != "" {
-			text += "; " + line(s.Purpose)
+			text += "; " + phrase.Line(s.Purpose)
 		}
 		p("%s", text)
 	}
 	for _, v := range d.Volumes {
-		p("- volume %s (%s)", line(v.Path), orNone(v.Mode))
+		p("- volume %s (%s)", phrase.Line(v.Path), orNone(v.Mode))
 	}
 	if len(d.Shared) > 0 {
 		p("- shared libraries, which every unit may use: %s", list(d.Shared))
@@ -122,24 +124,22 @@ func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
 	}
 	section("Contract")
 	for _, e := range c.Enums {
-		p("- enum %s: %s", line(e.Name), list(e.Members))
+		p("- enum %s: %s", phrase.Line(e.Name), list(e.Members))
 	}
 	for _, k := range c.Constants {
-		p("- constant %s = %s", line(k.Name), orNone(line(k.Value)))
+		p("- constant %s = %s", phrase.Line(k.Name), orNone(phrase.Line(k.Value)))
 	}
 	for _, m := range c.Models {
-		p("- model %s: %s", line(m.Name), list(m.Fields))
+		p("- model %s: %s", phrase.Line(m.Name), list(m.Fields))
 	}
 }
 
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func cell(s string) string { return strings.ReplaceAll(line(s), "|", `\|`) }
+func cell(s string) string { return strings.ReplaceAll(phrase.Line(s), "|", `\|`) }
 
 func list(items []string) string {
 	out := make([]string, len(items))
 	for i, s := range items {
-		out[i] = line(s)
+		out[i] = phrase.Line(s)
 	}
 	return orNone(strings.Join(out, ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -128,13 +129,13 @@ func (r *ReviewResult) complete(unit string) error {
 		errs = append(errs, fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...)))
 	}
 	if r.ServiceID != unit {
-		wrong("it is about %q, and not about %s", cut(r.ServiceID, 60), unit)
+		wrong("it is about %q, and not about %s", phrase.Cut(r.ServiceID, 60), unit)
 	}
 	if !slices.Contains(reviewers(), r.Reviewer) {
-		wrong("reviewer is %q; it is one of %s", cut(r.Reviewer, 60), strings.Join(reviewers(), ", "))
+		wrong("reviewer is %q; it is one of %s", phrase.Cut(r.Reviewer, 60), strings.Join(reviewers(), ", "))
 	}
 	if !isTime(r.ReviewTimestamp) {
-		wrong("review_timestamp is %q; it is a time such as 2026-01-31T12:00:00Z", cut(r.ReviewTimestamp, 60))
+		wrong("review_timestamp is %q; it is a time such as 2026-01-31T12:00:00Z", phrase.Cut(r.ReviewTimestamp, 60))
 	}
 	if s := r.OverallFidelityScore; math.IsNaN(s) || s < 0 || s > 1 {
 		wrong("overall_fidelity_score is %v; it is from 0 to 1", s)

@@ -60,6 +60,9 @@ type Options struct {
 // ErrNothingSeen says that no source file could be summarised, so that nobody can judge the unit.
 var ErrNothingSeen = errors.New("none of the source files could be summarised")
 
+// ErrNotWhole says that a unit is too large for the window of the reviewer. A part of it would be judged as if it were all.
+var ErrNotWhole = errors.New("the unit could not be looked at whole")
+
 // Prepare summarises the source files, asks the question and writes both beside the answer that is to come (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
 	b, err := Load(root, o.Unit, o.State)
@@ -186,6 +189,9 @@ func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewR
 	res, said, err := llm.JSON[ReviewResult](ctx, c, llm.Request{Model: m, Stage: llm.Review, System: r.System, Prompt: r.Prompt, Schema: Schema()})
 	if said.Model != "" {
 		cold.Model = said.Model
+	}
+	if large := (*llm.WindowError)(nil); errors.As(err, &large) {
+		err = fmt.Errorf("%w: %w", ErrNotWhole, err)
 	}
 	if err != nil {
 		return res, cold, fmt.Errorf("review %s: %w", r.Unit, err)

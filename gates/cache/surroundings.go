@@ -124,7 +124,7 @@ func setting(name string) bool {
 // volatile tells variables that differ from one shell, or one job, to the next and mean nothing to programs.
 func volatile(name string) bool {
 	switch name {
-	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":
+	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_WORKER", "RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":
 		return true
 	}
 	for _, prefix := range []string{"SSH_", "XDG_SESSION", "GITHUB_", "RUNNER_", "TERM_", "TMUX", "VSCODE_", "RUNPLAN_TAG"} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // judge says what the two sides come to.
@@ -110,12 +111,8 @@ func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 
 // because is what went wrong as the end of a sentence, on one line.
 func because(why string) string {
-	why = strings.Join(strings.Fields(why), " ")
-	if why == "" {
+	if why = phrase.Line(why); why == "" {
 		return ""
 	}
-	if r := []rune(why); len(r) > 300 {
-		why = string(r[:299]) + "…"
-	}
-	return ": " + why
+	return ": " + phrase.Cut(why, 300)
 }

@@ -3,6 +3,7 @@ package gatetest
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,16 +80,9 @@ func Look(t testing.TB, g gates.Gate, s gates.Subject) (gates.Report, []string) 
 	for _, f := range v.Reports[0].Findings {
 		text := string(f.Severity) + " " + f.Rule + " " + f.Path
 		if f.Line > 0 {
-			text += ":" + itoa(f.Line)
+			text += ":" + strconv.Itoa(f.Line)
 		}
 		out = append(out, text)
 	}
 	return v.Reports[0], out
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

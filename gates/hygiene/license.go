@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -404,18 +403,4 @@ func class(name string) licenceClass {
 }
 
 // readSome reads the beginning of a file; one that is not there is empty.
-func readSome(file string) string {
-	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 256<<10))
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}
+func readSome(file string) string { return gates.ReadSome(file, 256<<10) }

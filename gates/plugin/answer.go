@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -75,7 +75,7 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 		note(&rep, "%d of its findings have no severity that is known, and count as errors", r.odd)
 	}
 	agree(&rep)
-	rep.Note = cut(rep.Note, maxMessage)
+	rep.Note = phrase.Fit(rep.Note, maxMessage)
 	return rep, nil
 }
 
@@ -137,7 +137,7 @@ func (r *reader) text(s string, n int) string {
 	if r.hide != nil {
 		s = r.hide(s)
 	}
-	return cut(redact.Clean(s), n)
+	return phrase.Fit(redact.Clean(s), n)
 }
 
 // agree makes status and findings say the same: what the gate found counts for more than what it calls it.
@@ -175,17 +175,5 @@ func note(rep *gates.Report, format string, args ...any) {
 // line is the first line of s, for what has to fit on one.
 func line(s string, n int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(redact.Clean(s)), "\n")
-	return cut(s, n)
-}
-
-// cut shortens s to at most n bytes at a rune's border.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return phrase.Fit(s, n)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // hostName is what a plugin is told of who calls it.
@@ -56,7 +57,7 @@ func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration
 	rep, err := r.report(res.GetReport())
 	if err == nil && lost > 0 {
 		note(&rep, "%d changed paths are not UTF-8, and the plugin was not told of them", lost)
-		rep.Note = cut(rep.Note, maxMessage)
+		rep.Note = phrase.Fit(rep.Note, maxMessage)
 	}
 	return rep, err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -83,7 +84,7 @@ func (c *capture) show(text string) string {
 	if hide != nil {
 		text = hide(text)
 	}
-	return strconv.Quote(cut(redact.Clean(text), 120))
+	return strconv.Quote(phrase.Fit(redact.Clean(text), 120))
 }
 
 // begin forgets what was printed before, which belongs to a process that is gone.
@@ -113,7 +114,7 @@ func (c *capture) excerpt() string {
 		}
 	}
 	lines = lines[from:min(len(lines), from+tailEnd)]
-	return cut(strings.Join(lines, "\n"), maxTail)
+	return phrase.Fit(strings.Join(lines, "\n"), maxTail)
 }
 
 // open begins the log of a call; "" is none. The file is made when there is something to write.
@@ -210,19 +211,4 @@ func (l *logFile) close() {
 	if l.file != nil {
 		_ = l.file.Close()
 	}
-}
-
-// logName is the file for the log of a gate; what does not fit into a file name becomes a dash.
-func logName(dir, gate string) string {
-	if dir == "" {
-		return ""
-	}
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
-			return r
-		}
-		return '-'
-	}, gate)
-	return filepath.Join(dir, cut(strings.TrimLeft(name, "."), 100)+".log")
 }

@@ -16,6 +16,7 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -69,7 +70,7 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("a limit is negative: leave it out to get the default")
 	}
 	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != sha256.Size && len(sum) != 0 {
-		return c, fmt.Errorf("its checksum %q is no SHA-256 in hex: 64 digits are needed, as sha256sum prints them", cut(c.SHA256, 80))
+		return c, fmt.Errorf("its checksum %q is no SHA-256 in hex: 64 digits are needed, as sha256sum prints them", phrase.Fit(c.SHA256, 80))
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = DefaultStartTimeout

@@ -88,7 +88,7 @@ func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	if s.Redact == nil {
 		s.Redact = p.cfg.Redact
 	}
-	p.log.open(logName(s.LogDir, p.info.Name), s.Redact)
+	p.log.open(gates.LogName(s.LogDir, p.info.Name), s.Redact)
 	began := time.Now()
 	got, err := p.ask(ctx, s)
 	if s.LogDir != "" && p.now != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // GitHub writes r as commands of GitHub's workflows, which show findings beside the code. What blocks comes first: GitHub
@@ -104,9 +105,6 @@ func Summary(w io.Writer, r Run) error {
 
 // cell makes text fit into a cell of a markdown table, where it means nothing but itself.
 func cell(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 300 {
-		s = string(r[:299]) + "…"
-	}
+	s = phrase.Cut(phrase.Line(s), 300)
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b").Replace(s)
 }

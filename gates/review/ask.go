@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/llm"
@@ -26,11 +27,7 @@ var prompts embed.FS
 
 // LoadPrompts reads the prompts of the reviewers (REV-06); those of later layers take the place of the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	sub, err := fs.Sub(prompts, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "gates/review/prompts", FS: sub}}, layers...)...)
+	return prompt.LoadEmbedded("gates/review", prompts, layers...)
 }
 
 // words are the rules that a reviewer has for what it finds. A closed list keeps the ids of findings stable.
@@ -201,14 +198,14 @@ func (r *run) finding(k kind, m remark) Finding {
 	if !slices.ContainsFunc(r.diff.files, func(f shownFile) bool { return f.path == path }) {
 		path = strings.TrimSpace(m.Path)
 	}
-	f := Finding{Citation: cut(r.clean(m.Citation), mostCitation)}
-	f.Finding = gates.Finding{Rule: k.name + "/" + rule, Severity: m.Severity, Message: cut(r.clean(m.Message), mostMessage)}
+	f := Finding{Citation: phrase.Cut(r.clean(m.Citation), mostCitation)}
+	f.Finding = gates.Finding{Rule: k.name + "/" + rule, Severity: m.Severity, Message: phrase.Cut(r.clean(m.Message), mostMessage)}
 	line, ok := r.diff.prove(path, m.Citation, m.Line)
 	if ok {
 		f.Path, f.Line = path, line
 		return f
 	}
-	f.Unproven, f.Path = true, redact.Clean(cut(path, 300))
+	f.Unproven, f.Path = true, redact.Clean(phrase.Cut(path, 300))
 	if f.Severity == gates.Error {
 		f.Severity = gates.Warning
 	}
@@ -224,13 +221,6 @@ func (r *run) clean(text string) string {
 		text = r.in.Subject.Redact(text)
 	}
 	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
-}
-
-func cut(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return s
 }
 
 // mostNamed bounds how many files a note names.

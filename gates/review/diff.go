@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // shown is the change as reviewers get to see it, and what findings are proven with.
@@ -92,9 +93,9 @@ func showFile(f gates.File, hide func(string) string) shownFile {
 		case strings.HasPrefix(line, "@@ "):
 			n = hunkStart(line)
 		case strings.HasPrefix(line, "-"):
-			out.lines = append(out.lines, shownLine{even(safe(line[1:], hide)), 0})
+			out.lines = append(out.lines, shownLine{phrase.Line(safe(line[1:], hide)), 0})
 		case line != "":
-			out.lines = append(out.lines, shownLine{even(safe(line[1:], hide)), n})
+			out.lines = append(out.lines, shownLine{phrase.Line(safe(line[1:], hide)), n})
 			n++
 		}
 	}
@@ -122,9 +123,6 @@ func hunkStart(line string) int {
 	return max(1, n)
 }
 
-// even makes lines that differ in white space only the same.
-func even(line string) string { return strings.Join(strings.Fields(line), " ") }
-
 // fewestLetters is how many letters and digits a quotation needs to say anything: a brace is in every diff. With
 // enoughLetters it may be a part of a line, as of one that is too long for an answer.
 const (
@@ -141,7 +139,7 @@ func (s shown) prove(file, citation string, claimed int) (line int, ok bool) {
 	}
 	first := true
 	for part := range strings.Lines(citation) {
-		want := even(strings.TrimRight(part, "\r\n"))
+		want := phrase.Line(strings.TrimRight(part, "\r\n"))
 		if want == "" {
 			continue
 		}
@@ -190,7 +188,7 @@ func letters(s string) int {
 func (s shown) line(file string, number int) string {
 	for _, f := range s.files {
 		if f.path == file && number > 0 && number <= len(f.after) {
-			return even(safe(f.after[number-1], s.hide))
+			return phrase.Line(safe(f.after[number-1], s.hide))
 		}
 	}
 	return ""
@@ -199,5 +197,5 @@ func (s shown) line(file string, number int) string {
 // has tells whether a changed file has this line now.
 func (s shown) has(file, line string) bool {
 	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
-	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return cut(even(safe(l, s.hide)), mostCitation) == line })
+	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return phrase.Cut(phrase.Line(safe(l, s.hide)), mostCitation) == line })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // mostFacts bounds the findings that reviewers are told of.
@@ -30,7 +31,7 @@ func (r *run) factsText() string {
 				parts = append(parts, text)
 			}
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", p.Name, p.rules, orElse(strings.Join(parts, ", "), "nobody looked"))
+		fmt.Fprintf(&b, "%s: %s: %s\n", p.Name, p.rules, cmp.Or(strings.Join(parts, ", "), "nobody looked"))
 		for _, f := range p.Findings {
 			if !f.Fact || f.Severity == gates.Note {
 				continue
@@ -42,14 +43,14 @@ func (r *run) factsText() string {
 			if f.Line > 0 {
 				at += fmt.Sprintf(":%d", f.Line)
 			}
-			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, at, cut(f.Message, 200))
+			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, at, phrase.Cut(f.Message, 200))
 		}
 	}
 	if told > mostFacts {
 		fmt.Fprintf(&b, "- and %d more\n", told-mostFacts)
 	}
 	r.doubts(&b)
-	return orElse(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
+	return cmp.Or(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
 }
 
 // mostDoubts bounds what reviewers are told of what was only thought to be seen.
@@ -70,7 +71,7 @@ func (r *run) doubts(b *strings.Builder) {
 		if f.Line > 0 {
 			at += fmt.Sprintf(":%d", f.Line)
 		}
-		fmt.Fprintf(b, "- %s %s\n", orElse(at, "no place"), strings.Join(strings.Fields(cut(r.clean(f.Message), 300)), " "))
+		fmt.Fprintf(b, "- %s %s\n", cmp.Or(at, "no place"), phrase.Line(phrase.Cut(r.clean(f.Message), 300)))
 	}
 }
 

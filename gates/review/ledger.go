@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // State is what became of a finding.
@@ -73,7 +74,7 @@ func identity(f Finding, snippet string) string {
 	if snippet == "" {
 		snippet = f.Message
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.Path, even(snippet)}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.Path, phrase.Line(snippet)}, "\x00")))
 	return hex.EncodeToString(sum[:5])
 }
 
@@ -135,7 +136,7 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 		for _, f := range p.Findings {
 			snippet := r.diff.line(f.Path, f.Line)
 			if !f.Fact && f.Citation != "" {
-				snippet = even(f.Citation)
+				snippet = phrase.Line(f.Citation)
 			}
 			f.ID = identity(f, snippet)
 			if f.Fact && f.Severity == gates.Note || now[f.ID] && !f.Fact {
@@ -161,7 +162,7 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 			if e.State == Fixed {
 				e.State, f.New = Open, true
 			}
-			e.Pass, e.Rule, e.Path, e.Line, e.Severity, e.Message, e.Snippet, e.Fact, e.Gate, e.Last = p.Number, f.Rule, f.Path, f.Line, f.Severity, f.Message, cut(snippet, mostCitation), f.Fact, f.Gate, round
+			e.Pass, e.Rule, e.Path, e.Line, e.Severity, e.Message, e.Snippet, e.Fact, e.Gate, e.Last = p.Number, f.Rule, f.Path, f.Line, f.Severity, f.Message, phrase.Cut(snippet, mostCitation), f.Fact, f.Gate, round
 			f.State = e.State
 			kept = append(kept, f)
 		}
@@ -258,7 +259,7 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	if e.Fact && e.Severity == gates.Error {
 		return Entry{}, fmt.Errorf("%s (%s) was found by a program, and a program is not talked out of it: correct the code, or tell the gate itself", e.ID, e.Rule)
 	}
-	e.State, e.Reason, e.At = s, fence.Line(cut(reason, mostMessage)), at.UTC().Format(time.RFC3339)
+	e.State, e.Reason, e.At = s, fence.Line(phrase.Cut(reason, mostMessage)), at.UTC().Format(time.RFC3339)
 	return *e, nil
 }
 

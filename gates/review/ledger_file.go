@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // largestFile is what a ledger may be long: it is read as a whole.
@@ -73,7 +74,7 @@ func LedgerName(branch string) string {
 	}, branch)
 	if name = strings.Trim(name, ".-"); name != branch || name == "" {
 		sum := sha256.Sum256([]byte(branch)) // feat/x and feat-x are two branches
-		name = cmp.Or(cut(name, 60), "branch") + "-" + hex.EncodeToString(sum[:4])
+		name = cmp.Or(phrase.Cut(name, 60), "branch") + "-" + hex.EncodeToString(sum[:4])
 	}
 	return name + ".json"
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -280,7 +281,7 @@ func TestPlantedDefects(t *testing.T) {
 	for _, d := range defects() {
 		for _, language := range []string{"go", "python"} {
 			r := table[d.name+language]
-			fmt.Fprintf(&b, "%-24s %-8s %-40s %-28s %s\n", d.name, language, orElse(r.programs, "-"), orElse(r.reviewers, "-"), r.verdict)
+			fmt.Fprintf(&b, "%-24s %-8s %-40s %-28s %s\n", d.name, language, cmp.Or(r.programs, "-"), cmp.Or(r.reviewers, "-"), r.verdict)
 		}
 	}
 	t.Logf("\n%s", b.String())

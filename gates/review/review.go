@@ -18,6 +18,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,7 +277,7 @@ func (r *run) close() Review {
 	} else {
 		for i := range r.passes {
 			for j, f := range r.passes[i].Findings {
-				r.passes[i].Findings[j].ID = identity(f, orElse(f.Citation, r.diff.line(f.Path, f.Line)))
+				r.passes[i].Findings[j].ID = identity(f, cmp.Or(f.Citation, r.diff.line(f.Path, f.Line)))
 			}
 		}
 	}
@@ -308,11 +309,4 @@ func (r *run) close() Review {
 		l.trim()
 	}
 	return out
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -17,16 +17,8 @@ import (
 // when there is something to look at.
 func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
-	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
 		sub := l.Subject()
-		files, err := changed(ctx, l)
-		if err != nil {
-			return err
-		}
-		if len(files) == 0 {
-			l.Skip("no file changed")
-			return nil
-		}
 		s, err := read()
 		if err != nil {
 			return err
@@ -60,12 +52,9 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	})
 }
 
-// Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
-// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error fail.
-func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
-	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
+// overChanged is a gate that looks at the changed files, and has nothing to do where there are none.
+func overChanged(info gates.Info, look func(context.Context, *gates.Look, []string) error) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
-		sub := l.Subject()
 		files, err := changed(ctx, l)
 		if err != nil {
 			return err
@@ -74,6 +63,16 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 			l.Skip("no file changed")
 			return nil
 		}
+		return look(ctx, l, files)
+	})
+}
+
+// Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
+// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error fail.
+func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
+	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
+		sub := l.Subject()
 		p, err := find(ctx)
 		if errors.Is(err, patterns.ErrMissing) {
 			l.Skip("%s", patterns.MissingNote)

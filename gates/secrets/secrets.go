@@ -35,7 +35,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -58,7 +57,6 @@ func New() gates.Gate {
 		for _, p := range large {
 			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to be looked at"})
 		}
-		look := scan{kinds: kinds()}
 		for _, f := range files {
 			if f.Status == gates.Added && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
 				l.Find(gates.Finding{
@@ -70,7 +68,7 @@ func New() gates.Gate {
 				continue
 			}
 			for _, line := range f.AddedLines() {
-				hits := look.line(f.Path, line.Text)
+				hits := inLine(f.Path, line.Text)
 				for _, h := range hits {
 					l.Find(h.finding(s, f.Path, line))
 				}
@@ -90,26 +88,23 @@ func New() gates.Gate {
 type kind struct {
 	rule  string
 	hints []string // one of them is in each match
-	re    *regexp.Regexp
+	re    *lazyre.Regexp
 	group int  // of the secret itself
 	guess bool // it may be something else
 }
 
-func kinds() []kind {
-	re := regexp.MustCompile
-	return []kind{
-		{"aws-key", []string{"AKIA", "ASIA"}, re(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
-		{"github-token", []string{"gh", "github_pat_"}, re(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
-		{"gitlab-token", []string{"glpat-"}, re(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
-		{"slack-token", []string{"xox", "hooks.slack.com"}, re(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
-		{"google-key", []string{"AIza", "GOCSPX-", "private_key_id"}, re(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
-		{"stripe-key", []string{"k_live_", "k_test_", "whsec_"}, re(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
-		{"openai-key", []string{"sk-"}, re(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
-		{"npm-token", []string{"npm_", "pypi-"}, re(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
-		{"private-key", []string{"PRIVATE KEY"}, re(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
-		{"jwt", []string{"eyJ"}, re(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
-		{"url-password", []string{"://"}, re(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
-	}
+var kinds = []kind{
+	{"aws-key", []string{"AKIA", "ASIA"}, lazyre.New(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
+	{"github-token", []string{"gh", "github_pat_"}, lazyre.New(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
+	{"gitlab-token", []string{"glpat-"}, lazyre.New(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
+	{"slack-token", []string{"xox", "hooks.slack.com"}, lazyre.New(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
+	{"google-key", []string{"AIza", "GOCSPX-", "private_key_id"}, lazyre.New(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
+	{"stripe-key", []string{"k_live_", "k_test_", "whsec_"}, lazyre.New(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
+	{"openai-key", []string{"sk-"}, lazyre.New(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
+	{"npm-token", []string{"npm_", "pypi-"}, lazyre.New(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
+	{"private-key", []string{"PRIVATE KEY"}, lazyre.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
+	{"jwt", []string{"eyJ"}, lazyre.New(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
+	{"url-password", []string{"://"}, lazyre.New(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
 }
 
 // assignment is a name that speaks of a secret, and a quoted or bare value.
@@ -139,29 +134,27 @@ type hit struct {
 	message  string
 }
 
-type scan struct{ kinds []kind }
-
 // maxLine is how much of a line is read; minified code has lines of megabytes, which are read in parts.
 const maxLine = 4 << 10
 
-// line looks for secrets in one line.
-func (s scan) line(file, text string) []hit {
+// inLine looks for secrets in one line.
+func inLine(file, text string) []hit {
 	var out []hit
 	for len(text) > maxLine {
 		cut := maxLine
 		if i := strings.LastIndexAny(text[:maxLine], " ,;\t"); i > maxLine/2 {
 			cut = i
 		}
-		out = append(out, s.part(file, text[:cut])...)
+		out = append(out, inPart(file, text[:cut])...)
 		text = text[cut:]
 	}
-	return append(out, s.part(file, text)...)
+	return append(out, inPart(file, text)...)
 }
 
-func (s scan) part(file, text string) []hit {
+func inPart(file, text string) []hit {
 	var out []hit
 	sample := fixture(file)
-	for _, k := range s.kinds {
+	for _, k := range kinds {
 		if !hinted(text, k.hints) {
 			continue
 		}

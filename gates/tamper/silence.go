@@ -2,19 +2,19 @@ package tamper
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // silencer is a comment that makes a tool look away.
 type silencer struct {
 	name  string
 	types bool // of a type checker (GATE-11)
-	re    *regexp.Regexp
+	re    *lazyre.Regexp
 	// reasoned matches where the comment names a rule and gives a reason; nil for those that cannot.
-	reasoned *regexp.Regexp
+	reasoned *lazyre.Regexp
 	exts     string // extensions with a space around each; "" for any text
 }
 
@@ -23,43 +23,40 @@ const (
 	cExts  = " .c .h .cc .cpp .hpp .m .cs "
 )
 
-func silencers() []silencer {
-	re := regexp.MustCompile
-	return []silencer{
-		{"type: ignore", true, re(`#\s*type:\s*ignore\b`), nil, " .py .pyi "},
-		{"pyright: ignore", true, re(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil, " .py .pyi "},
-		{"mypy: ignore", true, re(`#\s*mypy:\s*(?:ignore|disable|allow|no-)`), nil, " .py .pyi "},
-		{"@no_type_check", true, re(`@(?:typing\.)?no_type_check\b`), nil, " .py .pyi "},
-		{"@ts-ignore", true, re(`@ts-ignore\b`), nil, jsExts},
-		{"@ts-expect-error", true, re(`@ts-expect-error\b`), nil, jsExts},
-		{"@ts-nocheck", true, re(`@ts-nocheck\b`), nil, jsExts},
-		{"nolint", false, re(`//\s*nolint\b`), re(`//\s*nolint:[\w,-]+\s*//\s*\w+`), " .go "},
-		{"lint:ignore", false, re(`//\s*lint:(?:file-)?ignore\b`), re(`//\s*lint:ignore\s+\S+\s+\w+`), " .go "},
-		{"#nosec", false, re(`#\s*nosec\b`), re(`#\s*nosec\s+[GB]\d+\s+\S+\s+\w+`), " .go .py "},
-		{"noqa", false, re(`(?i)#\s*(?:ruff:\s*|flake8:\s*)?noqa\b`), re(`(?i)#\s*noqa:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*\s*(?:#|--|-|:|\()\s*\w+`), " .py .pyi "},
-		{"pylint: disable", false, re(`#\s*pylint:\s*(?:disable|skip-file)\b`), re(`#\s*pylint:\s*disable=[\w,-]+\s*#\s*\w+`), " .py .pyi "},
-		{"fmt: off", false, re(`#\s*fmt:\s*(?:off|skip)\b`), nil, " .py .pyi "},
-		{"pragma: no cover", false, re(`#\s*pragma:\s*no\s*cover\b`), nil, " .py .pyi "},
-		{"istanbul ignore", false, re(`\b(?:istanbul|c8|v8)\s+ignore\b`), nil, jsExts},
-		{"eslint-disable", false, re(`\beslint-disable(?:-next-line|-line)?\b|\beslint\s+[\w/@-]+:\s*(?:0|"?off)`), re(`\beslint-disable(?:-next-line|-line)\s+[\w@/, -]+?\s--\s+\w+`), jsExts + ".html "},
-		{"biome-ignore", false, re(`\bbiome-ignore\b`), re(`\bbiome-ignore\s+[\w/]+:\s*\w+`), jsExts + ".json .css "},
-		{"tslint:disable", false, re(`\btslint:disable\b`), nil, jsExts},
-		{"prettier-ignore", false, re(`\bprettier-ignore\b`), nil, ""},
-		{"shellcheck disable", false, re(`#\s*shellcheck\s+disable=`), re(`#\s*shellcheck\s+disable=[\w,]+\s*#\s*\w+`), " .sh .bash .bats .ksh "},
-		{"ast-grep-ignore", false, re(`\bast-grep-ignore\b`), nil, ""},
-		{"#pragma", false, re(`#\s*pragma\s+(?:warning\s+disable|(?:GCC|clang)\s+diagnostic\s+ignored)`), nil, cExts},
-		{"NOLINT", false, re(`//\s*NOLINT(?:NEXTLINE|BEGIN)?\b`), nil, cExts},
-		{"#[allow]", false, re(`#!?\[\s*(?:allow|expect)\s*\(`), re(`#\[\s*(?:allow|expect)\s*\([^)]*reason\s*=`), " .rs "},
-		{"@SuppressWarnings", false, re(`@(?:SuppressWarnings|Suppress)\b`), nil, " .java .kt "},
-		{"nosemgrep", false, re(`\bnosemgrep\b`), nil, ""},
-		{"gitleaks:allow", false, re(`\bgitleaks:allow\b|\bpragma:\s*allowlist\s+secret\b`), nil, ""},
-		{"runplan:ignore", false, re(`\brunplan:ignore\b`), re(`\brunplan:ignore\s+[\w/:.-]+\s+\w.{2,}`), ""},
-	}
+var silencers = []silencer{
+	{"type: ignore", true, lazyre.New(`#\s*type:\s*ignore\b`), nil, " .py .pyi "},
+	{"pyright: ignore", true, lazyre.New(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil, " .py .pyi "},
+	{"mypy: ignore", true, lazyre.New(`#\s*mypy:\s*(?:ignore|disable|allow|no-)`), nil, " .py .pyi "},
+	{"@no_type_check", true, lazyre.New(`@(?:typing\.)?no_type_check\b`), nil, " .py .pyi "},
+	{"@ts-ignore", true, lazyre.New(`@ts-ignore\b`), nil, jsExts},
+	{"@ts-expect-error", true, lazyre.New(`@ts-expect-error\b`), nil, jsExts},
+	{"@ts-nocheck", true, lazyre.New(`@ts-nocheck\b`), nil, jsExts},
+	{"nolint", false, lazyre.New(`//\s*nolint\b`), lazyre.New(`//\s*nolint:[\w,-]+\s*//\s*\w+`), " .go "},
+	{"lint:ignore", false, lazyre.New(`//\s*lint:(?:file-)?ignore\b`), lazyre.New(`//\s*lint:ignore\s+\S+\s+\w+`), " .go "},
+	{"#nosec", false, lazyre.New(`#\s*nosec\b`), lazyre.New(`#\s*nosec\s+[GB]\d+\s+\S+\s+\w+`), " .go .py "},
+	{"noqa", false, lazyre.New(`(?i)#\s*(?:ruff:\s*|flake8:\s*)?noqa\b`), lazyre.New(`(?i)#\s*noqa:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*\s*(?:#|--|-|:|\()\s*\w+`), " .py .pyi "},
+	{"pylint: disable", false, lazyre.New(`#\s*pylint:\s*(?:disable|skip-file)\b`), lazyre.New(`#\s*pylint:\s*disable=[\w,-]+\s*#\s*\w+`), " .py .pyi "},
+	{"fmt: off", false, lazyre.New(`#\s*fmt:\s*(?:off|skip)\b`), nil, " .py .pyi "},
+	{"pragma: no cover", false, lazyre.New(`#\s*pragma:\s*no\s*cover\b`), nil, " .py .pyi "},
+	{"istanbul ignore", false, lazyre.New(`\b(?:istanbul|c8|v8)\s+ignore\b`), nil, jsExts},
+	{"eslint-disable", false, lazyre.New(`\beslint-disable(?:-next-line|-line)?\b|\beslint\s+[\w/@-]+:\s*(?:0|"?off)`), lazyre.New(`\beslint-disable(?:-next-line|-line)\s+[\w@/, -]+?\s--\s+\w+`), jsExts + ".html "},
+	{"biome-ignore", false, lazyre.New(`\bbiome-ignore\b`), lazyre.New(`\bbiome-ignore\s+[\w/]+:\s*\w+`), jsExts + ".json .css "},
+	{"tslint:disable", false, lazyre.New(`\btslint:disable\b`), nil, jsExts},
+	{"prettier-ignore", false, lazyre.New(`\bprettier-ignore\b`), nil, ""},
+	{"shellcheck disable", false, lazyre.New(`#\s*shellcheck\s+disable=`), lazyre.New(`#\s*shellcheck\s+disable=[\w,]+\s*#\s*\w+`), " .sh .bash .bats .ksh "},
+	{"ast-grep-ignore", false, lazyre.New(`\bast-grep-ignore\b`), nil, ""},
+	{"#pragma", false, lazyre.New(`#\s*pragma\s+(?:warning\s+disable|(?:GCC|clang)\s+diagnostic\s+ignored)`), nil, cExts},
+	{"NOLINT", false, lazyre.New(`//\s*NOLINT(?:NEXTLINE|BEGIN)?\b`), nil, cExts},
+	{"#[allow]", false, lazyre.New(`#!?\[\s*(?:allow|expect)\s*\(`), lazyre.New(`#\[\s*(?:allow|expect)\s*\([^)]*reason\s*=`), " .rs "},
+	{"@SuppressWarnings", false, lazyre.New(`@(?:SuppressWarnings|Suppress)\b`), nil, " .java .kt "},
+	{"nosemgrep", false, lazyre.New(`\bnosemgrep\b`), nil, ""},
+	{"gitleaks:allow", false, lazyre.New(`\bgitleaks:allow\b|\bpragma:\s*allowlist\s+secret\b`), nil, ""},
+	{"runplan:ignore", false, lazyre.New(`\brunplan:ignore\b`), lazyre.New(`\brunplan:ignore\s+[\w/:.-]+\s+\w.{2,}`), ""},
 }
 
 // silenced finds comments that make tools look away, where a file has more of a sort than it had (GATE-11). A new file
 // had none.
-func (j judge) silenced(f gates.File, kinds []silencer) {
+func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
 	if prose(ext) || strings.Contains("/"+f.Path, "/node_modules/") || strings.Contains("/"+f.Path, "/vendor/") {
 		return
@@ -68,7 +65,7 @@ func (j judge) silenced(f gates.File, kinds []silencer) {
 		ext = ".sh"
 	}
 	added := f.AddedLines()
-	for _, s := range kinds {
+	for _, s := range silencers {
 		if s.exts != "" && !strings.Contains(s.exts, " "+ext+" ") {
 			continue
 		}

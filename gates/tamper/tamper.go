@@ -59,7 +59,6 @@ func New() gates.Gate {
 			return err
 		}
 		j := judge{l, l.Subject()}
-		kinds := silencers()
 		j.tooLarge(ctx, files)
 		j.tests(files)
 		for _, f := range files {
@@ -67,7 +66,7 @@ func New() gates.Gate {
 				continue
 			}
 			j.snapshot(f)
-			j.silenced(f, kinds)
+			j.silenced(f)
 			j.config(f)
 		}
 		for _, f := range files {

@@ -1,6 +1,7 @@
 package tamper
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -63,7 +64,7 @@ func (s *sheet) add(u unit) {
 		if _, taken := s.find(u.name); !taken {
 			break
 		}
-		u.name = name + " #" + itoa(n)
+		u.name = name + " #" + strconv.Itoa(n)
 	}
 	s.units = append(s.units, u)
 }
@@ -98,13 +99,6 @@ func read(path, text string) sheet {
 		return sheet{opaque: true}
 	}
 	return sheet{}
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }
 
 // lineAt counts lines from 1.

@@ -124,13 +124,7 @@ func Vitest(lines []string) Result {
 		}
 		found = append(found, f)
 	}
-	if !r.Known {
-		return Result{}
-	}
-	for _, f := range found {
-		r.fail(f)
-	}
-	return r
+	return r.failing(found)
 }
 
 // Mocha reads the spec reporter of mocha.
@@ -162,13 +156,7 @@ func Mocha(lines []string) Result {
 			found = append(found, f)
 		}
 	}
-	if !r.Known {
-		return Result{}
-	}
-	for _, f := range found {
-		r.fail(f)
-	}
-	return r
+	return r.failing(found)
 }
 
 // mochaTitle puts the title of a test together: each of its suites has a line, further in, and the last one ends in a

@@ -48,13 +48,7 @@ func Pytest(lines []string) Result {
 		})
 		r.Known = r.Known || known || strings.HasPrefix(m[1], "no tests ran")
 	}
-	if !r.Known {
-		return Result{}
-	}
-	for _, f := range found {
-		r.fail(f)
-	}
-	return r
+	return r.failing(found)
 }
 
 // Unittest reads Python's unittest. Subtests that fail count as the one test they belong to, as in "Ran N tests".
@@ -87,13 +81,7 @@ func Unittest(lines []string) Result {
 			flush(m[2])
 		}
 	}
-	if !r.Known {
-		return Result{}
-	}
-	for _, f := range found {
-		r.fail(f)
-	}
-	return r
+	return r.failing(found)
 }
 
 func unitFailure(head, below []string) Failure {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
@@ -57,7 +58,7 @@ func Shell(lines []string) Result {
 			marks.Skipped++
 		default:
 			marks.Failed++
-			marks.fail(Failure{Name: clip(m[2], 120), Message: m[2]})
+			marks.fail(Failure{Name: phrase.CutBytes(m[2], 120), Message: m[2]})
 		}
 		marks.Known = true
 	}

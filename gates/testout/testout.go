@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // MaxFailures bounds what a flood of failing tests can cost.
@@ -58,12 +59,23 @@ func (r Result) Add(o Result) Result {
 	return r
 }
 
+// failing is r with what was found to fail, and nothing where the summary of the runner was not among the lines.
+func (r Result) failing(found []Failure) Result {
+	if !r.Known {
+		return Result{}
+	}
+	for _, f := range found {
+		r.fail(f)
+	}
+	return r
+}
+
 // fail notes f once.
 func (r *Result) fail(f Failure) {
 	if len(r.Failures) >= MaxFailures {
 		return
 	}
-	f.Message = clip(strings.TrimSpace(f.Message), maxMessage)
+	f.Message = phrase.CutBytes(strings.TrimSpace(f.Message), maxMessage)
 	for _, have := range r.Failures {
 		if have == f {
 			return
@@ -99,17 +111,6 @@ func number(s string) int {
 		return 0
 	}
 	return n
-}
-
-// clip cuts s to at most n bytes at a rune's border.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // countWords adds up "3 failed, 2 passed"-like lists: words maps the word after a number to its counter.

@@ -13,17 +13,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // All makes a gate for each type checker that is set up in the projects of the tree in dir.
@@ -122,25 +121,13 @@ func has(dir, root, name string) bool {
 const maxConfig = 1 << 20
 
 func read(dir, root, name string) string {
-	if !has(dir, root, name) {
-		return ""
-	}
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(root), name))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return gates.ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
 }
 
 var (
-	mypyLine = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?(?::\d+:\d+)?: (error|note|warning): (.*?)(?:\s+\[([\w-]+)\])?$`)
-	tscLine  = regexp.MustCompile(`^(.+?)\((\d+),(\d+)\): (error|warning|message) (TS\d+): (.*)$`)
-	tscBare  = regexp.MustCompile(`^error (TS\d+): (.*)$`)
+	mypyLine = lazyre.New(`^(.+?):(\d+)(?::(\d+))?(?::\d+:\d+)?: (error|note|warning): (.*?)(?:\s+\[([\w-]+)\])?$`)
+	tscLine  = lazyre.New(`^(.+?)\((\d+),(\d+)\): (error|warning|message) (TS\d+): (.*)$`)
+	tscBare  = lazyre.New(`^error (TS\d+): (.*)$`)
 )
 
 func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) error {

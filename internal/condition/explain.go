@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Names lists what an expression over E may be written with, in the order of its fields. What is below a name has it in
@@ -45,8 +46,8 @@ func compile[E any](what, text string, options ...expr.Option) (*vm.Program, err
 }
 
 var (
-	unknown   = regexp.MustCompile(`^unknown name |^type \S+ has no field `)
-	wrongType = regexp.MustCompile(`^expected (\w+), but got (.+)$`)
+	unknown   = lazyre.New(`^unknown name |^type \S+ has no field `)
+	wrongType = lazyre.New(`^expected (\w+), but got (.+)$`)
 )
 
 // explained says what may be written instead, and which kind of value is needed.

@@ -33,6 +33,7 @@ type Loaded struct {
 	Sources map[string]string // dotted key → "default", a file, or a variable
 	Digest  string            // hex SHA-256 over the files that were read
 	Files   []string          // files that were read, user's first
+	lines   map[string]map[string]int
 }
 
 // Load reads the given files, those that exist, the later over the earlier, and then the environment.
@@ -55,9 +56,7 @@ func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 		if err := checkDurations(f, set); err != nil {
 			return nil, err
 		}
-		for k := range set {
-			l.Sources[k] = f
-		}
+		l.came(f, text, set)
 		fmt.Fprintf(sum, "%d\n", len(data))
 		sum.Write(data)
 		l.Files = append(l.Files, f)
@@ -242,17 +241,17 @@ func (l *Loaded) validate() error {
 	var errs []error
 	oneOf := func(key, v string, of ...string) {
 		if !slices.Contains(of, v) {
-			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.Source(key), key, v, strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
+			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.where(key), key, v, strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
 		}
 	}
 	between := func(key string, v, least, most float64) {
 		if v < least || v > most {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; it is %v to %v", l.Source(key), key, v, least, most))
+			errs = append(errs, fmt.Errorf("%s: %s is %v; it is %v to %v", l.where(key), key, v, least, most))
 		}
 	}
 	atLeast := func(key string, v, least float64, why string) {
 		if v < least {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; %s", l.Source(key), key, v, why))
+			errs = append(errs, fmt.Errorf("%s: %s is %v; %s", l.where(key), key, v, why))
 		}
 	}
 	oneOf("run.land", l.Run.Land, "branch", "ff", "pr")
@@ -267,23 +266,27 @@ func (l *Loaded) validate() error {
 	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
 	between("routing.worker_mem_threshold_gb", l.Routing.WorkerMemThresholdGB, 0.1, 1024)
 	between("routing.max_workers", float64(l.Routing.MaxWorkers), 1, 256)
-	between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
+	if l.Context.Tokens != 0 {
+		between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
+	}
 	between("context.similarity", l.Context.Similarity, 0, 1)
 	if why := l.Context.badFile(); why != "" {
-		errs = append(errs, fmt.Errorf("%s: context.file is %q; %s", l.Source("context.file"), l.Context.File, why))
+		errs = append(errs, fmt.Errorf("%s: context.file is %q; %s", l.where("context.file"), l.Context.File, why))
 	}
 	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
 	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
 	between("sampling.learn_after", float64(l.Sampling.LearnAfter), 0, 1e6)
 	between("sampling.sample_min_memory_per_gb", l.Sampling.MinMemoryPerGB, 0, 1e6)
 	between("sampling.close", l.Sampling.Close, 0, 1)
+	between("stages.files", float64(l.Stages.Files), 1, 1000)
+	between("stages.symbols", float64(l.Stages.Symbols), 1, 1000)
 	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		l.checkAgent(name, func(err error) { errs = append(errs, err) })
 		l.checkSandbox(name, func(err error) { errs = append(errs, err) })
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
-				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.Source("agents."+name), name, tier))
+				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.where("agents."+name), name, tier))
 			}
 		}
 	}
@@ -294,16 +297,16 @@ func (l *Loaded) validate() error {
 	l.checkTraining(func(err error) { errs = append(errs, err) })
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.Source("gates.plugin"), i+1))
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.where("gates.plugin"), i+1))
 		}
 	}
 	seen := map[string]bool{}
 	for i, g := range l.Gates.Command {
 		if g.Name == "" || g.Run == "" {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run", l.Source("gates.command"), i+1))
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run", l.where("gates.command"), i+1))
 		}
 		if seen[g.Name] {
-			errs = append(errs, fmt.Errorf("%s: two gates are called %q", l.Source("gates.command"), g.Name))
+			errs = append(errs, fmt.Errorf("%s: two gates are called %q", l.where("gates.command"), g.Name))
 		}
 		seen[g.Name] = true
 	}
@@ -320,7 +323,7 @@ func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
 // checkAgent looks at one agent: it needs something to start, and words that are known.
 func (l *Loaded) checkAgent(name string, wrong func(error)) {
-	a, source := l.Agents[name], l.Source("agents."+name)
+	a, source := l.Agents[name], l.where("agents."+name)
 	switch {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
 		wrong(fmt.Errorf("%s: agents.%s.preset is %q; it is one of %s", source, name, a.Preset, strings.Join(Presets(), ", ")))

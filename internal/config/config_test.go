@@ -568,3 +568,32 @@ func TestFallbackIsLookedAt(t *testing.T) {
 		}
 	}
 }
+
+// The figures of the requirements hold until somebody says otherwise (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A changed
+// default changes what runs do, so it is changed here as well.
+func TestDefaultsAreThoseOfTheTables(t *testing.T) {
+	l, err := Load(nil, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, v := range l.Values() {
+		got[v.Key] = v.Value
+		if v.Source != "default" {
+			t.Errorf("%s is from %s", v.Key, v.Source)
+		}
+	}
+	for key, want := range map[string]string{
+		"routing.parallel_score_threshold": "60", "routing.speculate_max_overlap": "20", "routing.model_implementation": "sonnet",
+		"routing.model_verification": "haiku", "routing.model_architecture": "opus", "routing.model_escalate_on_fail": "true",
+		"routing.worker_mem_threshold_gb": "8", "routing.max_workers": "3",
+		"sampling.sample_on_retry": "true", "sampling.sample_on_critical": "true", "sampling.sample_count": "3", "sampling.sample_max_count": "5",
+		"sampling.sample_min_memory_per_gb": "4",
+		"context.tokens":                    "1500", "context.ref_lines": "100", "context.ref_lines_least": "50", "context.commits": "5", "context.progress_lines": "20",
+		"team.enabled": "false", "run.max_attempts": "3", "notify.webhook": "", "notify.command": "",
+	} {
+		if is, ok := got[key]; !ok || is != want {
+			t.Errorf("%s is %q, want %q", key, is, want)
+		}
+	}
+}

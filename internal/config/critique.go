@@ -30,7 +30,7 @@ func (l *Loaded) checkCritique(wrong func(error)) {
 		v   int
 	}{{"max_calls", c.MaxCalls}, {"queue", c.Queue}} {
 		if f.v < 1 || f.v > 1000 {
-			wrong(fmt.Errorf("%s: critique.%s is %d; it is 1 to 1000", l.Source("critique."+f.key), f.key, f.v))
+			wrong(fmt.Errorf("%s: critique.%s is %d; it is 1 to 1000", l.where("critique."+f.key), f.key, f.v))
 		}
 	}
 	if _, ok := l.Review.Reviewers[c.Reviewer]; c.Enabled && c.Reviewer != "" && !ok {
@@ -39,6 +39,6 @@ func (l *Loaded) checkCritique(wrong func(error)) {
 		if len(names) > 0 {
 			known = "there are " + strings.Join(names, ", ")
 		}
-		wrong(fmt.Errorf("%s: critique.reviewer is %q, and review.reviewers has none of that name; %s", l.Source("critique.reviewer"), c.Reviewer, known))
+		wrong(fmt.Errorf("%s: critique.reviewer is %q, and review.reviewers has none of that name; %s", l.where("critique.reviewer"), c.Reviewer, known))
 	}
 }

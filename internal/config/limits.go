@@ -28,14 +28,14 @@ func (l *Loaded) checkFallback(wrong func(error)) {
 	for i, name := range l.Run.Fallback {
 		switch {
 		case name == "" || name == "auto":
-			wrong(fmt.Errorf("%s: run.fallback has %q; it names agents", l.Source("run.fallback"), name))
+			wrong(fmt.Errorf("%s: run.fallback has %q; it names agents", l.where("run.fallback"), name))
 		case name == "script":
-			wrong(fmt.Errorf("%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one that met a limit", l.Source("run.fallback")))
+			wrong(fmt.Errorf("%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one that met a limit", l.where("run.fallback")))
 		case slices.Contains(l.Run.Fallback[:i], name):
-			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.Source("run.fallback"), name))
+			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.where("run.fallback"), name))
 		}
 	}
 	if over, _ := Fallback(l.Run.OnLimit); over && len(l.Run.Fallback) == 0 {
-		wrong(fmt.Errorf("%s: run.on_limit is %s, but %w", l.Source("run.on_limit"), l.Run.OnLimit, ErrNoFallback))
+		wrong(fmt.Errorf("%s: run.on_limit is %s, but %w", l.where("run.on_limit"), l.Run.OnLimit, ErrNoFallback))
 	}
 }

@@ -59,6 +59,8 @@ type Solve struct {
 // Stages says how context is looked for.
 type Stages struct {
 	Default string `toml:"default" doc:"stages that look for context, in order: scope,precision"`
+	Files   int    `toml:"files" doc:"files that the model of scope is asked about at most; the window may have room for fewer"`
+	Symbols int    `toml:"symbols" doc:"pieces of code that the model of precision is asked about at most; the window may have room for fewer"`
 }
 
 // defaultModels are tuning values only (CFG-05).
@@ -71,7 +73,7 @@ func defaultModels() Models {
 func (l *Loaded) checkModels(wrong func(error)) {
 	m := l.Models
 	say := func(key, format string, args ...any) {
-		wrong(fmt.Errorf("%s: models.%s "+format, append([]any{l.Source("models." + key), key}, args...)...))
+		wrong(fmt.Errorf("%s: models.%s "+format, append([]any{l.where("models." + key), key}, args...)...))
 	}
 	switch {
 	case m.Provider != "" && m.Provider != "ollama" && m.Provider != "command":
@@ -137,14 +139,14 @@ func (l *Loaded) checkBudget(wrong func(error)) {
 	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // half of one is told by the command that needs it
 	default:
 		if err := (tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens}).Validate(); err != nil {
-			wrong(fmt.Errorf("%s: budget: %w", l.Source("budget"), err))
+			wrong(fmt.Errorf("%s: budget: %w", l.where("budget"), err))
 		}
 	}
 	if l.Solve.MaxAttempts < 0 {
-		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.Source("solve.max_attempts"), l.Solve.MaxAttempts))
+		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.where("solve.max_attempts"), l.Solve.MaxAttempts))
 	}
 	if n := l.Solve.MaxRefinementLoops; n != nil && *n < 0 {
-		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; 0 is none", l.Source("solve.max_refinement_loops"), *n))
+		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; 0 is none", l.where("solve.max_refinement_loops"), *n))
 	}
 }
 
@@ -190,8 +192,6 @@ func Check(file string, text []byte) error {
 	if err := decode(file, text, &l.Config); err != nil {
 		return err
 	}
-	for k := range keysIn(text) {
-		l.Sources[k] = file
-	}
+	l.came(file, text, keysIn(text))
 	return l.validate()
 }

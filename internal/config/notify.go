@@ -28,16 +28,16 @@ func NotifyEvents() []string {
 func (l *Loaded) checkNotify(wrong func(error)) {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {
-			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.Source("notify.events"), name, strings.Join(NotifyEvents(), ", ")))
+			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.where("notify.events"), name, strings.Join(NotifyEvents(), ", ")))
 		}
 	}
 	if l.Notify.Webhook != "" {
 		if err := checkWebhook(l.Notify.Webhook); err != nil {
-			wrong(fmt.Errorf("%s: notify.webhook: %w", l.Source("notify.webhook"), err))
+			wrong(fmt.Errorf("%s: notify.webhook: %w", l.where("notify.webhook"), err))
 		}
 	}
 	if l.Notify.Timeout <= 0 {
-		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up", l.Source("notify.timeout")))
+		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up", l.where("notify.timeout")))
 	}
 }
 

@@ -12,7 +12,7 @@ func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-
 
 // checkSandbox looks at the sandbox of one agent.
 func (l *Loaded) checkSandbox(name string, wrong func(error)) {
-	a, source := l.Agents[name], l.Source("agents."+name)
+	a, source := l.Agents[name], l.where("agents."+name)
 	say := func(format string, args ...any) {
 		wrong(fmt.Errorf("%s: agents.%s."+format, append([]any{source, name}, args...)...))
 	}

@@ -36,6 +36,7 @@ type Run struct {
 	Grace          Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
 	StrictCheckout bool     `toml:"strict_checkout" doc:"a change of your checkout while an agent works fails its attempt, instead of a warning"`
 	MinFreeMB      int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
+	KeepEvidence   Duration `toml:"keep_evidence" doc:"how long plans, logs and journals of runs that are done stay in a repository that several machines share, before gc of the engine removes them"`
 
 	MaxCostUSD  float64  `toml:"max_cost_usd" doc:"what the agents of a run may cost, in US dollars; 0 is no limit"`
 	UnknownCost string   `toml:"unknown_cost" doc:"stop or allow: what an attempt without a known cost means under a cost limit"`
@@ -69,7 +70,7 @@ type Team struct {
 
 // Context holds the figures of the block of context that each brief carries (CTX-04, CTX-06).
 type Context struct {
-	Tokens        int     `toml:"tokens" doc:"size of the context block, in tokens of four characters"`
+	Tokens        int     `toml:"tokens" doc:"size of the context block, in tokens of four characters; 0 leaves it out"`
 	RefLines      int     `toml:"ref_lines" doc:"lines of each file that context_refs names"`
 	RefLinesLeast int     `toml:"ref_lines_least" doc:"lines of each such file once the block is too large"`
 	Commits       int     `toml:"commits" doc:"commits of earlier batches to show"`
@@ -193,7 +194,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func Default() Config {
 	return Config{
 		Run: Run{
-			Land: "branch", MaxAttempts: 3, MinFreeMB: 200,
+			Land: "branch", MaxAttempts: 3, MinFreeMB: 200, KeepEvidence: Duration(30 * 24 * time.Hour),
 			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
 			UnknownCost: "stop", OnLimit: "exit",
 		},
@@ -208,6 +209,7 @@ func Default() Config {
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 		Models:    defaultModels(),
+		Stages:    Stages{Files: 60, Symbols: 160},
 		Critique:  defaultCritique(),
 		Training:  defaultTraining(),
 	}

@@ -3,6 +3,8 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // MatchError is an edit whose search text does not occur exactly once.
@@ -119,12 +121,7 @@ func quote(text string) string {
 	return b.String()
 }
 
-func cut(line string) string {
-	if len(line) > maxQuoteLine {
-		return strings.ToValidUTF8(line[:maxQuoteLine], "") + "…"
-	}
-	return line
-}
+func cut(line string) string { return phrase.CutBytes(line, maxQuoteLine) }
 
 // nearest finds the line of src that is most like the first line of search that says something.
 func nearest(src, search string) (near, asked string, at int) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -29,7 +30,7 @@ func Around(info, text string) string {
 func Foreign(info, text string) string { return Around(info, Hide(Clean(text))) }
 
 // Line is a text of others that has to stay on the line where it is put.
-func Line(text string) string { return strings.Join(strings.Fields(Hide(Clean(text))), " ") }
+func Line(text string) string { return phrase.Line(Hide(Clean(text))) }
 
 // Hide takes out what looks like a secret. It comes before anything is cut: half a key would not look like one.
 func Hide(text string) string { return shapes().String(text) }

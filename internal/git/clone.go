@@ -18,3 +18,12 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 	}
 	return nil
 }
+
+// RemoveClone removes a clone with all that lies in its folder, whatever rights programs left there. One that is gone is no
+// error.
+func RemoveClone(dir string) error {
+	if err := removeAll(dir); err != nil {
+		return fmt.Errorf("remove the clone: %w", err)
+	}
+	return nil
+}

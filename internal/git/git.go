@@ -22,6 +22,10 @@ import (
 var (
 	ErrNotRepo   = errors.New("not inside a git repository")
 	ErrNoCommits = errors.New("the repository has no commits yet")
+
+	// These are an ErrNotRepo as well: nothing can be done there.
+	ErrBare    = fmt.Errorf("%w that has files: this one is bare", ErrNotRepo)
+	ErrForeign = fmt.Errorf("%w of this user's, and git refuses those of others", ErrNotRepo)
 )
 
 // Repo is the user's repository.
@@ -42,7 +46,7 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 		if errors.Is(err, proc.ErrNotFound) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("open %s: %w: %s", dir, ErrNotRepo, lastLine(err))
+		return nil, fmt.Errorf("open %s: %w: %s", dir, r.refusal(ctx, dir, err), strings.TrimSpace(lastLine(err)))
 	}
 	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
 	if len(lines) != 3 {
@@ -57,6 +61,17 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 		r.Common = filepath.Join(dir, r.Common)
 	}
 	return r, nil
+}
+
+// refusal says why git does not work in dir, as it said with err.
+func (r *Repo) refusal(ctx context.Context, dir string, err error) error {
+	if strings.Contains(err.Error(), "safe.directory") { // the name of the setting, in whatever language
+		return ErrForeign
+	}
+	if bare, err := r.at(ctx, dir, nil, "rev-parse", "--is-bare-repository"); err == nil && strings.TrimSpace(string(bare)) == "true" {
+		return ErrBare
+	}
+	return ErrNotRepo
 }
 
 // quiet returns env made fit for git without a person in front of it.

@@ -80,7 +80,7 @@ func (r *Repo) Past(ctx context.Context, s Span) iter.Seq2[Past, error] {
 	return func(yield func(Past, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		l := &pastReader{ctx: ctx, to: make(chan []Past, pastAhead)}
+		l := newPastReader(ctx, pastAhead)
 		ended := make(chan error, 1)
 		go func() {
 			ended <- r.printPast(ctx, s, l)
@@ -122,44 +122,31 @@ func (r *Repo) printPast(ctx context.Context, s Span, l *pastReader) error {
 
 // pastReader reads what git log prints, as it comes.
 type pastReader struct {
-	ctx  context.Context
-	to   chan []Past
-	rest []byte // a field whose end has not come
-	head []string
-	raw  string // of an entry whose path has not come
-	done []Past
-	err  error
+	proc.Records // fields, each with a zero at its end
+	ctx          context.Context
+	to           chan []Past
+	head         []string
+	raw          string // of an entry whose path has not come
+	done         []Past
 }
 
-// Write takes a piece. What cannot be read is said by close.
-func (l *pastReader) Write(p []byte) (int, error) {
-	for more := p; l.err == nil; {
-		field, next, ok := bytes.Cut(more, []byte{0})
-		if !ok {
-			l.rest = append(l.rest, field...)
-			break
-		}
-		more = next
-		if len(l.rest) > 0 {
-			field = append(l.rest, field...)
-			l.rest = field[:0]
-		}
-		l.err = l.field(string(field))
-	}
-	return len(p), nil
+// newPastReader makes a reader that may be ahead of whoever takes the commits by so many steps.
+func newPastReader(ctx context.Context, ahead int) *pastReader {
+	l := &pastReader{ctx: ctx, to: make(chan []Past, ahead)}
+	l.Take = l.field
+	return l
 }
 
+// close reads what is left, and hands over the last commits.
 func (l *pastReader) close() error {
-	if l.err == nil && len(bytes.TrimLeft(l.rest, "\n")) > 0 {
-		l.err = l.field(string(l.rest))
+	if err := l.Close(); err != nil {
+		return err
 	}
-	if l.err == nil && (len(l.head) > 0 || l.raw != "") {
-		l.err = errors.New("git log ended in the middle of a commit")
+	if len(l.head) > 0 || l.raw != "" {
+		return errors.New("git log ended in the middle of a commit")
 	}
-	if l.err == nil {
-		l.hand()
-	}
-	return l.err
+	l.hand()
+	return nil
 }
 
 // hand gives away the commits that are complete.
@@ -174,7 +161,8 @@ func (l *pastReader) hand() {
 	l.done = nil
 }
 
-func (l *pastReader) field(f string) error {
+func (l *pastReader) field(text []byte) error {
+	f := string(text)
 	switch {
 	case len(l.head) > 0:
 		if l.head = append(l.head, f); len(l.head) < headFields {

@@ -14,7 +14,7 @@ import (
 
 // readPast feeds what git log printed, in pieces of so many bytes.
 func readPast(text []byte, step int) ([]Past, error) {
-	l := &pastReader{ctx: context.Background(), to: make(chan []Past, 1<<12)}
+	l := newPastReader(context.Background(), 1<<12)
 	for len(text) > 0 {
 		n := min(step, len(text))
 		_, _ = l.Write(text[:n])

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // ErrNoMergeTree says that this git cannot merge without a checkout.
@@ -105,33 +102,4 @@ func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree st
 		return fail(err)
 	}
 	return newTree, conflicts, nil
-}
-
-// Who makes the commits in the middle, and when.
-const (
-	ourName  = "runplan"
-	ourEmail = "runplan@localhost"
-	ourDate  = "1000000000 +0000"
-)
-
-// CommitTree makes a commit that is on no branch. The same tree, parent ("" is none) and message give the same hash in
-// any repository and at any time: author and dates are fixed, no hook runs, and it is never signed. It is for work in
-// the middle, not for a history that people read.
-func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (string, error) {
-	text := strings.TrimRight(message, "\n") + "\n"
-	if hash, ok := r.writeCommit(ctx, tree, parent, text); ok {
-		return hash, nil
-	}
-	args := []string{"git", "-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit-tree"}
-	if parent != "" {
-		args = append(args, "-p", parent)
-	}
-	env := append(slices.Clip(r.env),
-		"GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+ourDate,
-		"GIT_COMMITTER_NAME="+ourName, "GIT_COMMITTER_EMAIL="+ourEmail, "GIT_COMMITTER_DATE="+ourDate)
-	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append(args, tree), Dir: r.Root, Env: env, Stdin: strings.NewReader(text)})
-	if err != nil {
-		return "", fmt.Errorf("make a commit of tree %s: %w", tree, err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -27,6 +27,9 @@ type objects struct {
 
 	replacedOnce sync.Once
 	replaced     bool
+
+	sizeOnce sync.Once
+	size     int // of a name
 }
 
 // TreeOf returns the tree of a commit. That of a fresh commit, and one asked for before, needs no process.
@@ -55,8 +58,8 @@ func (r *Repo) looseTree(hash string) (string, bool) {
 	}
 	raw, _, err := r.loose(hash, "commit", 1<<20)
 	if err == nil && raw != nil {
-		tree, _, _ := strings.Cut(strings.TrimPrefix(string(raw), "tree "), "\n")
-		return tree, isHash(tree)
+		tree, _, _ := bytes.Cut(bytes.TrimPrefix(raw, []byte("tree ")), []byte("\n"))
+		return string(tree), isHash(string(tree)) // a copy: the name is kept, and would keep the whole commit
 	}
 	_, _, err = r.loose(hash, "tree", 0)
 	return hash, err == nil
@@ -146,9 +149,9 @@ func (r *Repo) plainFiles(ctx context.Context) bool {
 	return r.objects.plain
 }
 
-// writeCommit makes the commit of [Repo.CommitTree] without a process. It reports whether it did.
-func (r *Repo) writeCommit(ctx context.Context, tree, parent, message string) (string, bool) {
-	if !isHash(tree) || parent != "" && !isHash(parent) || !ascii(message) {
+// writeCommit makes the commit of [Repo.CommitAt] without a process. It reports whether it did.
+func (r *Repo) writeCommit(ctx context.Context, tree string, parents []string, date, message string) (string, bool) {
+	if !isHash(tree) || !ascii(message) {
 		return "", false
 	}
 	if is, err := r.TreeOf(ctx, tree); err != nil || is != tree {
@@ -156,13 +159,13 @@ func (r *Repo) writeCommit(ctx context.Context, tree, parent, message string) (s
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", tree)
-	if parent != "" {
-		if is, err := r.TreeOf(ctx, parent); err != nil || is == parent || len(parent) != len(tree) {
+	for _, parent := range parents {
+		if is, err := r.TreeOf(ctx, parent); !isHash(parent) || err != nil || is == parent || len(parent) != len(tree) {
 			return "", false
 		}
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	who := fmt.Sprintf("%s <%s> %s", ourName, ourEmail, ourDate)
+	who := fmt.Sprintf("%s <%s> %s", ourName, ourEmail, date)
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, message)
 	name, ok := r.writeLoose(ctx, "commit", b.Bytes(), len(tree))
 	if ok {

@@ -2,17 +2,27 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/runplan/runplan/internal/proc"
 )
+
+// ErrShut says that a folder cannot be read, whatever is done about its rights: another user's, as a rule.
+var ErrShut = errors.New("the folder cannot be read; give this user the rights to it, remove it, or have git ignore it")
 
 // loosen gives back the rights to files and folders below dir that programs took from their own user, as some do with
 // their caches and some tests do: git can neither read nor remove such files. Links are not followed. It returns how
-// many there were.
-func loosen(dir string) (n int) {
+// many there were, and the folders that cannot be read all the same, as slash-separated paths below dir.
+func loosen(dir string) (n int, shut []string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
+			if name, rerr := filepath.Rel(dir, path); rerr == nil && d != nil && d.IsDir() {
+				shut = append(shut, filepath.ToSlash(name))
+			}
 			return nil // whoever needs it says so
 		}
 		var least fs.FileMode
@@ -27,22 +37,48 @@ func loosen(dir string) (n int) {
 		}
 		return nil
 	})
-	return n
+	return n, shut
 }
 
-// force is [Workspace.Run] for what has to get at all files, whatever rights somebody left there.
+// force is [Workspace.Run] for what has to get at all files, whatever rights somebody left there. Git leaves folders out
+// that it cannot read, says so in the user's language, and ends well; here that is an error that wraps [ErrShut].
 func (w *Workspace) force(ctx context.Context, args ...string) error {
-	_, err := w.Run(ctx, args...)
-	if err != nil && loosen(w.Dir) > 0 {
-		_, err = w.Run(ctx, args...)
+	said, err := w.complaints(ctx, args...)
+	if err == nil && len(said) == 0 {
+		return nil
 	}
-	return err
+	n, shut := loosen(w.Dir)
+	if n > 0 {
+		said, err = w.complaints(ctx, args...)
+	}
+	if err != nil || len(said) == 0 || len(shut) == 0 {
+		return err
+	}
+	ignored, err := w.Ignored(ctx, shut)
+	if err != nil {
+		return err
+	}
+	for _, name := range shut {
+		if !ignored[name] {
+			return fmt.Errorf("%s: %w", name, ErrShut)
+		}
+	}
+	return nil
+}
+
+// complaints is [Workspace.Run] with what git says on its standard error.
+func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, error) {
+	_, said, err := proc.Outputs(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
+	return said, err
 }
 
 // removeAll is [os.RemoveAll], whatever rights somebody left below dir.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
-	if err != nil && loosen(dir) > 0 {
+	if err == nil {
+		return nil
+	}
+	if n, _ := loosen(dir); n > 0 {
 		err = os.RemoveAll(dir)
 	}
 	return err

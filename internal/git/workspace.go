@@ -340,7 +340,7 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 				return tree, changed, err
 			}
 		}
-		if again {
+		if again || errors.Is(err, ErrShut) {
 			return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
 		}
 		switch found, derr := w.dropEmbedded(ctx); {
@@ -378,7 +378,7 @@ func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []str
 	}
 	for _, e := range entries {
 		paths = append(paths, e.Path)
-		links = links || e.Status == 'A' && e.NewMode == "160000"
+		links = links || e.Status == 'A' && e.NewMode == modeGitlink
 	}
 	slices.Sort(paths)
 	w.listed = &Compared{repo: w.repo, base: base}

@@ -41,19 +41,26 @@ func (e *ExitError) Error() string {
 // Output runs a short trusted program and returns what it printed. Of c it looks at Args, Dir, Env and
 // Stdin only. The program is killed when ctx ends; what it may leave in the background is its own affair.
 func Output(ctx context.Context, c Cmd) ([]byte, error) {
+	out, _, err := Outputs(ctx, c)
+	return out, err
+}
+
+// Outputs is [Output] for who has to know as well what a program complained of that ended well. Of that the last 64 KiB
+// are kept.
+func Outputs(ctx context.Context, c Cmd) (stdout, stderr []byte, err error) {
 	if len(c.Args) == 0 {
-		return nil, errors.New("run a program: no program given")
+		return nil, nil, errors.New("run a program: no program given")
 	}
 	path, err := lookPath(c.Args[0], c.Env)
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
+		return nil, nil, fmt.Errorf("run %s: %w", c.Args[0], err)
 	}
-	var stdout bytes.Buffer
-	stderr := &ring{max: defaultKeep}
+	var said bytes.Buffer
+	complained := &ring{max: defaultKeep}
 	x := exec.CommandContext(ctx, path, c.Args[1:]...)
 	x.Args[0] = c.Args[0]
 	x.Dir, x.Env, x.Stdin = c.Dir, c.Env, c.Stdin
-	x.Stdout, x.Stderr = &stdout, ringWriter{stderr}
+	x.Stdout, x.Stderr = &said, ringWriter{complained}
 	// Without a terminal, a git that would ask fails instead; and ^C is for this program to handle.
 	x.SysProcAttr = detached()
 	x.Cancel = func() error { signalGroup(x.Process.Pid, syscall.SIGKILL); return nil }
@@ -62,17 +69,17 @@ func Output(ctx context.Context, c Cmd) ([]byte, error) {
 	var exit *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
-		return stdout.Bytes(), nil
+		return said.Bytes(), complained.bytes(), nil
 	case ctx.Err() != nil:
-		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.Join(c.Args, " "), context.Cause(ctx))
+		return said.Bytes(), complained.bytes(), fmt.Errorf("%s: %w", strings.Join(c.Args, " "), context.Cause(ctx))
 	case errors.As(err, &exit):
-		e := &ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: string(stderr.bytes())}
+		e := &ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: string(complained.bytes())}
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 			e.Signal = signalName(ws.Signal())
 		}
-		return stdout.Bytes(), e
+		return said.Bytes(), complained.bytes(), e
 	}
-	return nil, fmt.Errorf("run %s: %w", c.Args[0], startError(err, c))
+	return nil, nil, fmt.Errorf("run %s: %w", c.Args[0], startError(err, c))
 }
 
 type ringWriter struct{ *ring }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"crypto/rand"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -38,11 +38,7 @@ func namesOf(ms []member, hide func(string) string) []string {
 		if hide != nil {
 			name = hide(name)
 		}
-		name = strings.Join(strings.Fields(redact.Clean(name)), " ")
-		if len(name) > longestName {
-			name = strings.ToValidUTF8(name[:longestName], "") + "…"
-		}
-		if out = append(out, name); len(out) == mostNames {
+		if out = append(out, phrase.CutBytes(phrase.Line(redact.Clean(name)), longestName)); len(out) == mostNames {
 			break
 		}
 	}

@@ -205,37 +205,3 @@ func hasEntry(pid int, entry string) bool {
 	}
 	return false
 }
-
-// Opened tells whether a process has the file at path open; known is false where the system does not tell. Processes of
-// other users are not seen, so the file has to be one of this user's: nobody else but root could have made it.
-func Opened(path string) (open, known bool) {
-	var own unix.Stat_t
-	if err := unix.Lstat(path, &own); err != nil || int(own.Uid) != os.Geteuid() {
-		return false, false
-	}
-	d, err := os.Open("/proc")
-	if err != nil {
-		return false, false
-	}
-	names, err := d.Readdirnames(-1)
-	_ = d.Close()
-	if err != nil {
-		return false, false
-	}
-	for _, name := range names {
-		if _, err := strconv.Atoi(name); err != nil {
-			continue
-		}
-		fds, err := os.ReadDir("/proc/" + name + "/fd")
-		if err != nil {
-			continue // it is gone, or not this user's
-		}
-		for _, fd := range fds {
-			var is unix.Stat_t
-			if err := unix.Stat("/proc/"+name+"/fd/"+fd.Name(), &is); err == nil && is.Dev == own.Dev && is.Ino == own.Ino {
-				return true, true
-			}
-		}
-	}
-	return false, true
-}

@@ -56,34 +56,3 @@ func output(x *exec.Cmd) (string, error) {
 	}
 	return line, err
 }
-
-// A file is open while somebody has it open.
-func TestOpened(t *testing.T) {
-	path := t.TempDir() + "/lock"
-	x := exec.Command("bash", "-c", `exec 9>"$1"; echo ready; read -r`, "bash", path)
-	in, err := x.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := x.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
-	if open, known := Opened(path); !open || !known {
-		t.Errorf("open %v, known %v", open, known)
-	}
-	in.Close()
-	_ = x.Wait()
-	if open, known := Opened(path); open || !known {
-		t.Errorf("afterwards: open %v, known %v", open, known)
-	}
-	if _, known := Opened(path + "none"); known {
-		t.Error("a file that is not there")
-	}
-}

@@ -149,6 +149,16 @@ func Load(layers ...Layer) (Set, error) {
 	return s, nil
 }
 
+// LoadEmbedded reads the folder prompts that a package embeds, and the layers above it. pkg is the folder of the package,
+// for messages.
+func LoadEmbedded(pkg string, files fs.FS, above ...Layer) (Set, error) {
+	own, err := fs.Sub(files, "prompts")
+	if err != nil {
+		return Set{}, err
+	}
+	return Load(append([]Layer{{Dir: path.Join(pkg, "prompts"), FS: own}}, above...)...)
+}
+
 func (s Set) add(l Layer, name string) error {
 	file := path.Join(l.Dir, name+".md")
 	text, err := fs.ReadFile(l.FS, name+".md")

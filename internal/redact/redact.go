@@ -10,9 +10,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // minValue is the length from which a value is taken for a secret; shorter ones occur in any text.
@@ -21,12 +22,11 @@ const minValue = 8
 // Redactor replaces secrets. It is safe for concurrent use.
 type Redactor struct {
 	values *strings.Replacer // nil: none are known
-	shapes []shape
 }
 
 type shape struct {
 	hints   []string // one of them is in each match; looking for it is cheaper than the expression
-	re      *regexp.Regexp
+	re      *lazyre.Regexp
 	replace string
 }
 
@@ -55,7 +55,7 @@ func New(env []string, extra ...string) *Redactor {
 			learn("secret", v)
 		}
 	}
-	return &Redactor{values: replacer(names), shapes: shapes()}
+	return &Redactor{values: replacer(names)}
 }
 
 // replacer replaces long values first: one secret may begin with another.
@@ -90,7 +90,7 @@ func (r *Redactor) String(s string) string {
 	if r.values != nil {
 		s = r.values.Replace(s)
 	}
-	for _, sh := range r.shapes {
+	for _, sh := range shapes {
 		if slices.ContainsFunc(sh.hints, func(h string) bool { return strings.Contains(s, h) }) {
 			s = sh.re.ReplaceAllString(s, sh.replace)
 		}
@@ -161,31 +161,31 @@ func harmless(name, value string) bool {
 	return strings.Trim(value, "0123456789") == "" && len(value) < 2*minValue
 }
 
+// named is a shape of which nothing stays but its name.
+func named(name, expr string, hints ...string) shape {
+	return shape{hints: hints, re: lazyre.New(expr), replace: mark(name)}
+}
+
 // shapes lists what is a secret by its looks.
-func shapes() []shape {
-	named := func(name, expr string, hints ...string) shape {
-		return shape{hints: hints, re: regexp.MustCompile(expr), replace: mark(name)}
-	}
-	return []shape{
-		named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`, "PRIVATE KEY"),
-		named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-		named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`, "glpat-"),
-		named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`, "sk-", "k_live_", "k_test_", "whsec_", "AIza", "GOCSPX-"),
-		named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
-		named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
-		named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`, "hooks.slack.com"),
-		named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`, "npm_"),
-		named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`, "pypi-"),
-		named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`, "eyJ"),
-		{
-			hints: []string{"uthorization", "UTHORIZATION"},
-			re:    regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9+/._~=-]{8,}`),
-			// the name of the scheme stays: it helps, and is no secret
-			replace: "${1}" + mark("AUTHORIZATION"),
-		},
-		{
-			hints: []string{"://"}, re: regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>]*):([^\s/@"'<>\[]+)@`),
-			replace: "${1}:" + mark("URL_PASSWORD") + "@",
-		},
-	}
+var shapes = []shape{
+	named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`, "PRIVATE KEY"),
+	named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+	named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`, "glpat-"),
+	named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`, "sk-", "k_live_", "k_test_", "whsec_", "AIza", "GOCSPX-"),
+	named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
+	named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
+	named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`, "hooks.slack.com"),
+	named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`, "npm_"),
+	named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`, "pypi-"),
+	named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`, "eyJ"),
+	{
+		hints: []string{"uthorization", "UTHORIZATION"},
+		re:    lazyre.New(`(?i)(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9+/._~=-]{8,}`),
+		// the name of the scheme stays: it helps, and is no secret
+		replace: "${1}" + mark("AUTHORIZATION"),
+	},
+	{
+		hints: []string{"://"}, re: lazyre.New(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>]*):([^\s/@"'<>\[]+)@`),
+		replace: "${1}:" + mark("URL_PASSWORD") + "@",
+	},
 }

@@ -52,7 +52,7 @@ func archived(t *testing.T, a SessionArchive) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenSession(t.Context(), dir, a.Task)
+	s, err := CreateSession(t.Context(), dir, a.Task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestArchiveAfterACrash(t *testing.T) {
 }
 
 // A session that somebody has open is left to him.
-func TestArchiveOfAnOpenSession(t *testing.T) {
+func TestArchiveOfAnCreateSession(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "t")
 	if err := s.Set(t.Context(), "n", 1); err != nil {

@@ -38,20 +38,11 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for sessions: %w", err)
 	}
-	return openSession(ctx, dir, task, true)
-}
-
-// OpenSession opens the session of a task; one that is not there is an error that wraps fs.ErrNotExist.
-func OpenSession(ctx context.Context, dir, task string) (*Session, error) {
-	return openSession(ctx, dir, task, false)
-}
-
-func openSession(ctx context.Context, dir, task string, mayCreate bool) (*Session, error) {
 	path, err := SessionPath(dir, task)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sessionFile().open(ctx, path, mayCreate)
+	db, err := sessionFile().open(ctx, path, true)
 	if err != nil {
 		return nil, fmt.Errorf("session of %s: %w", task, err)
 	}

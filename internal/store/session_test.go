@@ -40,7 +40,7 @@ func TestSessionKeepsValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s, err := OpenSession(t.Context(), dir, "r/1")
+	s, err := CreateSession(t.Context(), dir, "r/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,11 @@ func TestSessionsAreApart(t *testing.T) {
 	if found, err := session(t, dir, "R/1").Get(t.Context(), "n", &n); !found || err != nil || n != 2 {
 		t.Error(n, found, err)
 	}
-	if _, err := OpenSession(t.Context(), dir, "r-1"); !errors.Is(err, fs.ErrNotExist) {
+	gone, err := SessionPath(dir, "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -208,7 +212,6 @@ func TestSessionRefuses(t *testing.T) {
 			j := fresh(t)
 			for what, do := range map[string]func() error{
 				"create":  func() error { _, err := CreateSession(t.Context(), dir, "t"); return err },
-				"open":    func() error { _, err := OpenSession(t.Context(), dir, "t"); return err },
 				"archive": func() error { return j.ArchiveSession(t.Context(), dir, "t", at(1)) },
 			} {
 				if err := do(); !errors.Is(err, tt.want) || !strings.Contains(err.Error(), s.Path()) {
@@ -250,7 +253,7 @@ func TestKilledSession(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 8 {
 		said := killed(t, self, "session", dir, 20+7*round)
-		s, err := OpenSession(t.Context(), dir, "t/1")
+		s, err := CreateSession(t.Context(), dir, "t/1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ type kind struct {
 
 // What is known of the code can be made anew, so it is not looked through each time, as the others are.
 func rawFile() kind {
-	return kind{scripts: "migrations", cache: 2000, checked: true, renew: "run: runplan status"}
+	return kind{scripts: "migrations", cache: 500, checked: true, renew: "run: runplan status"}
 }
 func curatedFile() kind { return kind{scripts: "curated", cache: 32000, renew: "run: runplan index"} }
 func sessionFile() kind { return kind{scripts: "session", cache: 1000, checked: true} }

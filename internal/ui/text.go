@@ -8,12 +8,13 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
 // Sanitize makes one harmless line of s: no escape sequences, control characters or marks that turn the
 // direction of text, and one space where there was white space.
-func Sanitize(s string) string { return strings.Join(strings.Fields(redact.Clean(s)), " ") }
+func Sanitize(s string) string { return phrase.Line(redact.Clean(s)) }
 
 // Width returns how many cells s takes on a display. Escape codes take none.
 func Width(s string) int { return ansi.StringWidth(s) }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +25,7 @@ var promptFiles embed.FS
 
 // LoadPrompts returns the prompt of this package, enrichment. A file of that name in a later layer takes its place.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	own, err := fs.Sub(promptFiles, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(append([]prompt.Layer{{Dir: "knowledge/enrich/prompts", FS: own}}, layers...)...)
+	return prompt.LoadEmbedded("knowledge/enrich", promptFiles, layers...)
 }
 
 // Deps is what enriching works with.

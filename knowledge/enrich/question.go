@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge"
@@ -38,7 +39,7 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 	}
 	for _, s := range c.Symbols {
 		if s.Signature != "" {
-			symbols = append(symbols, d.Redact(cut(s.Signature, 160)))
+			symbols = append(symbols, d.Redact(phrase.Cut(s.Signature, 160)))
 		}
 	}
 	if len(symbols) == 0 {
@@ -95,11 +96,4 @@ func joined(names []string, most int) string {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")
-}
-
-func cut(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -68,14 +69,7 @@ func DetailRules(languages ...Language) string {
 
 // ReadDetail is [Read] with the detail, of nodes that [DetailRules] asked for.
 func ReadDetail(l Language, name string, text []byte, nodes []patterns.Node) (Outline, Detail) {
-	slices.SortFunc(nodes, compareNodes)
-	r := reader{text: text, at: linesOf(text), nodes: nodes}
-	if l == Python {
-		r.python()
-	} else {
-		r.script()
-	}
-	r.parseError()
+	r := read(l, text, nodes)
 	return r.out, r.detail(l)
 }
 
@@ -197,7 +191,7 @@ func arguments(source string) []string {
 	depth, from := 0, 1
 	add := func(to int) {
 		if arg := strings.TrimSpace(source[from:to]); arg != "" && len(out) < mostArgs {
-			out = append(out, cut(strings.Join(strings.Fields(arg), " "), 160))
+			out = append(out, phrase.CutBytes(strings.Join(strings.Fields(arg), " "), 160))
 		}
 	}
 	for i := 0; i < len(source); i++ {
@@ -230,7 +224,7 @@ func (r *reader) value(e extent) string {
 		if from < 0 || from > i {
 			return ""
 		}
-		return cut(strings.Join(strings.Fields(s[from:i]), " "), 160)
+		return phrase.CutBytes(strings.Join(strings.Fields(s[from:i]), " "), 160)
 	}
 	for i := len(e.Name); i < len(s); i++ {
 		switch c := s[i]; {
@@ -264,11 +258,11 @@ func (r *reader) typeAfter(at int) string {
 			depth++
 		case ')', ']', '}', '>':
 			if depth--; depth < 0 {
-				return cut(strings.Join(strings.Fields(string(s[:i])), " "), 80)
+				return phrase.CutBytes(strings.Join(strings.Fields(string(s[:i])), " "), 80)
 			}
 		case ';', ',', '\n':
 			if depth == 0 {
-				return cut(strings.Join(strings.Fields(string(s[:i])), " "), 80)
+				return phrase.CutBytes(strings.Join(strings.Fields(string(s[:i])), " "), 80)
 			}
 		}
 	}

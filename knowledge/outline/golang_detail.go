@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // ReadGoDetail is [ReadGo] with the detail.
@@ -81,7 +83,7 @@ func (g *goReader) values(decl *ast.GenDecl, place map[int]int) []Value {
 			}
 			v := Value{Symbol: at, Type: typ, Const: decl.Tok == token.CONST}
 			if i < len(exprs) {
-				v.Text = cut(g.node(exprs[i]), 160)
+				v.Text = phrase.CutBytes(g.node(exprs[i]), 160)
 				if c, ok := exprs[i].(*ast.CallExpr); ok && v.Type == "" && v.Const && len(c.Args) == 1 {
 					v.Type, v.Text = g.node(c.Fun), g.node(c.Args[0]) // Kind("x")
 				}
@@ -109,7 +111,7 @@ func (g *goReader) members(decl *ast.GenDecl, place map[int]int) []Member {
 			continue
 		}
 		for _, f := range t.Fields.List {
-			typ, tag := cut(g.node(f.Type), 60), ""
+			typ, tag := phrase.CutBytes(g.node(f.Type), 60), ""
 			if f.Tag != nil {
 				if name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ","); name != "" {
 					tag = " json:" + name
@@ -184,7 +186,7 @@ func (g *goReader) goCall(n *ast.CallExpr) CallSite {
 	c := CallSite{Symbol: around(g.all, from), Name: dotted(g.node(n.Fun)), Line: g.at.of(g.offset(n.Lparen)), From: from, To: to}
 	for i, a := range n.Args {
 		if i < mostArgs {
-			c.Args = append(c.Args, cut(g.node(a), 160))
+			c.Args = append(c.Args, phrase.CutBytes(g.node(a), 160))
 		}
 	}
 	return c

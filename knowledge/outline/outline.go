@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Language is what a file is written in.
@@ -158,18 +160,11 @@ func (l lines) content(text []byte, offset int) string {
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i]
 	}
-	return cut(strings.TrimSpace(string(line)), 160)
-}
-
-func cut(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	return strings.ToValidUTF8(s[:size], "") + "…"
+	return phrase.CutBytes(strings.TrimSpace(string(line)), 160)
 }
 
 // oneLine makes one line of a piece of source.
-func oneLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), 500) }
+func oneLine(s string) string { return phrase.CutBytes(strings.Join(strings.Fields(s), " "), 500) }
 
 // extent is a symbol with where it stands.
 type extent struct {

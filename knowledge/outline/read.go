@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -126,7 +127,7 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 		known = true
 	}
 	if !known {
-		return nil, false, "its encoding is " + cut(name, 40) + ", which is not read"
+		return nil, false, "its encoding is " + phrase.CutBytes(name, 40) + ", which is not read"
 	}
 	for _, c := range raw {
 		switch {
@@ -141,15 +142,19 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 
 // Read makes an outline of what ast-grep found in a text.
 func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
+	return read(l, text, nodes).out
+}
+
+func read(l Language, text []byte, nodes []patterns.Node) *reader {
 	slices.SortFunc(nodes, compareNodes)
-	r := reader{text: text, at: linesOf(text), nodes: nodes}
+	r := &reader{text: text, at: linesOf(text), nodes: nodes}
 	if l == Python {
 		r.python()
 	} else {
 		r.script()
 	}
 	r.parseError()
-	return r.out
+	return r
 }
 
 // compareNodes leaves nothing to the order in which nodes came, which is another one each time: a rule may match

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -152,19 +153,10 @@ func (q TaskQuery) errorTexts() []string {
 func listed(texts []string, most int) string {
 	var out []string
 	for _, t := range texts[:min(most, len(texts))] {
-		out = append(out, "`"+strings.ReplaceAll(cut(fence.Line(t), 160), "`", "'")+"`")
+		out = append(out, "`"+strings.ReplaceAll(phrase.Cut(fence.Line(t), 160), "`", "'")+"`")
 	}
 	if more := len(texts) - most; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")
-}
-
-// cut shortens a text to n characters.
-func cut(text string, n int) string {
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
-	}
-	return string(runes[:n-1]) + "…"
 }

@@ -70,6 +70,20 @@ func findClues(text string) clues {
 	return c
 }
 
+// Mentions are the names of code that a text speaks of, those that are certainly meant as code first, and the words of it
+// that may tell something. It looks at nothing but the text.
+func Mentions(text string) (names, words []string) {
+	c := findClues(text)
+	for _, sure := range []bool{true, false} {
+		for _, n := range c.Names {
+			if n.Sure == sure {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	return names, c.Keywords
+}
+
 // bounded keeps the beginning and the end of a long text, and of long lines the beginning.
 func bounded(text string) string {
 	if len(text) > maxTaskText {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // The reasons why a refinement is refused.
@@ -45,7 +46,7 @@ func (r Refinement) evidence() evidence {
 		for _, text := range list {
 			text = strings.Trim(strings.TrimSpace(text), "`\"'")
 			if text != "" && (vagueRE.MatchString(text) || !take(text)) {
-				e.ignored = append(e.ignored, fmt.Sprintf("%s %q", kind, cut(text, 80)))
+				e.ignored = append(e.ignored, fmt.Sprintf("%s %q", kind, phrase.Cut(text, 80)))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -188,7 +189,7 @@ func (c *content) assertions(from, to int) string {
 	from, to = c.clip(from, to)
 	for i := from; i <= to && len(out) < most; i++ {
 		if line := strings.TrimSpace(c.lines[i-1]); assertRE.MatchString(line) {
-			out = append(out, cut(line, 200))
+			out = append(out, phrase.Cut(line, 200))
 		}
 	}
 	return strings.Join(out, "\n")
@@ -212,7 +213,7 @@ func (c *content) outlined(from, to int) string {
 		if text == "" {
 			text = s.kind + " " + s.short
 		}
-		fmt.Fprintf(&b, "%s%s  (line %d)\n", strings.Repeat("    ", depth), cut(text, 200), c.symbols[i].start)
+		fmt.Fprintf(&b, "%s%s  (line %d)\n", strings.Repeat("    ", depth), phrase.Cut(text, 200), c.symbols[i].start)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

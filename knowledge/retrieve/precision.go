@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/llm"
 )
@@ -65,18 +66,18 @@ func (x piece) line(id string) string {
 		return fmt.Sprintf("%s  the whole file  1-%d", id, x.end)
 	}
 	s := x.symbol
-	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, s.kind+" "+s.short)), 160), s.start, s.end)
+	text := fmt.Sprintf("%s  %s  %d-%d", id, phrase.Cut(fence.Line(cmp.Or(s.signature, s.kind+" "+s.short)), 160), s.start, s.end)
 	if s.name != s.short {
 		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
 	}
 	if first, _, _ := strings.Cut(strings.TrimSpace(s.doc), "\n"); first != "" {
-		text += fmt.Sprintf("  %q", cut(fence.Line(first), 100))
+		text += fmt.Sprintf("  %q", phrase.Cut(fence.Line(first), 100))
 	}
 	if len(s.why) > 0 {
 		text += "  — " + fence.Line(x.why())
 	}
 	if len(s.rationale) > 0 {
-		text += fmt.Sprintf("  its comment: %q", cut(fence.Line(s.rationale[0]), 120))
+		text += fmt.Sprintf("  its comment: %q", phrase.Cut(fence.Line(s.rationale[0]), 120))
 	}
 	return text
 }
@@ -213,7 +214,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 	if err != nil {
 		return nil, nil, err
 	}
-	most := r.items(detailTokens, p.req.Limits.Symbols)
+	most := r.items(detailTokens, p.Limits.Symbols)
 	render := p.aboutTask(s.Query, r, precisionName, "symbols", nil)
 	text, n, err := r.fill(len(pieces), most, func(n int) (string, error) {
 		_, lines := shown(pieces[:n])
@@ -223,7 +224,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		return nil, nil, err
 	}
 	for i := n; i < len(pieces); i++ {
-		skipped[i] = tooMany(i, most, p.req.Limits.Symbols, "pieces")
+		skipped[i] = tooMany(i, most, p.Limits.Symbols, "pieces")
 	}
 	if n < len(pieces) {
 		p.note("precision: %d of %d pieces were not asked about: there is no room for more", len(pieces)-n, len(pieces))
@@ -248,7 +249,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		case ok && d.rank() >= 0:
 			details[at] = d
 		case ok:
-			p.note("precision: the model called %s %q, which is no detail", fence.Line(pieces[at].file.Path+" "+pieces[at].name()), cut(fence.Line(string(d)), 40))
+			p.note("precision: the model called %s %q, which is no detail", fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
 		}
 	}
 	refuse(p, precisionName, answer, asked)

@@ -147,7 +147,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 	var wishes []wish
 	byName := map[string]int{}
 	for _, sym := range symbols {
-		if byName[sym.As]++; byName[sym.As] > p.req.Limits.SymbolFiles {
+		if byName[sym.As]++; byName[sym.As] > p.Limits.SymbolFiles {
 			continue
 		}
 		wishes = append(wishes, wish{sym.Path, sym.Name, "the refinement asks for " + sym.As})

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -35,7 +36,6 @@ type Request struct {
 	Stages []string      // names, in the order in which they run
 	Budget tokens.Budget // of the model that will get the package (BUD-03)
 	Files  []string      // files that a plan names: tier 0, ahead of all others (RETR-08)
-	Limits Limits        // those that are 0 are as in [DefaultLimits]
 }
 
 // Limits bound what is looked at.
@@ -46,8 +46,11 @@ type Limits struct {
 	Symbols     int // symbols that the model is asked about
 }
 
-// DefaultLimits returns the limits of a request that names none.
-func DefaultLimits() Limits { return Limits{SymbolFiles: 8, CoChange: 2, Candidates: 60, Symbols: 160} }
+// DefaultLimits returns the limits of who names none.
+func DefaultLimits() Limits {
+	asked := config.Default().Stages
+	return Limits{SymbolFiles: 8, CoChange: 2, Candidates: asked.Files, Symbols: asked.Symbols}
+}
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
@@ -69,6 +72,7 @@ type Deps struct {
 	Model   func(llm.Stage) (llm.Model, error) // says who is asked, as [llm.Router.Model] does
 	Log     Log
 	Session Session
+	Limits  Limits           // those that are 0 are as in [DefaultLimits]
 	Prompts prompt.Set       // see [LoadPrompts]
 	Program patterns.Program // ast-grep, for files that changed since the index; the zero Program does without
 	Environ []string         // for git
@@ -120,7 +124,7 @@ func newPass(ctx context.Context, d Deps, r Request) (*pass, error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return nil, errors.New("the task says nothing")
 	}
-	r.Limits = r.Limits.orDefault()
+	d.Limits = d.Limits.orDefault()
 	if d.Redact == nil {
 		d.Redact = func(s string) string { return s }
 	}

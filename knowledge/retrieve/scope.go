@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/llm"
@@ -99,13 +100,13 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
 	}
 	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": listed(sure, 40)})
-	most := r.items(verdictTokens, p.req.Limits.Candidates)
+	most := r.items(verdictTokens, p.Limits.Candidates)
 	text, n, err := r.fill(len(lines), most, func(n int) (string, error) { return render(strings.Join(lines[:n], "\n")) })
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, f := range open[n:] {
-		skipped[f.Path] = tooMany(n+i, most, p.req.Limits.Candidates, "files")
+		skipped[f.Path] = tooMany(n+i, most, p.Limits.Candidates, "files")
 	}
 	if n == 0 {
 		p.note("scope: the window of the model has no room for a single file to judge")
@@ -124,7 +125,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 	verdicts := map[string]verdict{}
 	for id, v := range answer {
 		if slices.Contains(asked, id) {
-			v.Reason = fence.Line(p.Redact(cut(v.Reason, 120)))
+			v.Reason = fence.Line(p.Redact(phrase.Cut(v.Reason, 120)))
 			verdicts[ids[id]] = v
 		}
 	}
@@ -157,7 +158,7 @@ func sortedIDs(lines []string) []string {
 func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
 	for _, id := range slices.Sorted(maps.Keys(answer)) {
 		if !slices.Contains(asked, id) {
-			p.note("%s: the model judged %q, which nobody asked about; it is refused", stage, cut(fence.Line(id), 60))
+			p.note("%s: the model judged %q, which nobody asked about; it is refused", stage, phrase.Cut(fence.Line(id), 60))
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 		return "", err
 	}
 	if found && m.Purpose != "" {
-		parts = append(parts, cut(fence.Line(m.Purpose), 120))
+		parts = append(parts, phrase.Cut(fence.Line(m.Purpose), 120))
 	} else {
 		docs, err := p.Base.Docstrings(ctx, f.ID)
 		if err != nil {
@@ -194,7 +195,7 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 		}
 		if len(docs) > 0 && docs[0].Symbol == 0 {
 			first, _, _ := strings.Cut(strings.TrimSpace(docs[0].Content), "\n")
-			parts = append(parts, cut(fence.Line(first), 100))
+			parts = append(parts, phrase.Cut(fence.Line(first), 100))
 		}
 	}
 	symbols, err := p.Base.Symbols(ctx, f.ID, "")

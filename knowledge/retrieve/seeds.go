@@ -88,7 +88,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 			return cmp.Or(cmp.Compare(strconv.FormatBool(isTest(a)), strconv.FormatBool(isTest(b))), cmp.Compare(a, b))
 		})
 		certain := sure
-		n := p.req.Limits.SymbolFiles
+		n := p.Limits.SymbolFiles
 		if len(paths) > n && slices.ContainsFunc(paths, s.has) {
 			paths = slices.DeleteFunc(paths, func(path string) bool { return !s.has(path) })
 		}

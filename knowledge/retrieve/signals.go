@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -162,7 +163,7 @@ func (s *symbol) telling() bool {
 func asserting(text, name string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, name) && assertRE.MatchString(line) {
-			return cut(strings.Join(strings.Fields(line), " "), 100)
+			return phrase.Cut(phrase.Line(line), 100)
 		}
 	}
 	return ""

@@ -210,12 +210,14 @@ func TestCaps(t *testing.T) {
 		fmt.Fprintf(&archive, "-- user%02d/user.go --\npackage user%02d\n\nimport \"example.org/m/hub\"\n\nfunc Use%02d() { hub.Hub() }\n", i, i, i)
 	}
 	for name, tc := range map[string]struct {
-		window, answer, asked int
-		reason                string
+		window, answer, limit, asked int
+		reason                       string
 	}{
-		"by the limit":  {200_000, 0, 60, "at most 60 files are"},
-		"by the answer": {200_000, 400, 10, "one answer has room for 10 files"},
-		"by the window": {4900, 4096, 0, "no room in the window of the model"},
+		"by the limit":        {200_000, 0, 0, 60, "at most 60 files are"},
+		"by another limit":    {200_000, 0, 7, 7, "at most 7 files are"},
+		"by a limit too high": {200_000, 400, 80, 10, "one answer has room for 10 files"},
+		"by the answer":       {200_000, 400, 0, 10, "one answer has room for 10 files"},
+		"by the window":       {4900, 4096, 0, 0, "no room in the window of the model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, archive.String(), patterns.Program{})
@@ -223,7 +225,9 @@ func TestCaps(t *testing.T) {
 			b.start()
 			r := b.request("Fix `Hub`")
 			r.Stages = []string{"scope"}
-			if _, err := Retrieve(t.Context(), b.deps(), r); err != nil {
+			d := b.deps()
+			d.Limits.Candidates = tc.limit
+			if _, err := Retrieve(t.Context(), d, r); err != nil {
 				t.Fatal(err)
 			}
 			table := decisions(t, b)

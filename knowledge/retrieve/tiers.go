@@ -133,7 +133,7 @@ func (n names) siblings(of string) iter.Seq2[string, string] {
 func (p *pass) coChanges(ctx context.Context, s *State, seeds []File) error {
 	var n neighbours
 	for _, f := range seeds {
-		found, err := p.Base.CoChanges(ctx, f.ID, p.req.Limits.CoChange)
+		found, err := p.Base.CoChanges(ctx, f.ID, p.Limits.CoChange)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
 )
@@ -273,11 +274,7 @@ func (o Options) make(path string, l outline.Language, text []byte, made outline
 
 // short is the beginning of a text, on one line.
 func short(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
+	return phrase.Cut(phrase.Line(text), n)
 }
 
 // name is the function around something, with its class.

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -57,9 +58,9 @@ func (s *Server) refused(w http.ResponseWriter, a Answer, model string) bool {
 	case Busy:
 		refuse(w, http.StatusServiceUnavailable, "server busy, please try again.  maximum pending requests exceeded")
 	case Broken:
-		refuse(w, http.StatusInternalServerError, orElse(a.Text, "something went wrong"))
+		refuse(w, http.StatusInternalServerError, cmp.Or(a.Text, "something went wrong"))
 	case Bad:
-		refuse(w, http.StatusBadRequest, orElse(a.Text, "bad request"))
+		refuse(w, http.StatusBadRequest, cmp.Or(a.Text, "bad request"))
 	case Missing:
 		refuse(w, http.StatusNotFound, "model '"+model+"' not found")
 	case TooLong:
@@ -68,7 +69,7 @@ func (s *Server) refused(w http.ResponseWriter, a Answer, model string) bool {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html><body>welcome</body></html>\n")
 	case Redirect:
-		w.Header().Set("Location", orElse(a.Text, "http://192.0.2.1/api/chat"))
+		w.Header().Set("Location", cmp.Or(a.Text, "http://192.0.2.1/api/chat"))
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	default:
 		return false
@@ -190,13 +191,6 @@ func number(options map[string]any, key string, otherwise int) int {
 func orNumber(n, otherwise int) int {
 	if n != 0 {
 		return n
-	}
-	return otherwise
-}
-
-func orElse(s, otherwise string) string {
-	if s != "" {
-		return s
 	}
 	return otherwise
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/failures"
 )
@@ -53,7 +54,16 @@ func directives(in Input) []string {
 			continue
 		}
 		told++
-		say("these files were changed by batch %s: %s; build on them as they are now", cut(oneLine(e.Number), 40), names(files, namedFiles))
+		say("these files were changed by batch %s: %s; build on them as they are now", phrase.Cut(oneLine(e.Number), 40), names(files, namedFiles))
+	}
+	var has []string
+	for _, p := range in.Prior {
+		if p.Makes {
+			has = append(has, p.Path)
+		}
+	}
+	if len(has) > 0 {
+		say("look at %s before you write something of your own: what is defined there has names or words of this batch", names(once(has), namedFiles))
 	}
 	also := ""
 	if len(in.Protected) > 0 {
@@ -62,7 +72,7 @@ func directives(in Input) []string {
 	say("leave alone what judges your work, unless the batch itself names the file: settings of gates, linters and CI, `.runplan/`, lessons%s; "+
 		"tests that were there before may be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
-		text := fmt.Sprintf("batch %s is worked on at the same time by somebody else", cut(oneLine(o.Number), 40))
+		text := fmt.Sprintf("batch %s is worked on at the same time by somebody else", phrase.Cut(oneLine(o.Number), 40))
 		if len(o.Files) > 0 {
 			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
 		}

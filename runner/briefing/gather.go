@@ -20,6 +20,7 @@ type Sources struct {
 	Input
 	Repo     *git.Repo
 	Commit   string          // commit that the batch starts from; files and history are read there
+	Plan     string          // the plan's path in the repository, which is not searched; "" where it lies outside
 	From     string          // commit that the run started from; "" for no history
 	Run      string          // id of the run; "" takes commits of any run
 	Progress string          // file; "" for none
@@ -31,9 +32,19 @@ type Sources struct {
 func Gather(ctx context.Context, s Sources) (Input, error) {
 	in := s.Input
 	limits := in.Limits.orDefault()
+	if limits.Tokens == 0 {
+		return in, nil // there is no block to tell it in
+	}
 	var err error
 	if in.Refs, err = ReadRefs(ctx, s.Repo, s.Commit, once(in.Batch.ContextRefs), limits.RefLines); err != nil {
 		return in, err
+	}
+	in.Unread = slices.Clone(in.Unread)
+	switch in.Prior, err = priorArt(ctx, s.Repo, s.Commit, in.Batch, s.Plan); {
+	case errors.Is(err, git.ErrPartial):
+		in.Unread = append(in.Unread, "what there is already: "+reason(err))
+	case err != nil:
+		return in, fmt.Errorf("look for what there is already: %w", err)
 	}
 	if s.From != "" {
 		if in.Commits, err = commits(ctx, s.Repo, s.From, s.Commit, s.Run); err != nil {
@@ -44,7 +55,6 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	for i := range in.Earlier {
 		in.Earlier[i].Files = filesOf(in.Commits, in.Earlier[i].Key)
 	}
-	in.Unread = slices.Clone(in.Unread)
 	if in.Progress, err = tail(s.Progress, limits.ProgressLines); err != nil {
 		in.Unread = append(in.Unread, "progress.txt: "+reason(err))
 	}

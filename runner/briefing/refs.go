@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Ref is what an entry of context_refs means at a commit: a file, or the names in a folder or under a glob.
@@ -55,22 +56,22 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 		label += " (" + oneLine(r.Note) + ")"
 	}
 	if shown < all {
-		trimmed = fmt.Sprintf("first %d of %s", shown, count(all, "line"))
+		trimmed = fmt.Sprintf("first %d of %s", shown, phrase.Count(all, "line"))
 		if min(wanted, len(lines)) > shown {
 			trimmed += ": over budget"
 		}
 	}
 	if shown == 0 {
-		return fmt.Sprintf("%s: … %s; read it yourself\n", label, count(all, "line")), trimmed
+		return fmt.Sprintf("%s: … %s; read it yourself\n", label, phrase.Count(all, "line")), trimmed
 	}
 	b.WriteString(label)
 	if shown < all {
-		fmt.Fprintf(&b, ", its first %s", count(shown, "line"))
+		fmt.Fprintf(&b, ", its first %s", phrase.Count(shown, "line"))
 	}
 	b.WriteString(":\n\n")
 	show := make([]string, shown, shown+1)
 	for i, l := range lines[:shown] {
-		show[i] = cut(l, refLineLength)
+		show[i] = phrase.Cut(l, refLineLength)
 	}
 	if shown < all {
 		show = append(show, fmt.Sprintf("… %d more %s", all-shown, map[bool]string{true: "line", false: "lines"}[all-shown == 1]))
@@ -250,7 +251,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 			return fmt.Errorf("read %s at %s: git does not have object %s", p, short(o.commit), e.hash)
 		}
 		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", count(len(data), "byte"))
+			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", phrase.Count(len(data), "byte"))
 			return nil
 		}
 		r.head(hide(clean(string(data))), lines)
@@ -278,7 +279,7 @@ func (o *objects) folder(ctx context.Context, r *Ref, p string, lines int) error
 			in = append(in, f)
 		}
 	}
-	r.Note = "a folder with " + count(len(in), "file")
+	r.Note = "a folder with " + phrase.Count(len(in), "file")
 	r.nameAll(in, lines)
 	return nil
 }
@@ -297,7 +298,7 @@ func (o *objects) glob(ctx context.Context, r *Ref, p string, lines int) error {
 		r.Missing = true
 		return nil
 	}
-	r.Note = "matches " + count(len(in), "file")
+	r.Note = "matches " + phrase.Count(len(in), "file")
 	r.nameAll(in, lines)
 	return nil
 }

@@ -3,9 +3,9 @@ package briefing
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	fences "github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // oneLine keeps what stands outside of a fence to its line.
@@ -24,20 +24,9 @@ func fence(b *strings.Builder, text string) { b.WriteString(fences.Foreign("", t
 // fencePlan does so with what the user wrote for the agent, as it is.
 func fencePlan(b *strings.Builder, text string) { b.WriteString(fences.Around("", clean(text))) }
 
-// cut shortens text to n characters.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	if n < 1 {
-		return ""
-	}
-	return string([]rune(text)[:n-1]) + "…"
-}
-
 // name is a path, a number or a glob in the middle of a sentence.
 func name(text string) string {
-	return "`" + cut(strings.ReplaceAll(oneLine(text), "`", "'"), 160) + "`"
+	return "`" + phrase.Cut(strings.ReplaceAll(oneLine(text), "`", "'"), 160) + "`"
 }
 
 // names lists at most n of them.
@@ -51,14 +40,6 @@ func names(list []string, n int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// count says "1 line" or "2 lines".
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 func short(hash string) string { return hash[:min(len(hash), 10)] }

@@ -263,10 +263,10 @@ func TestSimilarityAtTheBorder(t *testing.T) {
 		got, err := s.Match(strings.ToUpper(a), 0.6)
 		must(t, err)
 		if (len(got) == 1) != tt.match {
-			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, Similarity(a, b), got, tt.match)
+			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, similarity(set(words(a)), set(words(b))), got, tt.match)
 		}
 	}
-	if Similarity("Batch 1", "Batch 2") != 0 {
+	if similarity(set(words("Batch 1")), set(words("Batch 2"))) != 0 {
 		t.Error("titles without words are alike")
 	}
 }

@@ -1,10 +1,10 @@
 package failures
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // byOutcome are the outcomes that say by themselves what went wrong. Those with "" are nobody's failure: the run was
@@ -31,8 +31,8 @@ const lessonRepeated = "lesson repeated"
 type kind struct {
 	is   string
 	gate string         // name of the gate, or of its family: "lint" is "lint:go" too
-	rule *regexp.Regexp // of one of its blocking findings
-	text *regexp.Regexp // in a blocking finding, the note or the output
+	rule *lazyre.Regexp // of one of its blocking findings
+	text *lazyre.Regexp // in a blocking finding, the note or the output
 }
 
 // kinds is the table by which failures are classified. The first line that holds for a failed gate counts, so that
@@ -42,19 +42,19 @@ var kinds = []kind{
 	{is: "tampering", gate: "tamper"},
 	{is: "tampering", gate: "protected"},
 	{is: "tampering", gate: "outside"},
-	{is: "tampering", gate: "agent", text: regexp.MustCompile(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
+	{is: "tampering", gate: "agent", text: lazyre.New(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
 	{is: "secret", gate: "secrets"},
 	{is: "forbidden command", gate: "denied"},
 	{is: "hook refused", gate: "commit"},
-	{is: "missing import", text: regexp.MustCompile(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
+	{is: "missing import", text: lazyre.New(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
 		`\bmodule not found\b|\bno required module provides package\b|\bis not in std\b|\bunresolved import\b|\bcould not import\b|\bfailed to resolve import\b|` +
 		`\bpackage \S+ is not in\b`)},
-	{is: "syntax error", text: regexp.MustCompile(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
+	{is: "syntax error", text: lazyre.New(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
 	{is: "type error", gate: "types"},
-	{is: "type error", text: regexp.MustCompile(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
-	{is: "build failure", rule: regexp.MustCompile(`^(?:.*/)?build$`)},
-	{is: "fewer tests", rule: regexp.MustCompile(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount + `|no-tests-ran|tests-required)$`)},
-	{is: "timeout", text: regexp.MustCompile(`(?i)\b(?:timed out|time limit|deadline exceeded)\b`)},
+	{is: "type error", text: lazyre.New(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
+	{is: "build failure", rule: lazyre.New(`^(?:.*/)?build$`)},
+	{is: "fewer tests", rule: lazyre.New(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount + `|no-tests-ran|tests-required)$`)},
+	{is: "timeout", text: lazyre.New(`(?i)\b(?:timed out|time limit|deadline exceeded)\b`)},
 	{is: "lint", gate: "lint"},
 	{is: "acceptance failure", gate: "acceptance"},
 	{is: "test failure", gate: "tests"},
@@ -67,7 +67,7 @@ var kinds = []kind{
 }
 
 // gateKind is the kind of failure of a gate that is not in the table.
-var gateKind = regexp.MustCompile(`^gate [A-Za-z0-9_./:-]+$`)
+var gateKind = lazyre.New(`^gate [A-Za-z0-9_./:-]+$`)
 
 // Known tells whether [TypeOf] may have called a failure so. The file of a store is anybody's to edit: what else stands
 // there is foreign text.

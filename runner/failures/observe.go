@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Fact is what an event says of an attempt. The words of Kind and Outcome are those of the journal.
@@ -70,7 +70,7 @@ func (o *Observer) Observe(ctx context.Context, f Fact) error {
 }
 
 // lessonRule is how the gate of lessons names a finding.
-var lessonRule = regexp.MustCompile(`^lesson/([0-9]+)$`)
+var lessonRule = lazyre.New(`^lesson/([0-9]+)$`)
 
 // lessonOf is the lesson that a failure repeats, "" where it repeats none.
 func lessonOf(kind string, reports []gates.Report) string {

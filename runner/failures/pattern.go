@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -162,7 +163,7 @@ const (
 
 // line makes one line of at most n characters, without control codes.
 func line(text string, n int) string {
-	text = strings.Join(strings.Fields(redact.Clean(text)), " ")
+	text = phrase.Line(redact.Clean(text))
 	if r := []rune(text); len(r) > n {
 		return strings.TrimRight(string(r[:n-1]), " ") + "…"
 	}

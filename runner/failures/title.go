@@ -43,17 +43,14 @@ func batchNumber(w string) bool {
 	return len(number) <= 2 || before == 1 && number[0] == '0'
 }
 
-// Similarity tells how alike two titles are, from 0 to 1: the share of their words that they have in common, whatever
-// the order and the case. A title without words is like no other.
-func Similarity(a, b string) float64 { return similarity(set(words(a)), set(words(b))) }
-
 func set(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// similarity is that of two sorted sets.
+// similarity tells how alike two titles are by their sorted words, from 0 to 1: the share of the words that they have in
+// common. A title without words is like no other.
 func similarity(a, b []string) float64 {
 	common := 0
 	for _, w := range a {

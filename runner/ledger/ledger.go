@@ -6,7 +6,6 @@ package ledger
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -89,8 +88,8 @@ func (l *Ledger) Event(e runner.Event) {
 			l.Lines = append(l.Lines, line)
 		}
 	case runner.Spent: // its command was called off, but was paid for
-		if e.Candidate == 0 && l.sampled[attemptOf(e)] {
-			e.Candidate = candidateOf(e.Reason)
+		if e.Candidate == 0 && l.sampled[attemptOf(e)] && runner.KindOf(e.Reason) == runner.Execute {
+			e.Candidate = runner.CandidateOf(e.Reason)
 		}
 		l.Lines = append(l.Lines, l.line(e, runner.OutcomeCancelled))
 		l.critique(e, runner.OutcomeCancelled)
@@ -127,21 +126,6 @@ func Attempted(e runner.Event) bool {
 }
 
 func attemptOf(e runner.Event) string { return e.Batch + " " + strconv.Itoa(e.Attempt) }
-
-var commandID = regexp.MustCompile(`/r\d+(?:\.\d+)?-c(\d+)/execute$`)
-
-// candidateOf reads a candidate's number out of the id of its command.
-func candidateOf(id string) int {
-	m := commandID.FindStringSubmatch(id)
-	if m == nil {
-		return 0
-	}
-	n, err := strconv.Atoi(m[1])
-	if err != nil {
-		return 0
-	}
-	return n
-}
 
 func (l *Ledger) line(e runner.Event, outcome runner.Outcome) Line {
 	out := Line{

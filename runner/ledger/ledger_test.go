@@ -133,12 +133,3 @@ func TestGroups(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// The number of a candidate is read out of the id of its command, whichever agent took over.
-func TestCandidateOf(t *testing.T) {
-	for id, want := range map[string]int{"a/r1-c3/execute": 3, "a/r1.2-c3/execute": 3, "a/r1-c3/gate": 0, "a/r1": 0} {
-		if got := candidateOf(id); got != want {
-			t.Errorf("%s: %d, want %d", id, got, want)
-		}
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Sum is what some attempts came to. Dollars are nil while nothing of their kind is known.
@@ -167,20 +168,13 @@ func (s Sum) String() string {
 		parts = append(parts, Dollars(*s.PlanUSD)+" at list prices, paid by a plan")
 	}
 	if s.Local > 0 {
-		parts = append(parts, count(s.Local, "attempt")+" without a bill, on this machine")
+		parts = append(parts, phrase.Count(s.Local, "attempt")+" without a bill, on this machine")
 	}
 	if s.Unknown > 0 {
-		parts = append(parts, count(s.Unknown, "attempt")+" of unknown cost")
+		parts = append(parts, phrase.Count(s.Unknown, "attempt")+" of unknown cost")
 	}
 	if len(parts) == 0 {
 		return "nothing yet"
 	}
 	return strings.Join(parts, " + ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/baseline"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -57,7 +57,7 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 }
 
 // repair is how plans ask for something that is broken to be put right.
-var repair = regexp.MustCompile(`(?i)\b(?:fix(?:es|ed|ing)?|repair\w*|correct(?:s|ed|ing)?|debug\w*|bugs?|regressions?|broken|failing|red)\b|` +
+var repair = lazyre.New(`(?i)\b(?:fix(?:es|ed|ing)?|repair\w*|correct(?:s|ed|ing)?|debug\w*|bugs?|regressions?|broken|failing|red)\b|` +
 	`\b(?:make|get|bring|let|until|all)\b[^.\n]{0,60}\b(?:pass(?:es)?|green|compiles?|work(?:s|ing)?)\b`)
 
 // repairs tells whether a batch is there to put something right. For such a one it is no excuse that it was broken.
@@ -189,7 +189,7 @@ func (b *Baseline) Close(ctx context.Context) error {
 }
 
 // baseName is how worktrees of a base are called; those of a plan end in their number.
-var baseName = regexp.MustCompile(`^base-\d+-\d+$`)
+var baseName = lazyre.New(`^base-\d+-\d+$`)
 
 func isBase(dir string) bool { return baseName.MatchString(filepath.Base(dir)) }
 

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/sampling"
 )
@@ -67,8 +67,10 @@ func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, 
 	return nil
 }
 
-// inherit lets the batch have what was seen outside of the winner's workspace, should gates look at its change again.
+// inherit lets the batch have what was seen of the winner's steps, and outside of its workspace, should somebody look at
+// its change again.
 func (w *work) inherit(c runner.Command, number int) {
+	w.inheritCritique(c, number)
 	w.sights.Delete(c.Batch)
 	place := c
 	place.Slot = &runner.Slot{Number: number}
@@ -78,7 +80,7 @@ func (w *work) inherit(c runner.Command, number int) {
 }
 
 // candidateBranch matches the branches that candidates are worked on, and in it that of their batch.
-var candidateBranch = regexp.MustCompile(`^(.+)\.c[0-9]+$`)
+var candidateBranch = lazyre.New(`^(.+)\.c[0-9]+$`)
 
 // measured takes the measure of one candidate.
 func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round) (sampling.Candidate, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -43,7 +44,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	defer w.lookout.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
-		Dir:  space.Dir, Env: space.Env(), Stdin: strings.NewReader(w.message(b)),
+		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b)),
 		Limits: proc.Limits{Total: commitTimeout, Grace: w.Limits.Grace}, Reaper: w.Reaper,
 	})
 	if err != nil {
@@ -106,14 +107,11 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 
 // message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
 func (w *work) message(b *planparse.Batch) string {
-	title := strings.Join(strings.Fields(redact.Clean(b.Title)), " ")
+	title := phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72)
 	if title == "" {
 		title = "Batch " + b.Number
 	}
 	var m strings.Builder
-	if r := []rune(title); len(r) > 72 {
-		title = string(r[:71]) + "…"
-	}
 	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
 	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.worker(b.Key))
 	return m.String()

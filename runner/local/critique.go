@@ -111,6 +111,21 @@ func (w *work) seen(c runner.Command) (Critique, bool) {
 	return seen, true
 }
 
+// inheritCritique gives the batch what was seen of the steps of the candidate that won: who looks at the batch looks at that.
+func (w *work) inheritCritique(c runner.Command, winner int) {
+	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, winner), CritiqueFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		c.Slot = nil
+		err = writeFile(filepath.Join(w.attemptDir(c), CritiqueFile), data)
+	}
+	if err != nil {
+		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s is not handed on: %v", winner, c.Batch, err))
+	}
+}
+
 // critique is the report on the steps of the attempt, for the verdict that its gates give. It advises: whatever the file
 // says, it neither fails nor passes anything.
 func (w *work) critique(c runner.Command) []gates.Report {

@@ -25,6 +25,8 @@ type glance struct {
 	Idle    bool              `json:"idle"`     // git's own upkeep was not at work, nor had it been killed before
 	Locks   []string          `json:"locks"`    // of refs, which somebody else had taken
 	HeadLog int64             `json:"head_log"` // size of the log of the workspace's HEAD, in bytes
+
+	Submodules []git.Submodule `json:"submodules,omitempty"` // that are not as the base has them
 }
 
 func (w *work) glancePath(batch string) string {
@@ -42,6 +44,9 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 		return g, err
 	}
 	if g.Locks, err = w.Repo.RefLocks(); err != nil {
+		return g, err
+	}
+	if g.Submodules, err = s.Submodules(ctx, c.Base); err != nil {
 		return g, err
 	}
 	g.Shared = w.digests(s.GitDir)

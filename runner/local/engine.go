@@ -52,6 +52,7 @@ type Config struct {
 	Environ     []string      // the user's environment; agents and gates see a part of it
 	Secrets     []string      // KEY=VALUE of settings and copied files, which nothing that is kept may have in it
 	Reaper      *proc.Reaper
+	Mark        string // KEY=VALUE in the environment of all that works in a workspace, besides RUNPLAN_RUN; "" is none
 
 	Sampling Sampling
 	Reviews  Reviews
@@ -114,8 +115,8 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	mu      sync.Mutex
 	facts   map[string]*facts
-	merged  map[string]runner.Event
-	tip     seen // what was last said of what was merged last
+	merged  map[string]merge // by batch
+	tip     seen             // what was last said of what was merged last
 	final   *runner.ReviewInfo
 	tests   map[string]*gates.TestCount // by commit of the run branch
 	live    bool                        // what is remembered happens now, and is not read back
@@ -153,7 +154,7 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	s := &session{
 		Engine: e, run: run, results: make(chan result),
 		jobs: map[string]*job{}, last: map[string]*job{},
-		facts: map[string]*facts{}, merged: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
+		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -423,15 +424,17 @@ func (s *session) remember(ev runner.Event) error {
 	switch ev.Kind {
 	case runner.Merged:
 		if ev.Outcome == runner.OutcomeOK {
-			s.merged[ev.Batch] = ev
+			s.merged[ev.Batch] = merge{ev.Base, ev.Commit, ev.Tree, ev.Fingerprint}
 			f.before, f.merged = s.tests[ev.Base], true
 			s.tip, f.last = f.last, seen{}
-			if s.live {
-				f.gates = nil // the receipt is written, and a resume has them from the journal
-			}
 			if s.tests[ev.Commit] = f.after; f.after == nil {
 				s.tests[ev.Commit] = f.before // nobody counted, so nothing newer is known
 			}
+		}
+	case runner.BatchPassed:
+		if s.live { // the receipt is written, and a resume has all of it from the journal
+			delete(s.facts, ev.Batch)
+			delete(s.merged, ev.Batch)
 		}
 	case runner.Reopened:
 		delete(s.merged, ev.Batch)

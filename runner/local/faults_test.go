@@ -100,6 +100,24 @@ func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 	}
 }
 
+// A branch of the run that cannot be removed keeps none of the others, and is named.
+func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
+	b := newBench(t)
+	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1"}, {Key: "2", Number: "2"}}}
+	m, err := runner.New(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.git("git branch runplan/p/b1; git branch runplan/p/b2; git branch runplan/p/candidates; >.git/refs/heads/runplan/p/b1.lock")
+	err = (&session{Engine: New(b.Config), machine: m, work: b.work}).tidy(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "branch runplan/p/b1 stays: ") {
+		t.Errorf("the branch that stays is not named: %v", err)
+	}
+	if left := b.git("git for-each-ref --format='%(refname:short)' refs/heads/runplan"); left != "runplan/p/b1" {
+		t.Errorf("left are %q, want b1 alone", left)
+	}
+}
+
 // Why an attempt cannot count may name a branch, and a branch may be called anything.
 func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
 	b := newBench(t)

@@ -40,7 +40,7 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 		if err := readJSON(path, &m); err != nil {
 			return nil, err
 		}
-		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: size(dir)}
+		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: Size(dir)}
 		if isBase(dir) {
 			x.Remove, x.Why = leftBase(l, dir)
 		} else {
@@ -126,7 +126,8 @@ func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) e
 	})
 }
 
-func size(dir string) int64 {
+// Size is how many bytes the files below dir have.
+func Size(dir string) int64 {
 	var n int64
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

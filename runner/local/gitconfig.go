@@ -1,21 +1,22 @@
 package local
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // setting is one line of git's configuration.
 type setting struct{ section, sub, key, value string }
 
 var (
-	sectionLine = regexp.MustCompile(`^\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)$`)
-	keyLine     = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
+	sectionLine = lazyre.New(`^\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)$`)
+	keyLine     = lazyre.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
 )
 
 // powerful are settings that make git run programs, heed other files, or fetch from elsewhere.
-var powerful = regexp.MustCompile(`hook|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|cmd|program|alias|insteadof|external|driver|worktree|include|` +
+var powerful = lazyre.New(`hook|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|cmd|program|alias|insteadof|external|driver|worktree|include|` +
 	`filter|proxy|pack|vcs|protocol|attributesfile|excludesfile|update|browser|man\.|template|extensions|tool|bare`)
 
 // weigh judges a change of git's configuration. It may be left where it only tells of branches, of remotes that are new,

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	w.dropMade(ctx, s, g)
 	if why == "" && len(conflicts) > 0 {
 		why = "the agent left a merge in the middle, with conflicts in " + strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
+	}
+	if why == "" {
+		why = w.inSubmodules(ctx, s, g)
 	}
 	// Commits of the agent's own: the files stay, the branch goes back, and the one commit is made later.
 	if err := w.putBack(ctx); err != nil {
@@ -103,7 +107,7 @@ func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
 	if err != nil {
 		return
 	}
-	for _, name := range sortedKeys(now) {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, was := g.Refs[name]; was || strings.HasPrefix(name, ofRuns) {
 			continue
 		}

@@ -89,9 +89,11 @@ func (s *session) onlyWaits() bool {
 	return true
 }
 
-// settle says of the workspaces in which nobody works what may be done with them.
+// settle says of the workspaces in which nobody works what may be done with them. Of jobs that are over and hold none,
+// nothing is kept.
 func (s *session) settle() {
-	for _, place := range s.work.pool.Held() {
+	held := s.work.pool.Held()
+	for _, place := range held {
 		j := s.last[place]
 		if j == nil || !j.over {
 			continue
@@ -105,6 +107,7 @@ func (s *session) settle() {
 			s.work.pool.Rest(place, false)
 		}
 	}
+	maps.DeleteFunc(s.last, func(place string, j *job) bool { return j.over && !slices.Contains(held, place) })
 }
 
 // retire clears away what a batch left that was put back. Its next job waits for that.
@@ -122,7 +125,7 @@ func (s *session) retire(place string, last runner.Command) {
 // underWay lists the commands of the jobs at work.
 func (s *session) underWay() []runner.Command {
 	out := make([]runner.Command, 0, len(s.jobs))
-	for _, id := range sortedKeys(s.jobs) {
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		out = append(out, s.jobs[id].Command)
 	}
 	return out
@@ -233,5 +236,3 @@ func (g *guard) admit() bool {
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
 func gigabytes(n uint64) float64 { return float64(n) / (1 << 30) }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -132,7 +132,7 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		}
 	}
 	run := func(args ...string) (string, string, error) {
-		res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.Repo.Env(), Limits: proc.Limits{Total: pushTimeout}, KeepStdout: 64 << 10, Reaper: w.Reaper})
+		res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.marked(w.Repo.Env()), Limits: proc.Limits{Total: pushTimeout}, KeepStdout: 64 << 10, Reaper: w.Reaper})
 		if err != nil || res.OK() {
 			return strings.TrimSpace(string(res.Stdout)), "", err
 		}

@@ -3,25 +3,25 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // manifests are files in which projects name what they depend on, with the way in which each names a folder: a workspace
 // lies elsewhere than the checkout, so that "../lib" leads to another place from there (TEAM-09).
-func manifests() map[string]*regexp.Regexp {
-	return map[string]*regexp.Regexp{
-		"package.json":     regexp.MustCompile(`"(?:file|link|portal):([^"]+)"`),
-		"go.mod":           regexp.MustCompile(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
-		"go.work":          regexp.MustCompile(`(?m)^\s*(?:use\s+)?(\.\.?/\S+)`),
-		"Cargo.toml":       regexp.MustCompile(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
-		"pyproject.toml":   regexp.MustCompile(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
-		"requirements.txt": regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[ =]|[\w.-]+\s*@\s*)?(?:file:)?(\.\.?/\S+)`),
-	}
+var manifests = map[string]*lazyre.Regexp{
+	"package.json":     lazyre.New(`"(?:file|link|portal):([^"]+)"`),
+	"go.mod":           lazyre.New(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
+	"go.work":          lazyre.New(`(?m)^\s*(?:use\s+)?(\.\.?/\S+)`),
+	"Cargo.toml":       lazyre.New(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
+	"pyproject.toml":   lazyre.New(`(?m)^[^#\n]*\bpath\s*=\s*["']([^"']+)["']`),
+	"requirements.txt": lazyre.New(`(?m)^\s*(?:-e\s+|--editable[ =]|[\w.-]+\s*@\s*)?(?:file:)?(\.\.?/\S+)`),
 }
 
 // maxManifests bounds how many of them are read at the start of a run.
@@ -29,9 +29,8 @@ const maxManifests = 200
 
 // outward lists the dependencies of the checkout that lead out of the repository by a relative path, as "FILE: PATH".
 func (w *work) outward(ctx context.Context) ([]string, error) {
-	kinds := manifests()
 	args := []string{"ls-files", "-z", "--"}
-	for _, name := range sortedKeys(kinds) {
+	for _, name := range slices.Sorted(maps.Keys(manifests)) {
 		args = append(args, ":(glob)**/"+name)
 	}
 	out, err := w.Repo.Run(ctx, args...)
@@ -45,7 +44,7 @@ func (w *work) outward(ctx context.Context) ([]string, error) {
 		if err != nil {
 			continue // it is not checked out
 		}
-		for _, m := range kinds[path.Base(file)].FindAllStringSubmatch(string(data), -1) {
+		for _, m := range manifests[path.Base(file)].FindAllStringSubmatch(string(data), -1) {
 			to := path.Join(path.Dir(file), m[1])
 			if line := file + ": " + m[1]; !path.IsAbs(m[1]) && (to == ".." || strings.HasPrefix(to, "../")) && !slices.Contains(found, line) {
 				found = append(found, line)

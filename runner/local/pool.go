@@ -161,7 +161,7 @@ func (p *Pool) take(batch string, s *Space) (dir string, err error) {
 // resting returns the batch that rests longest, "" if none does.
 func (p *Pool) resting() string {
 	longest := ""
-	for _, b := range sortedKeys(p.used) {
+	for _, b := range slices.Sorted(maps.Keys(p.used)) {
 		s, l := p.used[b], p.used[longest]
 		if s.rest > 0 && (l == nil || !s.keep && l.keep || s.keep == l.keep && s.rest < l.rest) {
 			longest = b
@@ -343,7 +343,7 @@ func (p *Pool) DetachLost(ctx context.Context, at string) error {
 func (p *Pool) Held() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return sortedKeys(p.used)
+	return slices.Sorted(maps.Keys(p.used))
 }
 
 // Remove deletes the worktrees of the pool, but for those of the batches to keep.

@@ -70,6 +70,12 @@ type facts struct {
 	made      map[int]runner.Event // and who made them
 }
 
+// merge is what the journal says of a merged batch.
+type merge struct {
+	base, commit, tree string
+	receipt            string // its SHA-256
+}
+
 // add takes up one event of the batch.
 func (f *facts) add(e runner.Event) {
 	switch e.Kind {
@@ -173,7 +179,7 @@ func hashOf(data []byte) string {
 // verify compares what the journal says of the merged batches with the run branch, and returns by batch why
 // it no longer holds. A receipt file that is gone or was edited is written again from the journal, which is
 // the truth that receipts are copies of.
-func (w *work) verify(ctx context.Context, merged map[string]runner.Event, digests map[string]string, tip string) (map[string]string, error) {
+func (w *work) verify(ctx context.Context, merged map[string]merge, digests map[string]string, tip string) (map[string]string, error) {
 	trees := map[string]string{} // by commit of the run branch
 	if len(merged) > 0 && tip != "" {
 		out, err := w.Repo.Run(ctx, "log", "--format=%H %T", w.info.Base+".."+tip)
@@ -191,9 +197,9 @@ func (w *work) verify(ctx context.Context, merged map[string]runner.Event, diges
 		switch {
 		case !ok || BatchDigest(b) != digests[key]:
 			bad[key] = "its text in the plan was changed"
-		case trees[m.Commit] == "":
-			bad[key] = "its commit " + short(m.Commit) + " is not on the run branch"
-		case trees[m.Commit] != m.Tree:
+		case trees[m.commit] == "":
+			bad[key] = "its commit " + short(m.commit) + " is not on the run branch"
+		case trees[m.commit] != m.tree:
 			bad[key] = "its commit holds another tree than the gates saw"
 		default:
 			if err := w.mendReceipt(key, m); err != nil {
@@ -209,12 +215,12 @@ func (w *work) verify(ctx context.Context, merged map[string]runner.Event, diges
 func BatchDigest(b *planparse.Batch) string { return b.Digest[:min(16, len(b.Digest))] }
 
 // mendReceipt writes a receipt again that is not the one the journal knows.
-func (w *work) mendReceipt(key string, m runner.Event) error {
+func (w *work) mendReceipt(key string, m merge) error {
 	data, err := os.ReadFile(w.Layout.Receipt(w.run, key))
-	if err == nil && hashOf(data) == m.Fingerprint {
+	if err == nil && hashOf(data) == m.receipt {
 		return nil
 	}
 	w.Note("the receipt of batch " + key + " was missing or changed; it was written again from the journal")
-	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key, m.Base).attempt, Base: m.Base, Commit: m.Commit, Tree: m.Tree})
+	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key, m.base).attempt, Base: m.base, Commit: m.commit, Tree: m.tree})
 	return err
 }

@@ -3,9 +3,11 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
@@ -16,8 +18,9 @@ import (
 // (what briefs and receipts are written from, progress.txt, failure patterns, the rows of attempts). So whoever reads a
 // journal here need not know which driver wrote it.
 type Mirror struct {
-	s  *session
-	mu sync.Mutex
+	s    *session
+	mu   sync.Mutex
+	hear func(runner.Event) // what is taken, in its order; nil for nobody
 }
 
 // NewMirror opens the mirror of a run, as far as the journal has it.
@@ -30,11 +33,9 @@ func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mi
 	case then != nil:
 		first = *then
 	}
-	var err error
-	if s.machine, err = runner.New(first); err != nil {
+	if err := s.decide(first); err != nil {
 		return nil, err
 	}
-	s.books = runner.NewScribe(run, s.machine, s.Now)
 	if _, err := s.replay(ctx); err != nil {
 		return nil, err
 	}
@@ -81,6 +82,9 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	}
 	for _, e := range events {
 		m.s.books.Recall(e)
+		if m.hear != nil {
+			m.hear(e)
+		}
 		if err := m.s.show([]runner.Event{e}); err != nil {
 			return err
 		}
@@ -127,6 +131,9 @@ type Worker struct {
 
 	places sync.Map // place → *sync.Mutex: a place has one piece of work at a time
 	runRef sync.Mutex
+
+	shared sync.Mutex // the run branch of the depot is looked at, or moved
+	news   news
 }
 
 // NewWorker returns a worker. The configuration is that of the clone; c.Observe is told what the worker learns.
@@ -136,7 +143,15 @@ func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depo
 		return nil, err
 	}
 	m.s.work.sweep()
-	return &Worker{Mirror: m, depot: depot}, nil
+	w := &Worker{Mirror: m, depot: depot, news: news{orders: map[string]int{}, own: map[int]bool{}, some: true}}
+	for ev, err := range m.s.Events(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		w.news.hear(ev)
+	}
+	m.hear = w.news.hear
+	return w, nil
 }
 
 // Done is what came of a command, as it is kept in the depot: whoever is given the command once more has it from there.
@@ -148,21 +163,48 @@ type Done struct {
 }
 
 // again tells whether the command is to be carried out anew whoever asks: what was stopped, or had to wait, said nothing.
-func (d Done) again() bool { return !says(d.Event.Outcome) }
+func (d Done) again() bool { return !d.Event.Outcome.Tells() }
 
-// Perform carries out c, which event seq of the journal handed out, once: what another worker, or this one before it was
-// killed, has come to is returned as it is. An error is infrastructure: it may go well another time, or elsewhere.
-func (w *Worker) Perform(ctx context.Context, seq int, c runner.Command) (Done, error) {
+// Pushed is the last step of a run that is in the depot: what others go on from should this machine be gone.
+type Pushed struct {
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
+}
+
+// Order is a command that is given to a worker.
+type Order struct {
+	Seq     int // event of the journal that handed it out
+	Command runner.Command
+	First   bool   // nobody was ever given it before, so nobody can have come to anything
+	Last    Pushed // what was told of an earlier try last
+}
+
+// Perform carries out an order, once: what another worker, or this one before it was killed, has come to is returned as it
+// is. An error is infrastructure: it may go well another time, or elsewhere. mark is told of each step that is in the depot.
+//
+// What is not here is fetched. That is nothing where this worker did all that was reported since it fetched last and the
+// order is the first of its kind, or where o.Last is the end of this very command.
+func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done, error) {
+	c := o.Command
 	lock, _ := w.places.LoadOrStore(c.Place(), &sync.Mutex{})
 	place := lock.(*sync.Mutex)
 	place.Lock()
 	defer place.Unlock()
+	if o.Last.Ref == w.depot.doneRef(o.Seq) {
+		if d, err := w.depot.read(ctx, o.Last.Commit); err == nil && d.Command == c.ID {
+			return d, nil
+		}
+	}
 	for try := 1; ; try++ {
-		if err := w.sync(ctx); err != nil {
+		again := !o.First || try > 1
+		if err := w.sync(ctx, again); err != nil {
 			return Done{}, err
 		}
-		if d, ok, err := w.depot.done(ctx, seq); err != nil || ok && d.Command == c.ID {
-			return d, err
+		mark(w.depot.Latest())
+		if again {
+			if d, ok, err := w.depot.done(ctx, o.Seq); err != nil || ok && d.Command == c.ID {
+				return d, err
+			}
 		}
 		d, moves, err := w.perform(ctx, c)
 		if err != nil {
@@ -171,7 +213,10 @@ func (w *Worker) Perform(ctx context.Context, seq int, c runner.Command) (Done, 
 		if d.again() {
 			return d, nil
 		}
-		err = w.depot.keep(ctx, seq, d, w.evidence(c, d.Event), moves)
+		err = w.keep(ctx, o, d, moves)
+		if err == nil {
+			mark(w.depot.Latest())
+		}
 		if err == nil || try == pushTries || ctx.Err() != nil {
 			return d, err
 		}
@@ -182,15 +227,68 @@ func (w *Worker) Perform(ctx context.Context, seq int, c runner.Command) (Done, 
 // pushTries is how often work is taken up again that could not be pushed, as others pushed meanwhile.
 const pushTries = 5
 
-// sync brings here what others pushed.
-func (w *Worker) sync(ctx context.Context) error {
-	if err := w.depot.Fetch(ctx); err != nil {
-		return err
+// keep gives what came of an order to the depot.
+func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error {
+	files := w.evidence(o.Command, d.Event)
+	if !builtOn(o.Command, d) && len(moves) == 0 {
+		if err := w.depot.putOff(ctx, o.Seq, d, files); err != nil {
+			return err
+		}
+		w.news.did(o.Seq)
+		w.s.clearing.Go(w.settle)
+		return nil
 	}
-	if err := w.depot.unpack(ctx); err != nil {
-		return err
+	if len(moves) > 0 { // a look at the run branch that began before is not to end after it
+		w.shared.Lock()
+		defer w.shared.Unlock()
 	}
-	return w.runBranch(ctx)
+	err := w.depot.keep(ctx, o.Seq, d, files, moves)
+	if err == nil {
+		w.news.did(o.Seq)
+	}
+	return err
+}
+
+// builtOn tells whether somebody goes on from what came of a command, beyond its report: from a candidate, a commit, a
+// branch, from what a failure left for the next attempt, or from what was said to a forge. Of all else, such as gates that
+// passed, the logs are there for people.
+func builtOn(c runner.Command, d Done) bool {
+	e := d.Event
+	return e.Outcome != runner.OutcomeOK || e.Commit != "" || e.Tree != c.Tree || c.Kind == runner.LandRun
+}
+
+// settleAfter is how long what was put off waits for a push that takes it along, which the next command of the batch makes.
+const settleAfter = 500 * time.Millisecond
+
+// settle has the depot get what no push has taken along.
+func (w *Worker) settle() {
+	select {
+	case <-time.After(settleAfter):
+	case <-w.s.ctx.Done():
+	}
+	if err := w.depot.settle(context.WithoutCancel(w.s.ctx)); err != nil {
+		w.s.Note("the logs of a command could not be kept: " + err.Error())
+	}
+}
+
+// sync brings here what others pushed, if there can be anything, or the caller has to know for certain.
+func (w *Worker) sync(ctx context.Context, certain bool) error {
+	w.shared.Lock()
+	defer w.shared.Unlock()
+	if some := w.news.take(); !some && !certain {
+		return nil
+	}
+	err := w.depot.Fetch(ctx)
+	if err == nil {
+		err = w.depot.unpack(ctx)
+	}
+	if err == nil {
+		err = w.runBranch(ctx)
+	}
+	if err != nil {
+		w.news.missed()
+	}
+	return err
 }
 
 // runBranch puts the run branch of this clone to where the depot has it.
@@ -307,7 +405,7 @@ func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
 // Standing looks, before a run goes on, whether what the journal says still holds. It returns where the run branch is and
 // the events of batches that are due again.
 func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Event, err error) {
-	if err := w.sync(ctx); err != nil {
+	if err := w.sync(ctx, true); err != nil {
 		return "", nil, err
 	}
 	if tip, err = w.depot.Tip(ctx); err != nil {
@@ -323,7 +421,7 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 	if err != nil {
 		return "", nil, err
 	}
-	for _, key := range sortedKeys(bad) {
+	for _, key := range slices.Sorted(maps.Keys(bad)) {
 		reopened = append(reopened, runner.Event{Kind: runner.Reopened, Batch: key, Base: tip, Reason: bad[key]})
 	}
 	return tip, reopened, nil

@@ -6,10 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,7 +41,21 @@ type Depot struct {
 
 	mu       sync.Mutex
 	unpacked map[string]bool
+	tip      *string // where the run branch is, as far as that is known; nil for not at all
+	latest   int     // event whose command was the last to be kept, as far as is known here
+	last     Pushed
+	owed     []kept
 }
+
+// Files that a run is offered with.
+const (
+	OfferedPlan   = "plan.md"
+	OfferedConfig = "config.toml"
+	OfferedInfo   = "info.json"
+)
+
+// journalFile holds the events of a run that the depot keeps, one a line.
+const journalFile = "events.jsonl"
 
 // Move is a branch that is moved in the depot. From "" makes it.
 type Move struct{ Branch, From, To string }
@@ -53,7 +63,10 @@ type Move struct{ Branch, From, To string }
 func (d *Depot) prefix() string { return d.Prefix + d.Run + "/" }
 
 // tipRef is where this clone keeps what the depot's run branch was when it was last looked at.
-func (d *Depot) tipRef() string { return d.Prefix + d.Run + ".tip/" }
+func (d *Depot) tipRef() string { return d.Prefix + d.Run + tipSuffix + "/" }
+
+// tipSuffix tells what a clone remembers of a run's branches from what the run has in the depot.
+const tipSuffix = ".tip"
 
 // git runs git with nobody to ask, and takes secrets out of what it says.
 func (d *Depot) git(ctx context.Context, stdin string, args ...string) (string, error) {
@@ -86,7 +99,15 @@ func (d *Depot) said(err error) error {
 func (d *Depot) Fetch(ctx context.Context) error {
 	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote,
 		"+"+d.prefix()+"*:"+d.prefix()+"*", "+refs/heads/"+d.Branch+"*:"+d.tipRef()+"main*")
+	d.know(nil)
 	return err
+}
+
+// know takes note of where the run branch is.
+func (d *Depot) know(tip *string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tip = tip
 }
 
 // FetchPlan brings here what a run was offered with, and the branches of the depot.
@@ -95,9 +116,18 @@ func (d *Depot) FetchPlan(ctx context.Context) error {
 	return err
 }
 
-// Tip is where the run branch was at the last fetch, "" for nowhere.
+// Tip is where the run branch was when it was last fetched or moved from here, "" for nowhere.
 func (d *Depot) Tip(ctx context.Context) (string, error) {
-	return d.Repo.Resolve(ctx, d.tipRef()+"main")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tip == nil {
+		tip, err := d.Repo.Resolve(ctx, d.tipRef()+"main")
+		if err != nil {
+			return "", err
+		}
+		d.tip = &tip
+	}
+	return *d.tip, nil
 }
 
 // fetchBranch returns where a branch of the depot is, "" where it has none of that name.
@@ -106,22 +136,6 @@ func (d *Depot) fetchBranch(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return d.Repo.Resolve(ctx, d.tipRef()+"land/"+name)
-}
-
-// push moves branches and makes refs in the depot, all or none.
-func (d *Depot) push(ctx context.Context, moves []Move, made ...git.RefUpdate) error {
-	args := []string{"push", "--quiet", "--atomic", "--no-verify"}
-	var specs []string
-	for _, m := range moves {
-		args = append(args, "--force-with-lease=refs/heads/"+m.Branch+":"+m.From)
-		specs = append(specs, m.To+":refs/heads/"+m.Branch)
-	}
-	for _, r := range made {
-		args = append(args, "--force-with-lease="+r.Ref+":"+r.Old)
-		specs = append(specs, r.New+":"+r.Ref)
-	}
-	_, err := d.git(ctx, "", append(append(args, d.Remote), specs...)...)
-	return err
 }
 
 // Offer gives a new run to the depot: its plan, its configuration and its branch. One that is there already stays.
@@ -157,19 +171,6 @@ func (d *Depot) Offered(ctx context.Context, name string) ([]byte, error) {
 	return got[0].Data, nil
 }
 
-// tree writes files and returns their tree. Names have no folders.
-func (d *Depot) tree(ctx context.Context, files map[string][]byte) (string, error) {
-	var list strings.Builder
-	for _, name := range sortedKeys(files) {
-		hash, err := d.git(ctx, string(files[name]), "hash-object", "-w", "--stdin")
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&list, "100644 blob %s\t%s\n", hash, name)
-	}
-	return d.git(ctx, list.String(), "mktree")
-}
-
 func (d *Depot) doneRef(seq int) string { return d.prefix() + "done/" + strconv.Itoa(seq) }
 
 // done returns what came of a command, if somebody has written that down.
@@ -178,172 +179,28 @@ func (d *Depot) done(ctx context.Context, seq int) (Done, bool, error) {
 	if err != nil || commit == "" {
 		return Done{}, false, err
 	}
-	info, err := d.Repo.ReadCommit(ctx, commit)
+	out, err := d.read(ctx, commit)
 	if err != nil {
-		return Done{}, false, err
-	}
-	var out Done
-	if err := json.Unmarshal([]byte(info.Message), &out); err != nil {
 		return Done{}, false, fmt.Errorf("read what came of event %d: %w", seq, err)
 	}
 	return out, true, nil
 }
 
-// keep writes down what came of a command and moves the branches that it moved, in one step.
-func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, moves []Move) error {
-	message, err := json.Marshal(done)
+// read returns what came of a command from the commit that keeps it.
+func (d *Depot) read(ctx context.Context, commit string) (Done, error) {
+	info, err := d.Repo.ReadCommit(ctx, commit)
 	if err != nil {
-		return err
+		return Done{}, err
 	}
-	tree, err := d.pack(ctx, files)
-	if err != nil {
-		return err
-	}
-	args := []string{"-c", "user.name=runplan", "-c", "user.email=runplan@localhost", "-c", "commit.gpgSign=false", "commit-tree", tree}
-	parents := []string{done.Event.Base, done.Event.Commit}
-	if done.Event.Commit == "" && done.Event.Tree != "" { // nobody builds on the candidate, but gates look at its tree
-		made, err := d.Repo.CommitTree(ctx, done.Event.Tree, "", "a candidate\n")
-		if err != nil {
-			return err
-		}
-		parents = append(parents, made)
-	}
-	for i, parent := range parents {
-		if parent == "" || slices.Contains(parents[:i], parent) {
-			continue
-		}
-		if _, err := d.Repo.TreeOf(ctx, parent); err == nil {
-			args = append(args, "-p", parent)
-		}
-	}
-	commit, err := d.git(ctx, string(message)+"\n", args...)
-	if err != nil {
-		return err
-	}
-	if err := d.push(ctx, moves, git.RefUpdate{Ref: d.doneRef(seq), New: commit}); err != nil {
-		return err
-	}
+	var out Done
+	return out, json.Unmarshal([]byte(info.Message), &out)
+}
+
+// Latest is the last step of the run that is in the depot, as far as is known here; the zero value for none.
+func (d *Depot) Latest() Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.unpacked == nil {
-		d.unpacked = map[string]bool{}
-	}
-	d.unpacked[commit] = true
-	return nil
-}
-
-// pack makes a tree of files and folders under .runplan.
-func (d *Depot) pack(ctx context.Context, files []string) (string, error) {
-	var index bytes.Buffer
-	for _, f := range files {
-		err := filepath.WalkDir(filepath.Join(d.Layout.Root, f), func(path string, e os.DirEntry, err error) error {
-			if err != nil || !e.Type().IsRegular() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			hash, err := d.git(ctx, string(data), "hash-object", "-w", "--no-filters", "--stdin")
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&index, "100644 %s\t%s\x00", hash, d.Layout.Rel(path))
-			return nil
-		})
-		if err != nil {
-			return "", fmt.Errorf("keep the logs of a command: %w", err)
-		}
-	}
-	return d.indexed(ctx, index.String())
-}
-
-// indexed makes a tree of lines for git update-index, with an index of its own.
-func (d *Depot) indexed(ctx context.Context, lines string) (string, error) {
-	dir, err := os.MkdirTemp("", "runplan-index-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	env := append(slices.Clip(d.Repo.Env()), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
-	run := func(stdin string, args ...string) (string, error) {
-		out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.Repo.Root, Env: env, Stdin: strings.NewReader(stdin)})
-		return strings.TrimSpace(string(out)), err
-	}
-	if _, err := run(lines, "update-index", "-z", "--add", "--index-info"); err != nil {
-		return "", err
-	}
-	return run("", "write-tree")
-}
-
-// unpack writes the files of what others came to, once each, in the order of their events.
-func (d *Depot) unpack(ctx context.Context) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.unpacked == nil {
-		d.unpacked = map[string]bool{}
-	}
-	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", d.prefix()+"done/")
-	if err != nil {
-		return err
-	}
-	type entry struct {
-		seq    int
-		commit string
-	}
-	var fresh []entry
-	for line := range strings.Lines(out) {
-		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
-		seq, err := strconv.Atoi(path.Base(ref))
-		if err == nil && !d.unpacked[commit] {
-			fresh = append(fresh, entry{seq, commit})
-		}
-	}
-	slices.SortFunc(fresh, func(a, b entry) int { return a.seq - b.seq })
-	for _, e := range fresh {
-		if err := d.unpackOne(ctx, e.commit); err != nil {
-			return fmt.Errorf("read the logs of event %d: %w", e.seq, err)
-		}
-		d.unpacked[e.commit] = true
-	}
-	return nil
-}
-
-// unpackOne writes the files of one commit. What is not a file of this run's logs and reports is not written.
-func (d *Depot) unpackOne(ctx context.Context, commit string) error {
-	list, err := d.Repo.Run(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
-	if err != nil {
-		return err
-	}
-	var names, hashes []string
-	for line := range strings.SplitSeq(list, "\x00") {
-		meta, name, ok := strings.Cut(line, "\t")
-		f := strings.Fields(meta)
-		if !ok || len(f) != 3 || f[1] != "blob" || f[0] == "120000" || !filepath.IsLocal(filepath.FromSlash(name)) {
-			continue
-		}
-		if strings.HasPrefix(name, "logs/"+d.Run+"/") || strings.HasPrefix(name, "reports/"+d.Run+"/") {
-			names, hashes = append(names, name), append(hashes, f[2])
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	objects := d.Repo.Objects(ctx)
-	defer objects.Close()
-	got, err := objects.Read(hashes)
-	if err != nil {
-		return err
-	}
-	for i, o := range got {
-		if o.Data == nil && o.Size > 0 {
-			continue // too large to be read whole: it stays in git
-		}
-		if err := writeFile(filepath.Join(d.Layout.Root, filepath.FromSlash(names[i])), o.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.last
 }
 
 // Collect brings the logs, the receipts and the run branch here. The run branch of this repository is moved only forward.
@@ -381,7 +238,7 @@ func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string,
 		}
 		text.Write(append(line, '\n'))
 	}
-	tree, err := d.tree(ctx, map[string][]byte{"events.jsonl": text.Bytes()})
+	tree, err := d.tree(ctx, map[string][]byte{journalFile: text.Bytes()})
 	if err != nil {
 		return "", err
 	}
@@ -398,7 +255,7 @@ func (d *Depot) Journal(ctx context.Context) ([]runner.Event, error) {
 	if err := d.Fetch(ctx); err != nil {
 		return nil, err
 	}
-	text, err := d.Repo.Run(ctx, "cat-file", "blob", d.prefix()+"journal:events.jsonl")
+	text, err := d.Repo.Run(ctx, "cat-file", "blob", d.prefix()+"journal:"+journalFile)
 	if err != nil {
 		return nil, fmt.Errorf("the shared repository keeps no journal of run %s: %w", d.Run, d.said(err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/runner"
 )
@@ -202,10 +203,7 @@ func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, err
 
 func firstWords(note string) string {
 	note, _, _ = strings.Cut(note, "\n")
-	if r := []rune(note); len(r) > 160 {
-		return string(r[:159]) + "…"
-	}
-	return note
+	return phrase.Cut(note, 160)
 }
 
 // spentOn sums up what a review's reviewers used; nil where nobody was asked. One unknown price makes the sum unknown.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -27,11 +28,9 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if then == nil {
 		then = &info
 	}
-	machine, err := runner.New(*then) // what was decided then was decided under the limits of then
-	if err != nil {
+	if err := s.decide(*then); err != nil { // what was decided then was decided under the limits of then
 		return nil, err
 	}
-	s.machine, s.books = machine, runner.NewScribe(s.run, machine, s.Now)
 	known, err := s.replay(ctx)
 	if err != nil {
 		return nil, err
@@ -54,6 +53,16 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	}
 	s.work.noteOutward(ctx)
 	return first.Commands, s.show(first.Events)
+}
+
+// decide makes what decides, and what is told of it.
+func (s *session) decide(info runner.Info) error {
+	machine, err := runner.New(info)
+	if err != nil {
+		return err
+	}
+	s.machine, s.books, s.fold = machine, runner.NewScribe(s.run, machine, s.Now), runner.FoldOf(machine)
+	return nil
 }
 
 // begun returns what the run was about when it started, nil for a new one.
@@ -206,7 +215,7 @@ func (s *session) tidy(ctx context.Context) error {
 	spent := map[string]bool{CandidateBranch(slug): true}
 	s.machine.EachStatus(func(batch string, _ runner.Status) { spent[BatchBranch(slug, batch)] = !failed(batch) })
 	var drop []git.RefUpdate
-	for _, name := range sortedKeys(branches) {
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		if name == s.work.info.Branch {
 			continue
 		}
@@ -223,10 +232,22 @@ func (s *session) tidy(ctx context.Context) error {
 			drop = append(drop, git.RefUpdate{Ref: "refs/heads/" + name, Old: branches[name]})
 		}
 	}
-	if len(drop) == 0 {
+	return s.removeBranches(ctx, drop)
+}
+
+// removeBranches removes branches at once, or one by one where that is refused: one that stays, locked or moved by
+// somebody, keeps no other. A run that is killed in the middle removes the rest when it goes on.
+func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) error {
+	if len(drop) == 0 || s.Repo.UpdateRefs(ctx, drop...) == nil {
 		return nil
 	}
-	return s.Repo.UpdateRefs(ctx, drop...)
+	var stay []error
+	for _, u := range drop {
+		if err := s.Repo.UpdateRefs(ctx, u); err != nil {
+			stay = append(stay, fmt.Errorf("branch %s stays: %w", strings.TrimPrefix(u.Ref, "refs/heads/"), err))
+		}
+	}
+	return errors.Join(stay...)
 }
 
 // List summarises the runs that match f, newest first.

@@ -47,7 +47,7 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 		if ev.Seq == c.After {
 			r.failure = ev
 		}
-		if ev.Attempt != c.Attempt || !says(ev.Outcome) {
+		if ev.Attempt != c.Attempt || !ev.Outcome.Tells() {
 			continue
 		}
 		switch ev.Kind {
@@ -62,16 +62,6 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 		}
 	}
 	return r, nil
-}
-
-// says tells whether an outcome says anything of the code. Work that was stopped, or that waits for something, is done
-// again.
-func says(o runner.Outcome) bool {
-	switch o {
-	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman:
-		return false
-	}
-	return true
 }
 
 // Sample says which candidates are to compete for a batch, or why none are (SAMP-01, SAMP-11, SAMP-14).

@@ -10,14 +10,19 @@ import (
 
 // dropUpkeepLock removes the lock of git's own upkeep that came while an agent or gates were at work and that nobody holds
 // any more: a git that was killed left it, and as long as it is there, no upkeep is done in the user's repository. Git
-// keeps the file open for as long as it works. Where the system does not tell who has it open, it stays, and so it does
-// where it was there before: git was not idle then.
+// keeps the file open for as long as it works. Where it cannot be told for certain that nobody has it open, in whatever
+// container or on whatever machine, it stays and people are told; and it stays where it was there before: git was not
+// idle then.
 func (w *work) dropUpkeepLock(idle bool) {
 	if !idle || !w.Repo.HasUpkeepLock() {
 		return
 	}
 	path := w.Repo.UpkeepLock()
-	if open, known := proc.Opened(path); open || !known {
+	switch open, known := proc.Opened(path); {
+	case open:
+		return
+	case !known:
+		w.Note("git's lock .git/objects/maintenance.lock came while this run was at work; whether a git holds it cannot be told here. If none is at work, remove it: rm " + path)
 		return
 	}
 	if err := os.Remove(path); err != nil {

@@ -82,6 +82,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	e.Log = w.Layout.Rel(task.LogPath)
+	if !literal(agent) {
+		e.Context = &composed.Tokens
+	}
 	before, err := w.glance(ctx, space, c)
 	if err != nil {
 		return e, err
@@ -91,7 +94,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	undo := func() error { return nil }
-	if w.ContextFile != "" {
+	if w.ContextFile != "" && composed.Block != "" {
 		if undo, err = briefing.PutSection(space.Dir, w.ContextFile, composed.Block); err != nil {
 			return e, err
 		}
@@ -230,7 +233,16 @@ func (w *work) temp(batch string) (string, error) {
 func (w *work) agentEnv(temp string) []string {
 	env := git.NoUpkeep(redact.AgentEnv(w.Environ, nil))
 	// Git in a workspace that lost its .git must not find the repository around it.
-	return append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees(), "RUNPLAN_RUN="+w.run)
+	return w.marked(append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees()))
+}
+
+// marked is an environment with the marks that what outlives a killed runplan is found by.
+func (w *work) marked(env []string) []string {
+	env = append(slices.Clip(env), "RUNPLAN_RUN="+w.run)
+	if w.Mark != "" {
+		env = append(env, w.Mark)
+	}
+	return env
 }
 
 // stage puts what the agent left into the index, and returns its tree and the paths that changed.

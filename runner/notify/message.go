@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Kind is what a message is about.
@@ -68,10 +70,7 @@ const maxReason = 2000
 
 // write puts the message into one line.
 func (m *Message) write() {
-	m.Reason = strings.Join(strings.Fields(m.Reason), " ")
-	if len(m.Reason) > maxReason {
-		m.Reason = strings.ToValidUTF8(m.Reason[:maxReason], "") + "…"
-	}
+	m.Reason = phrase.CutBytes(phrase.Line(m.Reason), maxReason)
 	what := m.Repository
 	if m.Plan != "" {
 		what += ": " + m.Plan

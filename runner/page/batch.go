@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
@@ -152,7 +153,7 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 		add("tokens", fmt.Sprintf("%s in, %s out, %s read from the cache", tokens(sp.Input), tokens(sp.Output), tokens(sp.CacheRead)))
 	}
 	if sp.Uncounted > 0 {
-		add("tokens", "not told by "+counted(sp.Uncounted, "attempt"))
+		add("tokens", "not told by "+phrase.Count(sp.Uncounted, "attempt"))
 	}
 	if b.State == string(runner.Passed) {
 		add("commit", short(b.Commit))

@@ -52,7 +52,7 @@ func newLanes() lanes {
 }
 
 func laneKindOf(e runner.Event) laneKind {
-	switch kindOf(e) {
+	switch runner.KindOf(e.Command) {
 	case runner.Execute:
 		return editing
 	case runner.Rebase, runner.Gate:
@@ -118,7 +118,7 @@ func (l *lanes) begin(e runner.Event, kind laneKind) {
 	}
 	s := span{lane: laneName(kind, n), kind: kind, number: n, batch: e.Batch, from: l.now}
 	if l.cups[e.Batch] {
-		s.candidate = candidateOf(e.Command)
+		s.candidate = runner.CandidateOf(e.Command)
 	}
 	l.busy[s.lane], l.open[e.Command], l.most[kind] = true, s, max(l.most[kind], n)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -170,7 +171,7 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 		}
 		v.Speed = append(v.Speed, row)
 	}
-	for _, class := range sortedKeys(c.expect) {
+	for _, class := range slices.Sorted(maps.Keys(c.expect)) {
 		e := c.expect[class]
 		want, real := median(e.expected), median(e.real)
 		v.Expected = append(v.Expected, expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})

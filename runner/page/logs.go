@@ -7,14 +7,16 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -82,7 +84,7 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 // logStamp changes as agents at work write.
 func (h *hub) logStamp(w *watch) string {
 	var b strings.Builder
-	for _, key := range sortedKeys(w.writing()) {
+	for _, key := range slices.Sorted(maps.Keys(w.writing())) {
 		b.WriteString(h.sizes(w.marks[key]))
 	}
 	return b.String()
@@ -108,7 +110,7 @@ func (h *hub) lastLines(w *watch) map[string]string {
 			continue
 		}
 		if line := h.lastLine(name, h.Format(cmp.Or(w.marks[key].agent, w.info.Agent))); line != "" {
-			out[key] = cutText(line, 160)
+			out[key] = phrase.Cut(line, 160)
 		}
 	}
 	return out
@@ -155,16 +157,9 @@ func lastWords(lines iter.Seq[string]) string {
 	return last
 }
 
-func cutText(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
 // colours match the sequences that colour text on a terminal, which harm nobody and say little here. All others are shown as what
 // they are.
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var colours = lazyre.New("\x1b\\[[0-9;]*m")
 
 func uncoloured(s string) string {
 	if !strings.Contains(s, "\x1b[") {
@@ -215,17 +210,8 @@ func (h *hub) sizes(m *mark) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, n := range sortedKeys(m.logs) {
+	for _, n := range slices.Sorted(maps.Keys(m.logs)) {
 		fmt.Fprintf(&b, " %d", h.size(m.logs[n]))
 	}
 	return b.String()
-}
-
-func sortedKeys[K int | string, V any](m map[K]V) []K {
-	var keys []K
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -39,7 +40,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		v.Tiles = append(v.Tiles, tile{Name: "failed", Value: strconv.Itoa(counts["failed"])})
 	}
 	if n := counts["work"]; n > 0 && sum.Status.Live() {
-		v.Tiles = append(v.Tiles, tile{Name: "at work", Value: strconv.Itoa(n), Note: "up to " + counted(max(1, sum.Workers), "worker")})
+		v.Tiles = append(v.Tiles, tile{Name: "at work", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
 	}
 	clock := tile{Name: "time", Value: millis(sum.DurationMS)}
 	if sum.Status == runner.RunActive {
@@ -57,7 +58,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	if w.spent.Input+w.spent.Output > 0 {
 		v.Tiles = append(v.Tiles, tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
 	}
-	v.About = append(v.About, counted(total, "batch"), "agent "+sum.Agent, modeOf(sum))
+	v.About = append(v.About, phrase.Count(total, "batch"), "agent "+sum.Agent, modeOf(sum))
 	if sum.Branch != "" {
 		v.About = append(v.About, "branch "+sum.Branch)
 	}
@@ -130,7 +131,7 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	}
 	switch {
 	case b.CostUSD != nil:
-		out.Cost = money(*b.CostUSD)
+		out.Cost = phrase.Money(*b.CostUSD)
 	case b.Attempts > 0:
 		out.Cost = "unknown"
 	}

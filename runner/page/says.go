@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // talks are what agents say whose programs print it as JSON. Each is read as its log grows, and what was read is not read again.
@@ -86,7 +89,7 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 func (t *talks) forget() {
 	for len(t.open) >= maxTalks {
 		oldest := ""
-		for _, name := range sortedKeys(t.open) {
+		for _, name := range slices.Sorted(maps.Keys(t.open)) {
 			if oldest == "" || t.open[name].used.Before(t.open[oldest].used) {
 				oldest = name
 			}
@@ -227,7 +230,7 @@ func (s *site) says(v *batchView) {
 func sums(t stream.Totals) string {
 	var parts []string
 	if t.Tools > 0 {
-		parts = append(parts, counted(t.Tools, "tool call"))
+		parts = append(parts, phrase.Count(t.Tools, "tool call"))
 	}
 	for _, x := range []struct {
 		n    *int64
@@ -238,7 +241,7 @@ func sums(t stream.Totals) string {
 		}
 	}
 	if t.CostUSD != nil {
-		cost := money(*t.CostUSD) + " by its own word"
+		cost := phrase.Money(*t.CostUSD) + " by its own word"
 		if t.OnPlan {
 			cost += ", paid by a plan"
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/ledger"
 	"github.com/runplan/runplan/runner/local"
@@ -73,18 +74,18 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 				t.scored(score, e)
 			}
 		case runner.Dispatched:
-			if kindOf(e) == runner.Execute {
+			if runner.KindOf(e.Command) == runner.Execute {
 				n := 0
 				if cup {
-					n = candidateOf(e.Command)
+					n = runner.CandidateOf(e.Command)
 				}
 				at(e, n).begun(e, s.Layout, f.run)
-			} else if t := at(e, e.Candidate); kindOf(e) == runner.Gate && t.Tone == "busy" {
+			} else if t := at(e, e.Candidate); runner.KindOf(e.Command) == runner.Gate && t.Tone == "busy" {
 				t.Word = "checking"
 			}
 		case runner.Reviewed:
 			t := at(e, e.Candidate)
-			t.reviews = append(t.reviews, reviewed{kindOf(e), e.Review, e.Reports})
+			t.reviews = append(t.reviews, reviewed{runner.KindOf(e.Command), e.Review, e.Reports})
 			if e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeShallow || e.Outcome == runner.OutcomeComplex {
 				t.Word, t.Tone, t.Reason = "review: to be fixed", "bad", e.Reason
 			}
@@ -129,7 +130,7 @@ func (t *try) took(e runner.Event) {
 		t.Cost, t.Tokens = "unknown", "unknown"
 		if u := e.Usage; u != nil {
 			if u.CostUSD != nil {
-				t.Cost = money(*u.CostUSD)
+				t.Cost = phrase.Money(*u.CostUSD)
 			}
 			if u.InputTokens != nil && u.OutputTokens != nil {
 				t.Tokens = tokens(*u.InputTokens) + " in, " + tokens(*u.OutputTokens) + " out"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
@@ -95,7 +96,7 @@ func (v *batchView) critique(h *hub, dir string) {
 	}
 	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note, Told: foundOf(c.High), Kept: foundOf(c.Kept)}
 	if n := c.Cost.Calls; n > 0 {
-		v.Critique.Asked = strings.TrimSpace(c.Cost.Model + ", asked " + counted(n, "time"))
+		v.Critique.Asked = strings.TrimSpace(c.Cost.Model + ", asked " + phrase.Count(n, "time"))
 	}
 }
 

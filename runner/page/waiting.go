@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -164,7 +165,7 @@ func (s *site) liveWaiting(w http.ResponseWriter, r *http.Request) {
 		look := web.Look{Stamp: web.Version(parts), Parts: parts}
 		if n := len(v.Approvals) + v.count(); n != known {
 			if known >= 0 {
-				look.Said = fmt.Sprintf("%s for you", counted(n, "item"))
+				look.Said = fmt.Sprintf("%s for you", phrase.Count(n, "item"))
 			}
 			known = n
 		}

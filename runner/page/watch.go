@@ -1,10 +1,8 @@
 package page
 
 import (
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/runplan/runplan/internal/ui"
@@ -137,12 +135,12 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 	case runner.Judged:
 		m.cup = e.Outcome == runner.OutcomeUndecided
 	}
-	if kindOf(e) != runner.Execute {
+	if runner.KindOf(e.Command) != runner.Execute {
 		return
 	}
 	number := 0
 	if m.cup {
-		number = candidateOf(e.Command)
+		number = runner.CandidateOf(e.Command)
 	}
 	delete(m.logs, number)
 	if e.Kind == runner.Dispatched {
@@ -161,23 +159,6 @@ const (
 	briefName = "brief.md"
 	patchName = "changes.patch"
 )
-
-// kindOf is the kind of the command that an event is about.
-func kindOf(e runner.Event) runner.CommandKind { return runner.CommandKind(path.Base(e.Command)) }
-
-// candidateOf is the number of the candidate that the id of a command names. Outside of a tournament it counts
-// something else.
-func candidateOf(command string) int {
-	_, n, ok := strings.Cut(path.Base(path.Dir(command)), "-c")
-	if !ok {
-		return 0
-	}
-	i, err := strconv.Atoi(n)
-	if err != nil {
-		return 0
-	}
-	return i
-}
 
 // writing lists the logs that agents at work write to now, by batch.
 func (w *watch) writing() map[string]map[int]string {

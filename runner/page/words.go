@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -53,10 +54,10 @@ func modeOf(s runner.Summary) string {
 func (s spending) String() string {
 	var parts []string
 	if s.hasBilled {
-		parts = append(parts, money(s.Billed))
+		parts = append(parts, phrase.Money(s.Billed))
 	}
 	if s.hasPlan {
-		parts = append(parts, money(s.Plan)+" paid by a plan")
+		parts = append(parts, phrase.Money(s.Plan)+" paid by a plan")
 	}
 	if s.Unknown > 0 && s.Unknown == s.Attempts {
 		return "unknown"
@@ -76,13 +77,6 @@ func (s spending) String() string {
 // none stands where there is nothing to tell, as opposed to unknown.
 const none = "–"
 
-func money(usd float64) string {
-	if usd > 0 && usd < 0.01 {
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
 // tokens writes a number of tokens so that it can be compared at a glance.
 func tokens(n int64) string {
 	switch {
@@ -99,16 +93,6 @@ func tokens(n int64) string {
 }
 
 func millis(ms int64) string { return ui.Duration(time.Duration(ms) * time.Millisecond) }
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "h") { // batches
-		return fmt.Sprintf("%d %ses", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
 
 func short(hash string) string { return hash[:min(len(hash), 8)] }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -62,7 +63,7 @@ func asks(s runner.Summary, b runner.BatchSummary) string {
 
 // about is what a run is about, beside its title.
 func about(s runner.Summary, mode string) []string {
-	out := []string{fmt.Sprintf("%d %s", len(s.Batches), plural(len(s.Batches), "batch"))}
+	out := []string{phrase.Count(len(s.Batches), "batch")}
 	if s.Agent != "" {
 		out = append(out, "agent "+ui.Sanitize(s.Agent))
 	}
@@ -139,7 +140,7 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 	atWork := map[int]bool{}
 	if p := s.pulses[b.Key]; p != nil {
 		for id := range p.doing {
-			atWork[candidateOf(id)] = true
+			atWork[runner.CandidateOf(id)] = true
 		}
 	}
 	var out []ui.Mark

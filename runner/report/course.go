@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,7 +97,7 @@ func (c *course) apply(e runner.Event) {
 	case runner.Judged:
 		c.cups[e.Batch] = e.Outcome == runner.OutcomeUndecided
 	}
-	kind := spanKind(kindOf(e))
+	kind := spanKind(runner.KindOf(e.Command))
 	if kind == "" || e.Batch == "" || e.Command == "" {
 		return
 	}
@@ -118,7 +119,7 @@ func (c *course) apply(e runner.Event) {
 			s.early = e.On
 		}
 		if c.cups[e.Batch] {
-			s.candidate = candidateOf(e.Command)
+			s.candidate = runner.CandidateOf(e.Command)
 		}
 		c.open[e.Command] = s
 		return
@@ -205,7 +206,7 @@ func (c course) lanes(s runner.Summary) []lane {
 			for _, x := range c.spans {
 				if x.batch == b.Key && x.candidate == n {
 					l.spans = append(l.spans, x)
-					variant = orWord(x.variant, variant)
+					variant = cmp.Or(x.variant, variant)
 				}
 			}
 			if n > 0 {

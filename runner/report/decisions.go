@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 )
@@ -96,7 +97,7 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 		return
 	}
 	if e.Reason != "" {
-		if n := candidateOf(e.Command); n > 0 && d.competing[e.Batch] {
+		if n := runner.CandidateOf(e.Command); n > 0 && d.competing[e.Batch] {
 			name += fmt.Sprintf(" candidate %d", n)
 		}
 		say(routing.LogFallback, "%s goes on with %s: %s", name, e.Agent, e.Reason)
@@ -134,7 +135,7 @@ func (d *Decisions) gated(e runner.Event, name string, say func(routing.Kind, st
 }
 
 func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
-	say(routing.LogMerge, "%s as %s: %d %s, no conflicts", name, short(e.Commit), d.files[e.Batch], plural(d.files[e.Batch], "file"))
+	say(routing.LogMerge, "%s as %s: %s, no conflicts", name, short(e.Commit), phrase.Count(d.files[e.Batch], "file"))
 	if n, ok := d.after[e.Batch]; ok {
 		d.tests = &n
 	}

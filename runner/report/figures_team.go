@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -42,7 +43,7 @@ func times(f float64) string {
 func modeOf(s runner.Summary) string {
 	mode := ui.Sanitize(s.Mode)
 	if isTeam(s) && s.Workers > 0 {
-		mode += fmt.Sprintf(", %d %s", s.Workers, plural(s.Workers, "worker"))
+		mode += ", " + phrase.Count(s.Workers, "worker")
 	}
 	return mode
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -40,7 +41,7 @@ func gateText(g runner.GateResult, before *int) string {
 	} else if n := testCount(g.Tests, before); n != "" {
 		s += " " + n
 	} else if g.Findings > 0 {
-		s += fmt.Sprintf(" (%d %s)", g.Findings, plural(g.Findings, "finding"))
+		s += " (" + phrase.Count(g.Findings, "finding") + ")"
 	}
 	if g.Note != "" && g.Status != gates.Pass {
 		s += " (" + ui.Sanitize(g.Note) + ")"

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -62,7 +64,7 @@ func history(events []runner.Event) map[string][]attempt {
 		if e.Kind == runner.Executed {
 			a.agent, a.cost = agentName(e.Agent, e.Model), "unknown"
 			if e.Usage != nil && e.Usage.CostUSD != nil {
-				a.cost = money(*e.Usage.CostUSD)
+				a.cost = phrase.Money(*e.Usage.CostUSD)
 			}
 		}
 		out[e.Batch] = list
@@ -200,7 +202,7 @@ type nextStep struct{ Why, Command string }
 // nextSteps returns what suits the end of a run.
 func nextSteps(s runner.Summary) []nextStep {
 	f := figuresOf(s)
-	branch, base := shell(s.Branch), shell(orWord(s.BaseBranch, s.Base))
+	branch, base := shell(s.Branch), shell(cmp.Or(s.BaseBranch, s.Base))
 	var out []nextStep
 	if s.Status == runner.RunStopped || s.Status == runner.RunFailed {
 		out = append(out, nextStep{"go on where the run is", "runplan resume " + shell(s.Run)})

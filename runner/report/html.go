@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -59,15 +60,8 @@ type troubles struct {
 	Failures []failure
 }
 
-// HTML returns the report of a run as one page that needs nothing else. Events may be nil; with them the
-// page tells what went wrong on the way.
-func HTML(s runner.Summary, events []runner.Event) (string, error) {
-	var b strings.Builder
-	err := WriteHTML(&b, s, events)
-	return b.String(), err
-}
-
-// WriteHTML writes what [HTML] returns. The page of a long run is large, and so it need not be in memory at once.
+// WriteHTML writes the report of a run as one page that needs nothing else. Events may be nil; with them the page tells
+// what went wrong on the way.
 func WriteHTML(to io.Writer, s runner.Summary, events []runner.Event) error {
 	t, err := template.New("report").Parse(page)
 	if err != nil {
@@ -135,7 +129,7 @@ func tiles(s runner.Summary, f figures) []tile {
 	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), "", string(ui.Idle)})
 	cost := tile{"cost", f.money(), "", string(ui.Idle)}
 	if f.priced > 0 && f.unpriced > 0 {
-		cost.Value, cost.Note = "≥ "+money(f.cost), fmt.Sprintf("unknown for %d %s", f.unpriced, plural(f.unpriced, "batch"))
+		cost.Value, cost.Note = "≥ "+phrase.Money(f.cost), "unknown for "+phrase.Count(f.unpriced, "batch")
 	}
 	out = append(out, cost)
 	if f.after != nil {

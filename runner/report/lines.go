@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -70,7 +72,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	case runner.RunFinished:
 		out = append(out, p.ending(e)...)
 	case runner.StopAsked:
-		say(ui.Warn, "stopping: %s", orWord(e.Reason, stopWord(e.Outcome)))
+		say(ui.Warn, "stopping: %s", cmp.Or(e.Reason, stopWord(e.Outcome)))
 	case runner.Landed:
 		out = append(out, p.landed(e)...)
 	case runner.ApprovalAsked, runner.ApprovalGiven, runner.ApprovalDenied:
@@ -114,7 +116,7 @@ func (p *Printer) once(what string) bool {
 }
 
 func opening(j runner.Info) string {
-	s := fmt.Sprintf("runplan: %s — %d %s, agent %s", j.Plan, len(j.Batches), plural(len(j.Batches), "batch"), agentName(j.Agent, j.Model))
+	s := fmt.Sprintf("runplan: %s — %s, agent %s", j.Plan, phrase.Count(len(j.Batches), "batch"), agentName(j.Agent, j.Model))
 	if j.Mode != "" {
 		s += ", " + j.Mode
 	}
@@ -150,11 +152,11 @@ func (p *Printer) ending(e runner.Event) []Line {
 func (p *Printer) landed(e runner.Event) []Line {
 	switch e.Outcome {
 	case runner.OutcomeOK:
-		return []Line{{ui.Good, ui.Sanitize(fmt.Sprintf("landed %s on %s", short(e.Commit), orWord(p.info.BaseBranch, "the base branch")))}}
+		return []Line{{ui.Good, ui.Sanitize(fmt.Sprintf("landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch")))}}
 	case runner.OutcomeCancelled:
 		return nil
 	}
-	return []Line{{ui.Bad, ui.Cut(ui.Sanitize("not landed: "+orWord(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
+	return []Line{{ui.Bad, ui.Cut(ui.Sanitize("not landed: "+cmp.Or(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
 }
 
 func (p *Printer) batch(e runner.Event) []Line {
@@ -176,7 +178,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 			say(ui.Muted, "%s", skipping(e.Reason))
 		}
 	case runner.BatchFailed:
-		say(ui.Bad, "gave up after %d %s: %s", max(e.Attempt, b.Attempts), plural(max(e.Attempt, b.Attempts), "attempt"), e.Reason)
+		say(ui.Bad, "gave up after %s: %s", phrase.Count(max(e.Attempt, b.Attempts), "attempt"), e.Reason)
 	case runner.Reopened:
 		say(ui.Warn, "due again: %s", e.Reason)
 	case runner.Sampled, runner.Judged:
@@ -231,7 +233,7 @@ func edited(e runner.Event) string {
 		s += " by " + a
 	}
 	if e.Usage != nil && e.Usage.CostUSD != nil {
-		return s + ", " + money(*e.Usage.CostUSD)
+		return s + ", " + phrase.Money(*e.Usage.CostUSD)
 	}
 	return s + ", cost unknown"
 }
@@ -285,11 +287,4 @@ func (p *Printer) name(key, title string) string {
 		s += " (" + ui.Cut(title, 40, "…") + ")"
 	}
 	return s
-}
-
-func orWord(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,16 +11,16 @@ import (
 
 // approval tells that a person is asked, and what they said.
 func approval(e runner.Event, run string, say say) {
-	id := run[:min(8, len(run))] + "/" + orWord(e.Batch, runner.ApproveLand)
+	id := run[:min(8, len(run))] + "/" + cmp.Or(e.Batch, runner.ApproveLand)
 	switch e.Kind {
 	case runner.ApprovalAsked:
 		if e.Outcome == runner.OutcomeOK {
 			say(ui.Warn, "waits for a person, %s: runplan approve %s", e.Reason, id)
 		}
 	case runner.ApprovalGiven:
-		say(ui.Good, "approved by %s%s", orWord(e.By, "somebody"), after(e.Reason))
+		say(ui.Good, "approved by %s%s", cmp.Or(e.By, "somebody"), after(e.Reason))
 	case runner.ApprovalDenied:
-		say(ui.Bad, "denied by %s%s", orWord(e.By, "somebody"), after(e.Reason))
+		say(ui.Bad, "denied by %s%s", cmp.Or(e.By, "somebody"), after(e.Reason))
 	}
 }
 
@@ -32,16 +33,16 @@ func after(reason string) string {
 
 // reviewed tells what a review came to. That nobody looked is told once.
 func (p *Printer) reviewed(e runner.Event, what string, say say) {
-	if kindOf(e) == runner.Fidelity {
+	if runner.KindOf(e.Command) == runner.Fidelity {
 		what = "fidelity"
 	}
 	switch e.Outcome {
 	case runner.OutcomeSkipped:
 		if p.once("skipped " + what + e.Reason) {
-			say(ui.Muted, "%s  skipped, %s", what, orWord(e.Reason, "nobody looked"))
+			say(ui.Muted, "%s  skipped, %s", what, cmp.Or(e.Reason, "nobody looked"))
 		}
 	case runner.OutcomeOK:
-		say(verdictTone(e.Review), "%s  %s%s", what, orWord(reviewText(e.Review), "pass"), fidelityText(e))
+		say(verdictTone(e.Review), "%s  %s%s", what, cmp.Or(reviewText(e.Review), "pass"), fidelityText(e))
 	case runner.OutcomeUndecided:
 		say(ui.Warn, "%s  %s: %s", what, reviewText(e.Review), e.Reason)
 	case runner.OutcomeShallow:
@@ -55,7 +56,7 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 
 // fidelityText is what a reviewer said of the blueprints' units, or why none was asked.
 func fidelityText(e runner.Event) string {
-	if kindOf(e) != runner.Fidelity || e.Reason == "" {
+	if runner.KindOf(e.Command) != runner.Fidelity || e.Reason == "" {
 		return ""
 	}
 	return ": " + ui.Sanitize(e.Reason)

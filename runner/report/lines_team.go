@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -16,7 +18,7 @@ type say func(t ui.Tone, format string, args ...any)
 // dispatched tells that an agent begins. What the queue does with its candidate is told when there is something
 // out of the ordinary about it.
 func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
-	kind := kindOf(e)
+	kind := runner.KindOf(e.Command)
 	var how []string
 	if old := p.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {
@@ -37,7 +39,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 		}
 	case kind == runner.Execute && e.Reason != "":
 		whose := fmt.Sprintf("attempt %d", n)
-		if c := candidateOf(e.Command); competing(b) && c > 0 {
+		if c := runner.CandidateOf(e.Command); competing(b) && c > 0 {
 			whose = fmt.Sprintf("candidate %d", c)
 		}
 		if p.once(fmt.Sprintf("attempt %s", e.Command)) {
@@ -68,10 +70,10 @@ func competing(b runner.BatchSummary) bool {
 func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 	switch {
 	case competing(b):
-		if n := candidateOf(e.Command); n > 0 && p.once(fmt.Sprintf("off %s %d %d", e.Batch, e.Attempt, n)) {
+		if n := runner.CandidateOf(e.Command); n > 0 && p.once(fmt.Sprintf("off %s %d %d", e.Batch, e.Attempt, n)) {
 			say(ui.Muted, "candidate %d is called off, as another one has passed", n)
 		}
-	case kindOf(e) == runner.Execute || b.State == string(runner.Waiting):
+	case runner.KindOf(e.Command) == runner.Execute || b.State == string(runner.Waiting):
 		why := "what it stood on is not there any more"
 		if on := p.Standing().unmerged(e.On); len(on) > 0 {
 			why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
@@ -88,7 +90,7 @@ func (p *Printer) rebased(e runner.Event, say say) {
 		}
 	case runner.OutcomeConflict:
 		p.again[e.Batch] = "done again on top of what it conflicts with"
-		say(ui.Warn, "%s", orWord(e.Reason, "conflicts with what is ahead of it"))
+		say(ui.Warn, "%s", cmp.Or(e.Reason, "conflicts with what is ahead of it"))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}
@@ -149,9 +151,9 @@ func (p *Printer) tournament(e runner.Event, b runner.BatchSummary, say say) {
 	if e.Kind == runner.Sampled {
 		switch {
 		case e.Outcome == runner.OutcomeOK:
-			say(ui.Busy, "attempt %d, %d %s compete (%s)", max(e.Attempt, 1), len(e.Slots), plural(len(e.Slots), "candidate"), orWord(e.Reason, "no reason given"))
+			say(ui.Busy, "attempt %d, %s compete (%s)", max(e.Attempt, 1), phrase.Count(len(e.Slots), "candidate"), cmp.Or(e.Reason, "no reason given"))
 		case e.Outcome == runner.OutcomeFailed:
-			say(ui.Bad, "%s", orWord(e.Reason, "no further attempt could help"))
+			say(ui.Bad, "%s", cmp.Or(e.Reason, "no further attempt could help"))
 		case e.Reason != "":
 			say(ui.Muted, "%s", e.Reason)
 		}
@@ -193,7 +195,7 @@ func candidateName(n int, variant string) string {
 
 // firstReason is why something failed, with the first finding.
 func firstReason(e runner.Event) string {
-	s := orWord(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
+	s := cmp.Or(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
 	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(s, f.Message) {
 		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
 	}

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -22,10 +22,41 @@ type Metrics struct {
 	Calls     int       `json:"empty_batch_calls"` // of agents, on those
 	SpeedUps  []SpeedUp `json:"speed_ups"`         // of the team runs that are done
 
+	Context ContextTimes `json:"context"`
+
 	Retries   int `json:"plain_retries"` // attempts after a failed one, by a single agent
 	Successes int `json:"plain_retry_successes"`
 
-	durations []int64
+	durations Times
+}
+
+// ContextTimes sets attempts whose brief had a context block against attempts whose brief had none (MET-04). Only those
+// count that came to a candidate.
+type ContextTimes struct {
+	With    Times `json:"with"`
+	Without Times `json:"without"`
+}
+
+// Times are how long things took.
+type Times struct {
+	N        int    `json:"n"`
+	MedianMS *int64 `json:"median_ms"` // nil: nothing is known
+
+	all []int64 // sorted
+}
+
+func (t *Times) add(ms int64) {
+	at, _ := slices.BinarySearch(t.all, ms)
+	t.all = slices.Insert(t.all, at, ms)
+	t.N, t.MedianMS = len(t.all), &t.all[len(t.all)/2]
+}
+
+// of says the median for people, and of how many.
+func (t Times) of(what string) string {
+	if t.MedianMS == nil {
+		return noData
+	}
+	return fmt.Sprintf("%s, the median of %s", ui.Duration(millis(*t.MedianMS)), phrase.Count(t.N, what))
 }
 
 // SpeedUp sets what was predicted of a team against what came out.
@@ -48,7 +79,7 @@ func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 		switch runner.Status(b.State) {
 		case runner.Passed:
 			m.Merged++
-			m.durations = append(m.durations, b.DurationMS)
+			m.durations.add(b.DurationMS)
 			if b.Attempts == 1 {
 				m.First++
 			}
@@ -76,9 +107,20 @@ func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{}, cups: map[string]bool{}}
 	for _, e := range events {
 		r.apply(e)
+		m.Context.apply(e)
 	}
 	m.Retries += r.tries
 	m.Successes += r.successes
+}
+
+func (c *ContextTimes) apply(e runner.Event) {
+	switch {
+	case e.Kind != runner.Executed || e.Outcome != runner.OutcomeOK || e.Context == nil:
+	case *e.Context > 0:
+		c.With.add(e.DurationMS)
+	default:
+		c.Without.add(e.DurationMS)
+	}
 }
 
 // retries counts attempts after a failure that were not sampled. One that was made because others' work got in the way
@@ -111,7 +153,7 @@ func (r *retries) apply(e runner.Event) {
 		}
 	case e.Kind == runner.Judged:
 		r.cups[b] = e.Outcome == runner.OutcomeUndecided
-	case e.Kind == runner.Dispatched && kindOf(e) == runner.Execute && !r.cups[b] && e.Attempt > r.seen[b]:
+	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.cups[b] && e.Attempt > r.seen[b]:
 		r.seen[b], r.open[b], r.failed[b] = e.Attempt, r.failed[b], false
 	case e.Kind == runner.Executed && e.Outcome == runner.OutcomeOK:
 		r.moved[b] = false
@@ -140,17 +182,18 @@ func (m Metrics) Lines() []string {
 		say("attempts: %s", noData)
 		say("escalations: %s", noData)
 	} else {
-		say("attempts: %d %s merged, %d of them at the first attempt; %d given up", m.Merged, plural(m.Merged, "batch"), m.First, m.GivenUp)
-		say("escalations: %d %s, %d of them merged", m.Escalated, plural(m.Escalated, "batch"), m.Saved)
+		say("attempts: %s merged, %d of them at the first attempt; %d given up", phrase.Count(m.Merged, "batch"), m.First, m.GivenUp)
+		say("escalations: %s, %d of them merged", phrase.Count(m.Escalated, "batch"), m.Saved)
 	}
 	if m.Empty == 0 {
 		say("agent calls on empty or skipped batches: %s", noData)
 	} else {
-		say("agent calls on empty or skipped batches: %d (of %d such %s)", m.Calls, m.Empty, plural(m.Empty, "batch"))
+		say("agent calls on empty or skipped batches: %d (of %d such %s)", m.Calls, m.Empty, phrase.Noun(m.Empty, "batch"))
 	}
 	out = append(out, m.speed()...)
-	say("batch duration: %s", m.median())
-	say("batch duration with and without context: %s, as the journal does not say which attempts had a context block", noData)
+	say("batch duration: %s", m.durations.of("merged batch"))
+	say("attempts with a context block: %s", m.Context.With.of("attempt"))
+	say("attempts without one: %s", m.Context.Without.of("attempt"))
 	return out
 }
 
@@ -177,12 +220,4 @@ func (m Metrics) speed() []string {
 		head = "speed-up of team runs: " + noData + " on predictions"
 	}
 	return append([]string{head}, rows...)
-}
-
-func (m Metrics) median() string {
-	if len(m.durations) == 0 {
-		return noData
-	}
-	all := slices.SortedFunc(slices.Values(m.durations), cmp.Compare[int64])
-	return fmt.Sprintf("%s, the median of %d merged %s", ui.Duration(millis(all[len(all)/2])), len(all), plural(len(all), "batch"))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -157,11 +158,11 @@ func (f figures) money() string {
 	case f.priced+f.unpriced == 0:
 		return none
 	case f.unpriced == 0:
-		return money(f.cost)
+		return phrase.Money(f.cost)
 	case f.priced == 0:
 		return "unknown"
 	}
-	return fmt.Sprintf("%s + unknown", money(f.cost))
+	return fmt.Sprintf("%s + unknown", phrase.Money(f.cost))
 }
 
 // ran reports whether an agent has come back from batch b, so that there is something to pay for.
@@ -196,18 +197,11 @@ func (f figures) brief() string {
 	return strings.Join(parts, ", ")
 }
 
-func money(usd float64) string {
-	if usd > 0 && usd < 0.01 {
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
 // costOf is the cost of one batch.
 func costOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
-		return money(*b.CostUSD)
+		return phrase.Money(*b.CostUSD)
 	case !ran(b):
 		return none
 	}
@@ -259,16 +253,6 @@ func skipping(why string) string {
 		return "skipped " + why
 	}
 	return "skipped, " + why
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return one
-	}
-	if strings.HasSuffix(one, "ch") {
-		return one + "es"
-	}
-	return one + "s"
 }
 
 func short(commit string) string {

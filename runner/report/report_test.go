@@ -53,9 +53,16 @@ func lines(events []runner.Event) string {
 	return b.String()
 }
 
+// pageOf is the report of a run as a page.
+func pageOf(s runner.Summary, events []runner.Event) (string, error) {
+	var b strings.Builder
+	err := WriteHTML(&b, s, events)
+	return b.String(), err
+}
+
 func TestAnExampleRun(t *testing.T) {
 	s, events := example(t)
-	page, err := HTML(s, events)
+	page, err := pageOf(s, events)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +80,7 @@ func TestAnExampleRun(t *testing.T) {
 func TestATeamRun(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
-	page, err := HTML(s, events)
+	page, err := pageOf(s, events)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +248,7 @@ func inert(t *testing.T, page string) {
 func TestTextFromOutsideStaysText(t *testing.T) {
 	s, events := example(t)
 	wellFormed(t, SVG(s))
-	page, err := HTML(s, events)
+	page, err := pageOf(s, events)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +284,7 @@ func FuzzText(f *testing.F) {
 		if Timeline(s, events) == "" {
 			t.Fatal("no timeline")
 		}
-		page, err := HTML(s, events)
+		page, err := pageOf(s, events)
 		if err != nil {
 			t.Fatal(err)
 		}

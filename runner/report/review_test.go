@@ -72,7 +72,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 	}
 	s := p.Standing().Summary
 	md := Markdown(s, all)
-	page, err := HTML(s, all)
+	page, err := pageOf(s, all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -20,9 +22,9 @@ func SamplingLog(events []runner.Event) []Line {
 		name := p.name(e.Batch, e.Title)
 		switch {
 		case e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK:
-			say(ui.Busy, "%s attempt %d: %d %s compete: %s", name, e.Attempt, len(e.Slots), plural(len(e.Slots), "candidate"), orWord(e.Reason, "no reason given"))
+			say(ui.Busy, "%s attempt %d: %s compete: %s", name, e.Attempt, phrase.Count(len(e.Slots), "candidate"), cmp.Or(e.Reason, "no reason given"))
 			for _, s := range e.Slots {
-				say(ui.Idle, "%s: %s", candidateName(s.Number, s.Variant), orWord(s.Why, "no reason given"))
+				say(ui.Idle, "%s: %s", candidateName(s.Number, s.Variant), cmp.Or(s.Why, "no reason given"))
 			}
 		case e.Kind == runner.Sampled && e.Reason != "":
 			say(ui.Muted, "%s attempt %d: %s", name, e.Attempt, e.Reason)

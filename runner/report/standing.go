@@ -1,8 +1,6 @@
 package report
 
 import (
-	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +37,9 @@ func (w *Watch) Apply(e runner.Event) error {
 			w.pulses[e.Batch] = &pulse{doing: map[string]runner.Event{}}
 		}
 		w.pulses[e.Batch].apply(e)
+		if e.Kind == runner.BatchPassed || e.Kind == runner.BatchFailed {
+			delete(w.pulses, e.Batch) // nothing is under way for it any more
+		}
 	}
 	return err
 }
@@ -62,7 +63,7 @@ func (p *pulse) apply(e runner.Event) {
 	switch e.Kind {
 	case runner.Dispatched:
 		p.doing[e.Command] = e
-		switch kindOf(e) {
+		switch runner.KindOf(e.Command) {
 		case runner.Execute:
 			p.early, p.red, p.parked, p.until = e.On, false, "", time.Time{}
 		case runner.Gate:
@@ -80,8 +81,6 @@ func (p *pulse) apply(e runner.Event) {
 		p.red = e.Candidate == 0 && (e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeConflict)
 	case runner.Waited:
 		p.parked, p.until = "", time.Time{}
-	case runner.BatchPassed, runner.BatchFailed:
-		*p = pulse{doing: map[string]runner.Event{}}
 	}
 }
 
@@ -89,29 +88,12 @@ func (p *pulse) apply(e runner.Event) {
 func (p *pulse) at(k runner.CommandKind) (runner.Event, bool) {
 	if p != nil {
 		for _, e := range p.doing {
-			if kindOf(e) == k {
+			if runner.KindOf(e.Command) == k {
 				return e, true
 			}
 		}
 	}
 	return runner.Event{}, false
-}
-
-// kindOf is the kind of the command that an event is about.
-func kindOf(e runner.Event) runner.CommandKind { return runner.CommandKind(path.Base(e.Command)) }
-
-// candidateOf is the number of the candidate that the id of a command names. Outside of a tournament it counts
-// something else.
-func candidateOf(command string) int {
-	_, n, ok := strings.Cut(path.Base(path.Dir(command)), "-c")
-	if !ok {
-		return 0
-	}
-	i, err := strconv.Atoi(n)
-	if err != nil {
-		return 0
-	}
-	return i
 }
 
 // face tells how a batch looks, with what is under way for it. Still means that nothing moves in it at the moment.
@@ -199,7 +181,7 @@ func (s Standing) agents() int {
 	n := 0
 	for _, p := range s.pulses {
 		for _, e := range p.doing {
-			if kindOf(e) == runner.Execute {
+			if runner.KindOf(e.Command) == runner.Execute {
 				n++
 			}
 		}

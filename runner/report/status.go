@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -88,7 +90,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	if len(last) == 0 && b.State != string(runner.Passed) {
 		why := ui.Sanitize(b.Reason)
 		if s.Status.Live() && f.tone != ui.Bad && f.tone != ui.Muted {
-			why = orWord(s.now(b), why)
+			why = cmp.Or(s.now(b), why)
 		}
 		if why != "" {
 			last = []string{st.Faint(ui.Cut(why, 60, st.Ellipsis()))}
@@ -183,7 +185,7 @@ func totals(s runner.Summary) string {
 	f := figuresOf(s)
 	parts := []string{f.counts(), ui.Duration(millis(s.DurationMS)) + " wall time", f.costWords()}
 	if isTeam(s) {
-		parts = append(parts, fmt.Sprintf("%d %s", s.Workers, plural(s.Workers, "worker")))
+		parts = append(parts, phrase.Count(s.Workers, "worker"))
 	}
 	if real := realSpeedUp(s); real > 0 {
 		parts = append(parts, fmt.Sprintf("speed-up %s (predicted %s)", times(real), times(s.SpeedUp)))
@@ -197,7 +199,7 @@ func totals(s runner.Summary) string {
 // costWords is the cost of the run as a phrase.
 func (f figures) costWords() string {
 	if f.priced > 0 && f.unpriced > 0 {
-		return fmt.Sprintf("cost %s, unknown for %d %s", money(f.cost), f.unpriced, plural(f.unpriced, "batch"))
+		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), phrase.Count(f.unpriced, "batch"))
 	}
 	if m := f.money(); m != none {
 		return "cost " + m

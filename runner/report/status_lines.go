@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -75,7 +77,7 @@ func resultFacts(s Standing, b runner.BatchSummary) []string {
 	if runner.Status(b.State) == runner.Skipped {
 		why = strings.Trim(why, "()")
 	} else if s.Status.Live() && b.State != string(runner.Failed) {
-		why = orWord(s.now(b), why)
+		why = cmp.Or(s.now(b), why)
 	}
 	if why != "" {
 		out = append(out, why)
@@ -89,14 +91,14 @@ func testsAdded(b runner.BatchSummary) string {
 	case b.TestsAfter == nil:
 		return "tests not counted"
 	case b.TestsBefore == nil:
-		return fmt.Sprintf("%d %s, before unknown", *b.TestsAfter, plural(*b.TestsAfter, "test"))
+		return phrase.Count(*b.TestsAfter, "test") + ", before unknown"
 	}
 	switch n := *b.TestsAfter - *b.TestsBefore; {
 	case n == 0:
 		return "no tests added"
 	case n < 0:
-		return fmt.Sprintf("%d %s fewer", -n, plural(-n, "test"))
+		return phrase.Count(-n, "test") + " fewer"
 	default:
-		return fmt.Sprintf("%d %s added", n, plural(n, "test"))
+		return phrase.Count(n, "test") + " added"
 	}
 }

@@ -164,8 +164,27 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	golden(t, "metrics.txt", strings.Join(m.Lines(), "\n")+"\n")
-	if text := strings.Join(Metrics{}.Lines(), "\n"); strings.Count(text, noData) != 6 || strings.Contains(text, ": 0 b") {
+	if text := strings.Join(Metrics{}.Lines(), "\n"); strings.Count(text, noData) != 7 || strings.Contains(text, ": 0 b") {
 		t.Errorf("of nothing there is something:\n%s", text)
+	}
+}
+
+// Attempts with and without a context block are set side by side; one that came to nothing tells nothing of it, and of an
+// older journal it is not known (MET-04).
+func TestContextTimes(t *testing.T) {
+	some, none := 900, 0
+	done := func(ms int64, context *int) runner.Event {
+		return runner.Event{Kind: runner.Executed, Outcome: runner.OutcomeOK, DurationMS: ms, Context: context}
+	}
+	failed := done(1, &some)
+	failed.Outcome = runner.OutcomeTimedOut
+	var m Metrics
+	m.Add(runner.Summary{}, []runner.Event{done(9000, &some), failed, done(20000, &none), done(3000, &some), done(5, nil), done(4000, &some)})
+	got := strings.Join(m.Lines(), "\n")
+	for _, want := range []string{"\nattempts with a context block: 4s, the median of 3 attempts\n", "\nattempts without one: 20s, the median of 1 attempt"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
 	}
 }
 
@@ -237,7 +256,7 @@ func TestTheTimelineIsInert(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil {
 		t.Error(err)
 	}
-	page, err := HTML(s, events)
+	page, err := pageOf(s, events)
 	if err != nil {
 		t.Fatal(err)
 	}

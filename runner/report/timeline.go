@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -31,7 +32,7 @@ func Timeline(s runner.Summary, events []runner.Event) string {
 	var b strings.Builder
 	height := timelineTop + timelineRow*len(lanes) + timelineLegend
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
-		timelineWidth, height, timelineWidth, height, escape("timeline of "+titleOf(s)))
+		timelineWidth, height, timelineWidth, height, layered.Text("timeline of "+titleOf(s)))
 	b.WriteString("<style>" + timelineStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
 	x := func(ms int64) float64 {
@@ -55,7 +56,7 @@ func Timeline(s runner.Summary, events []runner.Event) string {
 		if l.candidate > 0 {
 			class, indent = "tl-cand", 14
 		}
-		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4, escape(ui.Cut(l.name, 30-indent/7, "…")))
+		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4, layered.Text(ui.Cut(l.name, 30-indent/7, "…")))
 		for _, sp := range l.spans {
 			for _, on := range sp.early {
 				if from, ok := line[on]; ok {
@@ -95,7 +96,7 @@ func tip(s runner.Summary, l lane, sp span) string {
 	if sp.reason != "" {
 		tip += ": " + ui.Cut(ui.Sanitize(sp.reason), maxLine, "…")
 	}
-	return escape(tip)
+	return layered.Text(tip)
 }
 
 func bar(b *strings.Builder, s runner.Summary, l lane, sp span, from, to float64, y int) {
@@ -114,7 +115,7 @@ func mark(b *strings.Builder, s runner.Summary, l lane, sp span, at float64, y i
 	case sp.end == wentBad:
 		fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+timelineBar+3, tip(s, l, sp))
 	case sp.merged:
-		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1, escape(l.name+": merged as "+short(l.batch.Commit)))
+		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1, layered.Text(l.name+": merged as "+short(l.batch.Commit)))
 	}
 }
 

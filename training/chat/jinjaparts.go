@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -172,34 +171,21 @@ func strftime(at time.Time, format string) string {
 			continue
 		}
 		i++
-		switch format[i] {
-		case 'd':
-			b.WriteString(at.Format("02"))
-		case 'b':
-			b.WriteString(at.Format("Jan"))
-		case 'B':
-			b.WriteString(at.Format("January"))
-		case 'Y':
-			b.WriteString(strconv.Itoa(at.Year()))
-		case 'm':
-			b.WriteString(at.Format("01"))
-		case 'y':
-			b.WriteString(at.Format("06"))
-		case 'H':
-			b.WriteString(at.Format("15"))
-		case 'M':
-			b.WriteString(at.Format("04"))
-		case 'S':
-			b.WriteString(at.Format("05"))
-		case 'A':
-			b.WriteString(at.Format("Monday"))
-		case 'a':
-			b.WriteString(at.Format("Mon"))
-		case '%':
+		if layout, ok := strftimeLayouts()[format[i]]; ok {
+			b.WriteString(at.Format(layout))
+		} else if format[i] == '%' {
 			b.WriteByte('%')
-		default:
+		} else {
 			b.WriteString("%" + format[i:i+1])
 		}
 	}
 	return b.String()
+}
+
+// strftimeLayouts are the directives that templates use, as Go writes them.
+func strftimeLayouts() map[byte]string {
+	return map[byte]string{
+		'd': "02", 'b': "Jan", 'B': "January", 'Y': "2006", 'm': "01", 'y': "06",
+		'H': "15", 'M': "04", 'S': "05", 'A': "Monday", 'a': "Mon",
+	}
 }

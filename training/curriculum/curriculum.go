@@ -73,11 +73,8 @@ type Versioning struct {
 func Default(name string) Spec {
 	s := Spec{
 		Name: name, Version: 1, Tier: 1, Pillar: "cognition", Priority: "high",
-		Hyperparameters: Hyperparameters{
-			Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
-			BatchSize: 1, GradientAccumulationSteps: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
-		},
-		ChatTemplate: "auto", MinimumCorpusSize: 50, ValidationSplit: 0.15,
+		Hyperparameters: DefaultHyperparameters(),
+		ChatTemplate:    "auto", MinimumCorpusSize: 50, ValidationSplit: DefaultValidationSplit,
 		ActivationTriggers: []string{"builder_panel", "gaia_initiated"},
 		RoutingKeywords:    []string{"generate service", "implement blueprint", "write the code for"},
 		Versioning:         Versioning{Strategy: "incremental", RetentionCount: 3, RollbackSupported: true},
@@ -91,6 +88,18 @@ func Default(name string) Spec {
 		s.Hyperparameters.Rank = 16
 	}
 	return s
+}
+
+// DefaultValidationSplit is the share that is kept for validation where nothing is said.
+const DefaultValidationSplit = 0.15
+
+// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22); training plans start with
+// the same.
+func DefaultHyperparameters() Hyperparameters {
+	return Hyperparameters{
+		Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
+		BatchSize: 1, GradientAccumulationSteps: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
+	}
 }
 
 // Dir is the folder of an adapter's corpus, with slashes, below the root of the repository.

@@ -410,10 +410,11 @@ func TestSchemas(t *testing.T) {
 		"axolotl-preference":       `{"messages":[{"role":"user","content":"a"}],"chosen":{"role":"assistant","content":"b"},"rejected":{"role":"assistant","content":"c"}}`,
 		"llama-factory-preference": `{"conversations":[{"from":"human","value":"a"}],"chosen":{"from":"gpt","value":"b"},"rejected":{"from":"gpt","value":"c"}}`,
 	}
-	if !slices.Equal(export.Schemas(), slices.Sorted(maps.Keys(good))) {
-		t.Fatalf("schemas are %v", export.Schemas())
+	files, err := filepath.Glob("schemas/*.json")
+	if err != nil || len(files) != len(good) {
+		t.Fatalf("schemas are %v (%v)", files, err)
 	}
-	for _, name := range export.Schemas() {
+	for name := range good {
 		s, err := export.SchemaOf(name)
 		if err != nil {
 			t.Fatal(err)

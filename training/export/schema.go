@@ -3,7 +3,6 @@ package export
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"sort"
 	"strings"
 
@@ -12,16 +11,6 @@ import (
 
 //go:embed schemas/*.json
 var schemaFiles embed.FS
-
-// Schemas returns the names of all shapes that a line may have.
-func Schemas() []string {
-	names, _ := fs.Glob(schemaFiles, "schemas/*.json") // the pattern is right
-	for i, n := range names {
-		names[i] = strings.TrimSuffix(strings.TrimPrefix(n, "schemas/"), ".json")
-	}
-	sort.Strings(names)
-	return names
-}
 
 // SchemaText returns the JSON schema (draft-07) of a shape.
 func SchemaText(name string) ([]byte, error) {

@@ -2,7 +2,6 @@ package history
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
@@ -193,7 +192,7 @@ var (
 	byProgram    = lazyre.New(`(?i)^(?:merge\b|revert\b|bump\b|release\b|(?:chore|build)\(deps[^)]*\)|update dependenc|fixup!|squash!|amend!|auto[- ]?(?:generated|commit|merge|update)|\[?(?:bot|ci skip|skip ci|automated)\b|version \d|v?\d+\.\d+[\w.+-]*$)`)
 	conventional = lazyre.New(`^[a-z]+(?:\([^)]{1,60}\))?!?:\s+`)
 	trailer      = lazyre.New(`^(?i:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|cc|change-id|reviewed-on|commit-queue|auto-submit|tryjob-request|lucy-tested|run-trybot|trybot-result|git-svn-id|gerrit-\w+|cherry-picked-from|link|bug|task-id|differential revision)\b\s*:.*$|^\(cherry picked from commit .*\)$`)
-	revertLine   = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
+	revertLine   = lazyre.New(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
 )
 
 // emptyWords say that something happened, and not what.

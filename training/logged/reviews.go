@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner/local"
@@ -116,12 +117,9 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 	if r.hide != nil { // as the log of calls has it
 		text = r.hide(text)
 	}
-	r.records[digest([]byte(flat(text)))] = rec
+	r.records[digest([]byte(phrase.Line(text)))] = rec
 	return nil
 }
-
-// flat makes two copies of a text comparable, of which one went through other hands.
-func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // review yields what a reviewer was asked, with what it said.
 func (b *build) review(where string, c store.Call) error {
@@ -149,7 +147,7 @@ func (b *build) review(where string, c store.Call) error {
 // blueprintReview finds the record of a cold review by what was asked.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
-	rec := b.reviews.records[digest([]byte(flat(asked)))]
+	rec := b.reviews.records[digest([]byte(phrase.Line(asked)))]
 	if rec == nil {
 		return false
 	}
@@ -215,7 +213,7 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 
 // sameMessage compares what a ledger kept with what was said: a long one was cut, and white space evened out.
 func sameMessage(kept, said string) bool {
-	kept, said = flat(kept), flat(said)
+	kept, said = phrase.Line(kept), phrase.Line(said)
 	if begin, cut := strings.CutSuffix(kept, "…"); cut {
 		return strings.HasPrefix(said, begin)
 	}

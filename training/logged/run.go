@@ -70,11 +70,11 @@ func (r *run) add(ev runner.Event) {
 	}
 	switch ev.Kind {
 	case runner.Executed:
-		if says(ev.Outcome) {
+		if ev.Outcome.Tells() {
 			b.executed(ev)
 		}
 	case runner.Gated:
-		if a := b.attempt(ev.Attempt, ev.Candidate); a != nil && says(ev.Outcome) {
+		if a := b.attempt(ev.Attempt, ev.Candidate); a != nil && ev.Outcome.Tells() {
 			passed := ev.Outcome == runner.OutcomeOK
 			a.passed = &passed
 		}
@@ -88,15 +88,6 @@ func (r *run) add(ev runner.Event) {
 	case runner.Reopened:
 		b.merged = nil
 	}
-}
-
-// says tells whether an outcome says anything of what the agent did.
-func says(o runner.Outcome) bool {
-	switch o {
-	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman:
-		return false
-	}
-	return true
 }
 
 func (b *batch) attempt(number, candidate int) *attempt {

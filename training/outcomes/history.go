@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Bounds of what is asked of git for one run.
@@ -18,7 +19,7 @@ const (
 )
 
 // reverting is what git writes into the message of a revert.
-var reverting = regexp.MustCompile(`(?i)\breverts? commit ([0-9a-f]{7,64})\b`)
+var reverting = lazyre.New(`(?i)\breverts? commit ([0-9a-f]{7,64})\b`)
 
 // history reads what the branch did since the run began, as far as it is about the files of the run.
 func (l *looker) history(ctx context.Context) error {

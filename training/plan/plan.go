@@ -17,6 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
 )
 
 // Plan is one training plan. All that decides about a dataset stands in it.
@@ -84,17 +85,19 @@ func For(s training.Stage) Plan {
 		Stage: s, Base: training.BaseOf(s), Seed: 1,
 		Data: Data{
 			Sources: []training.Source{training.Logged, training.Synthetic}, MinQuality: 0.5, UnknownQuality: Keep,
-			NegativeRatio: 1, NearDuplicate: 0.85, Shingle: 5, ValidationSplit: 0.15,
+			NegativeRatio: 1, NearDuplicate: 0.85, Shingle: 5, ValidationSplit: curriculum.DefaultValidationSplit,
 		},
 		Hyperparameters: DefaultHyperparameters(),
 	}
 }
 
-// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22).
+// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22), and what a curriculum leaves
+// to its trainer.
 func DefaultHyperparameters() Hyperparameters {
+	c := curriculum.DefaultHyperparameters()
 	return Hyperparameters{
-		Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
-		BatchSize: 1, GradientAccumulation: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
+		Rank: c.Rank, Alpha: c.Alpha, Dropout: c.Dropout, TargetModules: c.TargetModules,
+		BatchSize: c.BatchSize, GradientAccumulation: c.GradientAccumulationSteps, LearningRate: c.LearningRate, MaxSteps: c.MaxSteps, MaxSequenceLength: c.MaxSequenceLength,
 		QuantizationBits: 4, BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3,
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
@@ -76,11 +75,7 @@ var promptFiles embed.FS
 // loadPrompts reads the prompt of the classifier. Nobody else's takes its place: a repository that could write it could say what a
 // text is taken for.
 func loadPrompts() (prompt.Set, error) {
-	own, err := fs.Sub(promptFiles, "prompts")
-	if err != nil {
-		return prompt.Set{}, err
-	}
-	return prompt.Load(prompt.Layer{Dir: "trust/intent/prompts", FS: own})
+	return prompt.LoadEmbedded("trust/intent", promptFiles)
 }
 
 // Classifier asks a model, at temperature 0.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -138,6 +139,9 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 	return out, nil
 }
 
+// errNoAgent says that the settings have no agent of that name, and that it is none of the built-in ones.
+var errNoAgent = errors.New("there is no agent")
+
 func (a *App) unknownAgent(p *project, name string) error {
 	known := []string{script.Name, solver.Name}
 	for n := range p.config.Agents {
@@ -149,7 +153,7 @@ func (a *App) unknownAgent(p *project, name string) error {
 		}
 	}
 	sort.Strings(known)
-	return usage(fmt.Errorf("there is no agent %q; there are: %s", name, strings.Join(known, ", ")),
+	return usage(fmt.Errorf("%w %q; there are: %s", errNoAgent, name, strings.Join(known, ", ")),
 		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
 }
 

@@ -55,7 +55,7 @@ func Main(a App) int {
 	}
 	// A run waits for agents and gates most of its time; memory is dearer to them than these few cycles. But what is small
 	// need not be gone through for each megabyte: the ballast counts as memory in use, and takes none, as nobody touches it.
-	ballast := make([]byte, 12<<20)
+	ballast := make([]byte, 4<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
 	root := newRootCommand(&a)
@@ -120,8 +120,11 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		}
 	}
 	repo, err := git.Open(ctx, dir, a.Environ)
+	if errors.Is(err, git.ErrNotRepo) && a.dir != "" {
+		return nil, noRepo(err, "give the path of a git repository")
+	}
 	if errors.Is(err, git.ErrNotRepo) {
-		return nil, usage(err, "run it inside a repository, or make one: git init && git add -A && git commit -m start")
+		return nil, noRepo(err, "run it inside a repository, or make one: git init && git add -A && git commit -m start")
 	}
 	if err != nil {
 		return nil, err
@@ -134,6 +137,17 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	return p, p.conditions()
+}
+
+// noRepo gives an [git.ErrNotRepo] its exit code, and the advice that fits; otherwise that for where there is none at all.
+func noRepo(err error, otherwise string) error {
+	switch {
+	case errors.Is(err, git.ErrBare):
+		return usage(err, "work in a checkout of it: git clone it, or git worktree add")
+	case errors.Is(err, git.ErrForeign):
+		return usage(err, "if you trust it, that command lets git work in it")
+	}
+	return usage(err, "%s", otherwise)
 }
 
 // conditions compiles those of the gates: what is wrong with one is told before anything runs.

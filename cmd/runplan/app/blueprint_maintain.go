@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +12,6 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/llm"
 )
 
 type maintainOptions struct {
@@ -37,7 +33,7 @@ becomes an open question of the blueprint, and what is critical waits in the que
 It can be interrupted at any time; what was done stays, and is not done again.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.maintain(ctx, o)
 		},
@@ -127,17 +123,10 @@ func (a *App) maintainOne(ctx context.Context, p *project, task string, o mainta
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}
-	router, err := p.models(ctx)
+	client, model, err := a.reviewModel(ctx, p, blueprintCall)
 	if err != nil {
-		return blueprint.Maintained{}, modelTrouble(ctx, err)
+		return blueprint.Maintained{}, err
 	}
-	model, err := router.Model(llm.Review)
-	if err != nil {
-		return blueprint.Maintained{}, modelTrouble(ctx, err)
-	}
-	options := llm.OptionsOf(p.config.Models)
-	options.Environ, options.Root, options.Redact = a.Environ, root, a.redactor(p).String
-	client := a.logged(p, llm.New(options), newTaskID(), blueprintCall)
 	return blueprint.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (blueprint.Handled, error) {
 		r, err := blueprint.Prepare(ctx, root, blueprint.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
 		if err != nil {

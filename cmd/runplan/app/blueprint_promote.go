@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +43,7 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    exactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.blueprintPromote(ctx, args[0], o)
 		},

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +48,7 @@ critical waits in the queue for a person: runplan blueprint queue.` + exitStatus
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: exactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.blueprintReview(ctx, args[0], o)
 		},
@@ -73,6 +71,21 @@ func (o blueprintReviewOptions) state() blueprint.State {
 		return blueprint.Live
 	}
 	return blueprint.Candidate
+}
+
+// reviewModel is the model of [models] for the stage review, and who asks it. What it is asked is logged as kind.
+func (a *App) reviewModel(ctx context.Context, p *project, kind string) (llm.Completer, llm.Model, error) {
+	router, err := p.models(ctx)
+	if err != nil {
+		return nil, llm.Model{}, modelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return nil, llm.Model{}, modelTrouble(ctx, err)
+	}
+	options := llm.OptionsOf(p.config.Models)
+	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	return a.logged(p, llm.New(options), newTaskID(), kind), model, nil
 }
 
 func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintReviewOptions) error {
@@ -106,17 +119,11 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	if !ask {
 		return a.waitForAnswer(p, r, o)
 	}
-	router, err := p.models(ctx)
+	client, model, err := a.reviewModel(ctx, p, blueprintCall)
 	if err != nil {
-		return modelTrouble(ctx, err)
+		return err
 	}
-	model, err := router.Model(llm.Review)
-	if err != nil {
-		return modelTrouble(ctx, err)
-	}
-	options := llm.OptionsOf(p.config.Models)
-	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
-	res, cold, err := r.Ask(ctx, a.logged(p, llm.New(options), newTaskID(), blueprintCall), model)
+	res, cold, err := r.Ask(ctx, client, model)
 	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &answer):

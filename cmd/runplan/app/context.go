@@ -42,7 +42,8 @@ parts: what was trimmed to keep to the budget, and why. Nothing is run and nothi
 Files are read from the commit that the batch would start from, never from your checkout: the
 tip of the run branch while a run of the plan is not finished, else the commit that is checked
 out. What is known of earlier batches comes from the journal; failure-patterns.json and
-progress.txt are those under .runplan. Without ast-grep the style of Go code only is told.
+progress.txt are those under .runplan. What there is already is found by a search for the names and
+words of the batch. Without ast-grep the style of Go code only is told.
 
 The block goes to standard output, the table to standard error. [context] in the configuration
 has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
@@ -94,8 +95,12 @@ func (a *App) context(ctx context.Context, path, batch string, o contextOptions)
 	if err != nil {
 		return err
 	}
+	name, err := p.planPath(path)
+	if err != nil {
+		return err
+	}
 	s := briefing.Sources{
-		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
+		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
 		Failures: p.failures(func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
 	s.Limits, s.Protected = contextLimits(p.config.Context), p.config.Gates.Protected
@@ -118,6 +123,10 @@ func (a *App) context(ctx context.Context, path, batch string, o contextOptions)
 
 // showParts prints what became of the parts.
 func (a *App) showParts(c briefing.Composed, base string, h past) error {
+	if c.Budget == 0 {
+		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
+		return nil
+	}
 	var rows [][]string
 	for _, p := range c.Parts {
 		what := "kept"

@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/runplan/runplan/internal/config"
 )
 
-// newDocsCommand writes the command line reference and the man pages from the commands themselves, so that
-// they cannot disagree.
+// newDocsCommand writes the command line reference from the commands themselves, so that they cannot disagree.
 func newDocsCommand() *cobra.Command {
-	var man string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:    "docs FILE",
 		Short:  "Write the command line reference",
 		Hidden: true,
@@ -27,25 +23,13 @@ func newDocsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(args[0], []byte(text), 0o644); err != nil {
-				return err
-			}
-			if man == "" {
-				return nil
-			}
-			if err := os.MkdirAll(man, 0o755); err != nil {
-				return err
-			}
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "RUNPLAN", Section: "1", Source: "runplan"}, filepath.Clean(man))
+			return os.WriteFile(args[0], []byte(text), 0o644)
 		},
 	}
-	cmd.Flags().StringVar(&man, "man", "", "write man pages into this folder as well")
-	return cmd
 }
 
 // reference renders all commands into one page of markdown.
 func reference(root *cobra.Command) (string, error) {
-	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
 	root.InitDefaultVersionFlag()
 	var b bytes.Buffer

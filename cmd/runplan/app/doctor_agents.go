@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,7 +149,7 @@ func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error 
 	if err := a.trustConfig(p, ""); err != nil {
 		return err
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, release := interruptible(ctx, syscall.SIGHUP)
 	defer release()
 	self, err := os.Executable()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -56,7 +55,7 @@ func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) erro
 	if err := a.trustConfig(p, ""); err != nil {
 		return err
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, release := interruptible(ctx, syscall.SIGHUP)
 	defer release()
 	list, err := a.sandboxChecks(ctx, name, spec)
 	switch {

@@ -45,6 +45,12 @@ type Distant interface {
 	Sync(ctx context.Context, run string, info runner.Info) error
 	// Live tells whether a run is at work.
 	Live(ctx context.Context, run string) (bool, error)
+	// UnderWay says in a line for each command of a run that is out who has it, and what was pushed of it last.
+	UnderWay(ctx context.Context, run string) ([]string, error)
+	// Leftovers lists what runs left in the repository that all machines share, and in this one because of it; of runs that
+	// are done it stays for as long as keep. Remove removes one of these.
+	Leftovers(ctx context.Context, keep time.Duration) ([]local.Leftover, error)
+	Remove(ctx context.Context, x local.Leftover) error
 	Close()
 }
 
@@ -76,16 +82,17 @@ func (a *App) addEngines(root *cobra.Command) {
 	}
 	for _, c := range root.Commands() {
 		switch c.Name() {
-		case "run", "resume", "status", "log", "approve", "cancel":
+		case "run", "resume", "gc":
+		case "log", "approve", "cancel":
+			c.RunE = a.beside(c.RunE, a.forward)
+		case "status":
+			c.RunE = a.beside(c.RunE, a.forward, a.underWay)
 		default:
 			continue
 		}
 		c.Flags().StringVar(&a.engine, engineFlag, here, "where runs are carried out")
 		for _, e := range a.Engines {
 			e.Flags(c.Flags())
-		}
-		if c.Name() != "run" && c.Name() != "resume" {
-			c.RunE = a.beside(c.RunE)
 		}
 	}
 	for _, e := range a.Engines {
@@ -97,8 +104,8 @@ func (a *App) addEngines(root *cobra.Command) {
 }
 
 // beside lets a command of the journal see and reach runs that are somewhere else: what has happened there is brought here
-// before, and what people said here is brought there afterwards.
-func (a *App) beside(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// before, and then follows for each of them.
+func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(context.Context, distantRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.elsewhere()
 		if err != nil {
@@ -120,10 +127,10 @@ func (a *App) beside(do func(*cobra.Command, []string) error) func(*cobra.Comman
 			return err
 		}
 		defer j.Close()
-		runs, locks, err := a.syncRuns(ctx, e, p, j)
+		runs, err := a.syncRuns(ctx, e, p, j)
 		defer func() {
-			for _, l := range locks {
-				l.Release()
+			for _, r := range runs {
+				r.leave()
 			}
 		}()
 		if err != nil {
@@ -132,7 +139,14 @@ func (a *App) beside(do func(*cobra.Command, []string) error) func(*cobra.Comman
 		if err := do(cmd, args); err != nil {
 			return err
 		}
-		return a.forward(ctx, e, p, j, runs)
+		for _, r := range runs {
+			for _, f := range then {
+				if err := f(ctx, r, j); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	}
 }
 
@@ -140,17 +154,25 @@ func (a *App) beside(do func(*cobra.Command, []string) error) func(*cobra.Comman
 type distantRun struct {
 	id   string
 	info runner.Info
+	Distant
+	lock *local.Lock // while it is at work and nobody follows it: others tell by it that somebody works for the run
 }
 
-// syncRuns brings the runs of an engine up to date. Those that are at work have their locks held meanwhile, by which
-// others tell that somebody works for them.
-func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.Journal) ([]distantRun, []*local.Lock, error) {
+// leave lets go of the run.
+func (r distantRun) leave() {
+	r.Close()
+	if r.lock != nil {
+		r.lock.Release()
+	}
+}
+
+// syncRuns brings the runs of an engine up to date.
+func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.Journal) ([]distantRun, error) {
 	sums, err := local.List(ctx, j, runner.Filter{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var runs []distantRun
-	var locks []*local.Lock
 	for _, s := range sums {
 		if s.Status == runner.RunDone {
 			continue
@@ -159,59 +181,50 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 		if err != nil || info.Flags[engineFlag] != e.Name {
 			continue
 		}
-		runs = append(runs, distantRun{s.Run, info})
-		lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
-		if err != nil {
-			continue // somebody follows it, and writes it down
-		}
 		d, err := a.openDistant(ctx, e, p, j, info, text)
 		if err != nil {
-			lock.Release()
-			return runs, locks, err
+			return runs, err
 		}
-		err = d.Sync(ctx, s.Run, info)
-		live, lerr := d.Live(ctx, s.Run)
-		d.Close()
-		if err != nil {
-			fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
-		}
-		if lerr == nil && live {
-			locks = append(locks, lock)
-		} else {
-			lock.Release()
-		}
-	}
-	return runs, locks, nil
-}
-
-// forward hands what people said here to the runs that it is for.
-func (a *App) forward(ctx context.Context, e *Elsewhere, p *project, j *store.Journal, runs []distantRun) error {
-	for _, r := range runs {
-		said, err := local.Unheard(ctx, j, r.id)
-		if err != nil {
-			return err
-		}
-		if len(said) == 0 {
-			continue
-		}
-		_, text, err := p.recall(ctx, r.id)
-		if err != nil {
-			return err
-		}
-		d, err := a.openDistant(ctx, e, p, j, r.info, text)
-		if err != nil {
-			return err
-		}
-		for _, ev := range said {
-			if err = d.Post(ctx, r.id, ev); err != nil {
-				break
+		r := distantRun{id: s.Run, info: info, Distant: d}
+		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // or else somebody follows it, and writes it down
+			if err := d.Sync(ctx, s.Run, info); err != nil {
+				fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
+			}
+			if live, err := d.Live(ctx, s.Run); err != nil || !live {
+				r.lock.Release()
+				r.lock = nil
 			}
 		}
-		d.Close()
-		if err != nil {
-			return fail(exitCannotRun, fmt.Errorf("run %s does not hear of it: %w", r.id[:8], err), "it is kept here; the next command with --engine %s hands it on", e.Name)
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// forward hands what people said here to the run that it is for.
+func (a *App) forward(ctx context.Context, r distantRun, j *store.Journal) error {
+	said, err := local.Unheard(ctx, j, r.id)
+	if err != nil {
+		return err
+	}
+	for _, ev := range said {
+		if err := r.Post(ctx, r.id, ev); err != nil {
+			return fail(exitCannotRun, fmt.Errorf("run %s does not hear of it: %w", r.id[:8], err), "it is kept here; the next command with --engine %s hands it on", a.engine)
 		}
+	}
+	if len(said) > 0 {
 		fmt.Fprintf(a.Stderr, "run %s was told, and goes on by itself\n", r.id[:8])
+	}
+	return nil
+}
+
+// underWay tells what a run has out, and who has it.
+func (a *App) underWay(ctx context.Context, r distantRun, _ *store.Journal) error {
+	lines, err := r.UnderWay(ctx, r.id)
+	for _, line := range lines {
+		fmt.Fprintf(a.Stderr, "run %s: %s\n", r.id[:8], line)
+	}
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("run %s: what is under way: %w", r.id[:8], err), "")
 	}
 	return nil
 }
@@ -223,11 +236,18 @@ func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *stor
 		return nil, err
 	}
 	a.hideTitles(p, plan)
-	return e.Open(ctx, Session{Getenv: a.Getenv, Config: local.Config{
-		Repo: p.repo, Layout: p.layout, Journal: j, Plan: plan, PlanText: text, Agent: nobody(info.Agent),
-		Environ: a.Environ, Secrets: p.secrets(), Now: time.Now, Observe: func(runner.Event) {}, Line: func(string, string) {},
+	c := a.quietConfig(p)
+	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, nobody(info.Agent)
+	return e.Open(ctx, Session{Getenv: a.Getenv, Config: c})
+}
+
+// quietConfig is that of an engine which is to tell what it has to say, and to carry nothing out.
+func (a *App) quietConfig(p *project) local.Config {
+	return local.Config{
+		Repo: p.repo, Layout: p.layout, Environ: a.Environ, Secrets: p.secrets(), Now: time.Now,
+		Observe: func(runner.Event) {}, Line: func(string, string) {},
 		Note: func(text string) { fmt.Fprintf(a.Stderr, "runplan: %s\n", text) },
-	}})
+	}
 }
 
 // sameEngine refuses to go on with a run on another engine than it is on. It comes before anything of an earlier process is

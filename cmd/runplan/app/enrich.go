@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +39,7 @@ said stays when the command is interrupted. Everything works without enrichment.
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitLocked, exitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			dir := ""
 			if len(args) == 1 {
@@ -63,7 +60,8 @@ said stays when the command is interrupted. Everything works without enrichment.
 }
 
 func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
-	p, err := a.projectAt(ctx, dir)
+	a.dir = dir
+	p, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}

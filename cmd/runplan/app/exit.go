@@ -1,9 +1,12 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/signal"
 	"syscall"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -84,4 +87,10 @@ func codeOf(err error) (code int, hint string) {
 		return exitUsage, ""
 	}
 	return exitCannotRun, ""
+}
+
+// interruptible is a context that ends with ^C and with SIGTERM, and with more signals where the command leaves something
+// behind when its terminal goes. A command that stops softly has [execution.signals] instead.
+func interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }

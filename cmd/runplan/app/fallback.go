@@ -20,14 +20,21 @@ type crew struct {
 	left []string // who is named and cannot take over, and why
 }
 
-// crewOf finds out who may work for a run: agent, and those of names that can be used on this machine. No names are no
+// successors are the names of those that are to take over. A run that goes on recalls those that it began with: the
+// settings may not have them any more, and that is no reason not to go on.
+type successors struct {
+	names    []string
+	recalled bool
+}
+
+// crewOf finds out who may work for a run: agent, and those of others that can be used on this machine. No names are no
 // fallback.
-func (a *App) crewOf(p *project, path string, agent chosenAgent, names []string) (crew, error) {
+func (a *App) crewOf(p *project, path string, agent chosenAgent, others successors) (crew, error) {
 	c := crew{list: []chosenAgent{agent}}
-	if len(names) == 0 || agent.name == script.Name { // which meets no limits
+	if len(others.names) == 0 || agent.name == script.Name { // which meets no limits
 		return c, nil
 	}
-	for _, name := range names {
+	for _, name := range others.names {
 		if slices.ContainsFunc(c.list, func(x chosenAgent) bool { return x.name == name }) {
 			continue
 		}
@@ -38,13 +45,15 @@ func (a *App) crewOf(p *project, path string, agent chosenAgent, names []string)
 		switch other, err := a.namedAgent(p, path, name); {
 		case err == nil:
 			c.list = append(c.list, other)
+		case others.recalled && errors.Is(err, errNoAgent):
+			c.left = append(c.left, name+" (the settings have no such agent any more)")
 		case cannotRun(err): // it may be needed, and it may not
 			c.left = append(c.left, fmt.Sprintf("%s (%v)", name, err))
 		default:
 			return c, fmt.Errorf("run.fallback: %w", err)
 		}
 	}
-	if len(c.list) == 1 && len(c.left) > 0 {
+	if len(c.list) == 1 && len(c.left) > 0 && !others.recalled {
 		return c, fail(exitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
 	}
 	return c, nil // whoever names but the agent itself has nobody else, and knows it
@@ -116,31 +125,39 @@ func (c crew) lines(onLimit string) []string {
 	return []string{redact.Clean(out)}
 }
 
-// fallback are the names of those that take over in a new run.
-func (l *limitFlags) fallback(c config.Run) ([]string, error) {
+// missed tells, of a run that goes on, who cannot take over any more.
+func (c crew) missed() string {
+	if len(c.left) == 0 {
+		return ""
+	}
+	return "where " + c.list[0].name + " meets a limit, these cannot take over: " + strings.Join(c.left, ", ")
+}
+
+// fallback are those that take over in a new run.
+func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	asked := first(l.onLimit, c.OnLimit)
 	over, _ := config.Fallback(asked)
 	switch {
 	case !over:
-		return nil, nil
+		return successors{}, nil
 	case len(c.Fallback) == 0:
-		return nil, usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
+		return successors{}, usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
 	}
-	return c.Fallback, nil
+	return successors{names: c.Fallback}, nil
 }
 
 // fallbackAgain are those in a run that goes on: as the flags say now, else as it was.
-func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) ([]string, error) {
+func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, error) {
 	if l.onLimit != "" {
 		return l.fallback(c)
 	}
-	var names []string
+	s := successors{recalled: true}
 	for i, x := range info.Agents {
 		if i > 0 {
-			names = append(names, x.Name)
+			s.names = append(s.names, x.Name)
 		}
 	}
-	return names, nil
+	return s, nil
 }
 
 // errNoOnLimit says what --on-limit may be.

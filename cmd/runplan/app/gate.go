@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
@@ -145,7 +144,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if o.list {
 		return x.list()
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.look(ctx)
 }

@@ -21,7 +21,11 @@ func newGCCommand(a *App) *cobra.Command {
 		Short: "Remove worktrees, branches, sessions and tasks that finished runs left behind",
 		Long: `Remove worktrees and branches that finished runs left behind, the sessions of tasks that were
 killed, and the plans that solve made of tasks which are done. Only what runplan made is looked
-at, and nothing is removed that holds work which is not merged: it is listed with the reason.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+at, and nothing is removed that holds work which is not merged: it is listed with the reason.
+
+A program with more engines looks, with --engine NAME, at the repository that all machines share as well:
+plans, logs and journals of runs go when these are done for longer than run.keep_evidence, branches when
+they are merged there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -57,27 +61,62 @@ at, and nothing is removed that holds work which is not merged: it is listed wit
 					}
 				}
 			}
-			if asJSONFlag {
-				return asJSON(a.Stdout, append([]local.Leftover{}, found...))
+			shared, err := a.gcShared(ctx, p, list)
+			if err != nil {
+				return err
 			}
-			var rows [][]string
-			for _, x := range found {
-				what := "kept"
-				if x.Remove {
-					what = map[bool]string{true: "can go", false: "removed"}[list]
-				}
-				rows = append(rows, []string{what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why})
-			}
-			if len(rows) == 0 {
-				fmt.Fprintln(a.Stdout, "nothing is left behind")
-				return nil
-			}
-			return table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
+			found = append(found, shared...)
+			return a.PrintLeftovers(found, list, asJSONFlag)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
+}
+
+// gcShared lists what runs left where all machines have it, and with list removes nothing of it.
+func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Leftover, error) {
+	e, err := a.elsewhere()
+	if err != nil || e == nil {
+		return nil, err
+	}
+	d, err := e.Open(ctx, Session{Getenv: a.Getenv, Config: a.quietConfig(p)})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	found, err := d.Leftovers(ctx, time.Duration(p.config.Run.KeepEvidence))
+	if err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	for _, x := range found {
+		if x.Remove && !list {
+			if err := d.Remove(ctx, x); err != nil {
+				return nil, fail(exitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err), "see that you may push to the shared repository")
+			}
+		}
+	}
+	return found, nil
+}
+
+// PrintLeftovers shows what was left behind; with list nothing of it was removed.
+func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
+	if json {
+		return asJSON(a.Stdout, append([]local.Leftover{}, found...))
+	}
+	var rows [][]string
+	for _, x := range found {
+		what := "kept"
+		if x.Remove {
+			what = map[bool]string{true: "can go", false: "removed"}[list]
+		}
+		rows = append(rows, []string{what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why})
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing is left behind")
+		return nil
+	}
+	return table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
 }
 
 // removeLeftover removes what can go.

@@ -7,11 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -282,7 +280,7 @@ stands in the inbox never changes the tier. Items stay until somebody marks them
 It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.processInbox(ctx, given)
 		},
@@ -300,13 +298,9 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 	if err != nil {
 		return err
 	}
-	k, err := a.keeper()
+	contract, err := a.contract(ctx)
 	if err != nil {
 		return err
-	}
-	contract, err := k.Contract(ctx)
-	if err != nil {
-		return trustTrouble(err)
 	}
 	items, err := a.inboxItems(ctx, false)
 	if err != nil {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,12 +50,12 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			repo, err := git.Open(ctx, dir, a.Environ)
 			switch {
 			case errors.Is(err, git.ErrNotRepo):
-				return usage(err, "give the path of a git repository; to make one: git init")
+				return noRepo(err, "give the path of a git repository; to make one: git init")
 			case err != nil:
 				return err
 			case cmd.Flags().Changed("show"):

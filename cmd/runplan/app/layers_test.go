@@ -34,12 +34,12 @@ func layers() []layer {
 		{"cmd/runplan", []string{"cmd/runplan/app"}},
 		{"cmd/runplan/app", []string{"*"}}, // a folder of its own, so that other programs can be more than runplan
 		{"runner", []string{"agents", "gates", "planparse", "routing"}},
-		{"runner/briefing", []string{"gates", "planparse", "runner/failures", "internal"}},
+		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
-		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/prompt"}},
+		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
-		{"runner/ledger", []string{"agents", "runner"}},
+		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
 		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
@@ -56,11 +56,11 @@ func layers() []layer {
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
-		{"gates/testout", []string{"internal/lazyre"}},
+		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
-		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/lazyre", "internal/redact"}},
+		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", nil},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
@@ -74,14 +74,14 @@ func layers() []layer {
 		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "runner/briefing", "training", "training/edits", "internal"}},
 		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
-		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "internal"}},
+		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum", "internal"}},
 		{"training/curriculum", []string{"training", "internal"}},
 		{"training/adapters", []string{"training", "training/curriculum", "llm", "internal"}},
 		{"training/corpus", []string{"training", "training/curriculum", "gates/blueprint", "knowledge/summary", "internal"}},
 		{"training/validate", []string{"gates", "gates/blueprint", "knowledge/outline", "knowledge/summary", "llm", "training", "training/corpus", "internal"}},
 		{"training/graduate", []string{"training/curriculum", "gates/blueprint", "internal"}},
 		{"trust/intent", []string{"llm", "trust", "internal"}},
-		{"lessons", []string{"lessons/literal", "internal"}},
+		{"lessons", []string{"internal"}},
 		{"lessons/literal", nil},
 		{"patterns", []string{"lessons", "internal"}},
 		{"llm", []string{"internal"}},
@@ -90,7 +90,7 @@ func layers() []layer {
 		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
-		{"knowledge/outline", []string{"patterns", "internal/lazyre"}},
+		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/phrase"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
@@ -98,23 +98,25 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"internal/atomicfile", nil},
-		{"internal/condition", nil},
+		{"internal/condition", []string{"internal/lazyre"}},
 		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
 		{"internal/config", []string{"internal/tokens"}},
-		{"internal/edit", nil},
-		{"internal/fence", []string{"internal/redact"}},
+		{"internal/edit", []string{"internal/phrase"}},
+		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},
+		{"internal/literal", nil},
 		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},
-		{"internal/proc", []string{"internal/redact"}},
-		{"internal/redact", nil},
+		{"internal/phrase", nil},
+		{"internal/proc", []string{"internal/phrase", "internal/redact"}},
+		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
 		{"internal/scratch", nil},
 		{"internal/store", nil},
 		{"internal/tinymodel", nil},
 		{"internal/tokens", nil},
 		{"internal/tooltest", nil},
 		{"internal/storm", []string{"internal/scratch"}},
-		{"internal/ui", []string{"internal/redact"}},
+		{"internal/ui", []string{"internal/phrase", "internal/redact"}},
 		{"internal/web", nil},
 	}
 }
@@ -218,6 +220,28 @@ func TestLayers(t *testing.T) {
 					t.Errorf("%s imports %s, which only %v may: %s", p.folder(), imp, d.folders, d.why)
 				}
 			}
+		}
+	}
+}
+
+// What a door names is asked for in go.mod by name, and not there because somebody else needs it (PLAT-05).
+func TestDoorsAreRequired(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root(t), "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var direct []string
+	for line := range strings.Lines(string(text)) {
+		if name, version, ok := strings.Cut(strings.TrimSpace(line), " v"); ok && !strings.Contains(version, "// indirect") {
+			direct = append(direct, name)
+		}
+	}
+	for _, d := range doors() {
+		if host, _, _ := strings.Cut(d.path, "/"); !strings.Contains(host, ".") {
+			continue // of the standard library
+		}
+		if !slices.ContainsFunc(direct, func(name string) bool { return within(name, d.path) || within(d.path, name) }) {
+			t.Errorf("%s is no direct requirement of go.mod", d.path)
 		}
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,6 @@ import (
 )
 
 type planOptions struct {
-	repo   string
 	stages string
 	budget budgetFlags
 	out    string
@@ -45,7 +42,7 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: exactlyOne("the task, as one argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.plan(ctx, strings.TrimSpace(args[0]), o)
 		},
@@ -53,7 +50,7 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	addStages(cmd, &o.stages)
 	o.budget.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.repo, "repo", "", "repository to plan for; else the one around the current folder")
+	a.repoFlag(f)
 	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "write over a file that is there")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -78,12 +75,15 @@ func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 	if task == "" {
 		return usage(errors.New("the task says nothing"), `say what is to be done: runplan plan "…"`)
 	}
-	p, err := a.projectAt(ctx, o.repo)
+	p, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}
 	path, err := p.planFile(task, o)
 	if err != nil {
+		return err
+	}
+	if err := p.unsaid(llm.Reasoning, o.stages, o.budget); err != nil {
 		return err
 	}
 	budget, err := o.budget.budget(p.config, llm.Reasoning)

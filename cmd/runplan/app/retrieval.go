@@ -101,8 +101,10 @@ func (r *retrieval) close() {
 
 // deps is what a retrieval works with: c is asked, s keeps how far it has got.
 func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
+	asked := r.project.config.Stages
 	return retrieve.Deps{
-		Base: r.base, Repo: r.repo, LLM: c, Model: r.router.Model, Log: log, Session: s, Prompts: r.prompts, Program: r.program,
+		Base: r.base, Repo: r.repo, LLM: c, Model: r.router.Model, Log: log, Session: s,
+		Limits: retrieve.Limits{Candidates: asked.Files, Symbols: asked.Symbols}, Prompts: r.prompts, Program: r.program,
 		Environ: r.environ, Redact: r.clean, Now: time.Now,
 	}
 }

@@ -4,25 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/runner/local"
 )
 
 type retrieveOptions struct {
-	repo   string
 	plan   string
 	stages string
 	trust  string
@@ -56,13 +51,13 @@ or a file, or [budget] of the configuration; there is no default.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.retrieve(ctx, cmd, args[0], o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.repo, "repo", "", "repository to look into; else the one around the current folder")
+	a.repoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files go ahead of all others")
 	addStages(cmd, &o.stages)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
@@ -74,8 +69,11 @@ or a file, or [budget] of the configuration; there is no default.
 }
 
 func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o retrieveOptions) error {
-	p, err := a.projectAt(ctx, o.repo)
+	p, err := a.openProject(ctx)
 	if err != nil {
+		return err
+	}
+	if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
 		return err
 	}
 	stages, err := namedStages(first(o.stages, p.config.Stages.Default))
@@ -153,21 +151,10 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 	return nil
 }
 
-// projectAt opens the project of a folder, else the one around the current folder.
-func (a *App) projectAt(ctx context.Context, dir string) (*project, error) {
-	if dir == "" {
-		return a.openProject(ctx)
-	}
-	repo, err := git.Open(ctx, dir, a.Environ)
-	if errors.Is(err, git.ErrNotRepo) {
-		return nil, usage(err, "give the path of a git repository")
-	}
-	if err != nil {
-		return nil, err
-	}
-	p := &project{repo: repo, layout: local.LayoutOf(repo.Root)}
-	p.config, err = a.loadConfig(p.layout.Config())
-	return p, err
+// repoFlag adds --repo: the command works on the repository of that folder (CLI-03). Files that other flags name are
+// relative to the current folder all the same.
+func (a *App) repoFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.dir, "repo", "", "repository to work on; else the one around the current folder")
 }
 
 // planFiles are all files that the batches of a plan name, each once.

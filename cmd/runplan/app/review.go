@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -128,7 +127,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 		x.settings.Found = gates.DetectIn(p.repo.Root)
 	}
 	x.gates = suite.All(p.repo.Root, x.settings)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.review(ctx, in)
 }

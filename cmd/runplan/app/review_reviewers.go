@@ -42,16 +42,8 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
 	}
-	router, err := x.project.models(ctx)
-	if errors.Is(err, llm.ErrNoModels) {
-		return nil, nil
-	}
-	var m llm.Model
-	if err == nil {
-		m, err = router.Model(llm.Review)
-	}
-	if err != nil {
-		fmt.Fprintf(x.app.Stderr, "note: nobody can be asked to review: %s\n", ui.Sanitize(err.Error()))
+	m, ok := x.mayReview(ctx, "review")
+	if !ok {
 		return nil, nil
 	}
 	name := m.Name
@@ -60,6 +52,22 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	}
 	out = append(out, review.Reviewer{Name: name, Vendor: vendorOf(m), Model: m, LLM: ask(options, m)})
 	return out, x.forPrograms(m.Provider == llm.Command)
+}
+
+// mayReview is the model of [models] for the stage review. ok is false where none is configured, and where it cannot be
+// asked to do what it is for, which is told.
+func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
+	router, err := x.project.models(ctx)
+	if errors.Is(err, llm.ErrNoModels) {
+		return m, false
+	}
+	if err == nil {
+		m, err = router.Model(llm.Review)
+	}
+	if err != nil {
+		fmt.Fprintf(x.app.Stderr, "note: nobody can be asked to %s: %s\n", what, ui.Sanitize(err.Error()))
+	}
+	return m, err == nil
 }
 
 // forPrograms starts the process that ends a reviewer's program should runplan be killed.

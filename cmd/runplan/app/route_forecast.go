@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -43,7 +44,7 @@ func (f forecast) String() string {
 	case f.Commits == 0:
 		return fmt.Sprintf("Forecast: %s has nothing that HEAD has not", branch)
 	}
-	text := fmt.Sprintf("Forecast: %s has %s that HEAD has not; merging ", branch, plural(f.Commits, "commit"))
+	text := fmt.Sprintf("Forecast: %s has %s that HEAD has not; merging ", branch, phrase.Count(f.Commits, "commit"))
 	if len(f.Conflicts) == 0 {
 		text += "is clean"
 	} else {
@@ -59,13 +60,6 @@ func (f forecast) String() string {
 		text += "; it changes " + listed(f.Both) + ", which the plan changes too"
 	}
 	return text
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // listed names the first few.

@@ -440,6 +440,9 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if missed := who.missed(); missed != "" {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(missed))
+	}
 	info.Agents = who.infos(p.config.Config)
 	if info.Agent != agent.Name() {
 		info.Agent, info.Models = agent.Name(), modelsOf(p.config.Config, agent.Name())

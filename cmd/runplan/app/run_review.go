@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -41,13 +38,9 @@ func (a *App) reviewed(ctx context.Context, p *project, info *runner.Info) error
 		return nil
 	}
 	// An order on the command line is an order, unless there is an owner who has set a bar (TRUST-13, TRUST-14).
-	k, err := a.keeper()
+	contract, err := a.contract(ctx)
 	if err != nil {
 		return err
-	}
-	contract, err := k.Contract(ctx)
-	if err != nil {
-		return trustTrouble(err)
 	}
 	info.LandBar = contract.MergeBar
 	return nil
@@ -90,16 +83,8 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 // blueprintReviewer is who runplan blueprint review asks: the model of [models] for the stage review. nil is nobody.
 func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer, error) {
 	p := x.project
-	router, err := p.models(ctx)
-	if errors.Is(err, llm.ErrNoModels) {
-		return nil, nil
-	}
-	var m llm.Model
-	if err == nil {
-		m, err = router.Model(llm.Review)
-	}
-	if err != nil {
-		fmt.Fprintf(x.app.Stderr, "note: nobody can be asked to review blueprints: %s\n", ui.Sanitize(err.Error()))
+	m, ok := x.mayReview(ctx, "review blueprints")
+	if !ok {
 		return nil, nil
 	}
 	options := llm.OptionsOf(p.config.Models)

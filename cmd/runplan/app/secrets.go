@@ -5,12 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/local"
@@ -90,7 +90,7 @@ func (p *project) copied() []string {
 }
 
 // setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",
-var setting = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(\S.*)$`)
+var setting = lazyre.New(`(?m)^[ \t]*(?:export[ \t]+)?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(\S.*)$`)
 
 // pairs reads the settings of a text, in whichever of the usual forms it is.
 func pairs(text string) []string {

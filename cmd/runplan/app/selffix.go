@@ -144,13 +144,9 @@ func (a *App) mayFix(ctx context.Context, p *project) error {
 	if err := a.notAnAgent("self-fix"); err != nil {
 		return err
 	}
-	k, err := a.keeper()
+	c, err := a.contract(ctx)
 	if err != nil {
 		return err
-	}
-	c, err := k.Contract(ctx)
-	if err != nil {
-		return trustTrouble(err)
 	}
 	for _, action := range []trust.Action{trust.Branch, trust.DraftChange} {
 		if err := c.Check(action, p.repo.Root); err != nil {

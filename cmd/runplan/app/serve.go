@@ -9,11 +9,9 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +57,7 @@ Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			server, err := a.listen(ctx, p, o)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -37,24 +38,5 @@ func (s hidingSession) Set(ctx context.Context, key string, value any) error {
 	if err := dec.Decode(&plain); err != nil {
 		return fmt.Errorf("session of %s: keep %s: %w", s.Task(), key, err)
 	}
-	return s.Session.Set(ctx, key, hidden(plain, s.hide))
-}
-
-// hidden returns a JSON value with its texts cleaned, string by string. Paths stay: they are looked up again.
-func hidden(v any, hide func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return hide(v)
-	case []any:
-		for i := range v {
-			v[i] = hidden(v[i], hide)
-		}
-	case map[string]any:
-		for name, x := range v {
-			if name != "path" {
-				v[name] = hidden(x, hide)
-			}
-		}
-	}
-	return v
+	return s.Session.Set(ctx, key, redact.Texts(plain, s.hide, "path")) // paths are looked up again
 }

@@ -22,7 +22,7 @@ import (
 
 func newSolveCommand(a *App) *cobra.Command {
 	var o runOptions
-	var plan, repo string
+	var plan string
 	var budget budgetFlags
 	cmd := &cobra.Command{
 		Use:   "solve [TASK]",
@@ -44,12 +44,14 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 			if len(args) > 0 {
 				task = strings.TrimSpace(args[0])
 			}
-			a.dir = repo
 			p, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := p.unsaid(o, budget); err != nil {
+			if err := p.unsaid(llm.Coding, o.solver.stages, budget,
+				need{"solve.max_attempts", "--max-attempts", first(o.maxAttempts, p.config.Solve.MaxAttempts) != 0},
+				need{"solve.max_refinement_loops", "--max-refinement-loops", first(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
+			); err != nil {
 				return err
 			}
 			if o.solver.budget, err = budget.budget(p.config, llm.Coding); err != nil {
@@ -66,7 +68,7 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 	f := cmd.Flags()
 	f.StringVar(&o.route.from, "from", "", "first batch of the plan to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch of the plan to run, by number")
-	f.StringVar(&repo, "repo", "", "repository to work on; else the one around the current folder")
+	a.repoFlag(f)
 	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (else solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan whose batches are carried out; the task then says what it is all for, and may be left out")
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")

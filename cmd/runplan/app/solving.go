@@ -105,22 +105,27 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	return s, nil
 }
 
-// unsaid lists what solve needs and nobody has said, where that is more than one thing (ERR-01): told one by one, a first
-// try would take as many tries.
-func (p *project) unsaid(o runOptions, b budgetFlags) error {
+// need is something that a command cannot do without, and that has no default (CFG-05).
+type need struct {
+	key, flag string
+	said      bool
+}
+
+// unsaid lists what a command needs of stages, the budget for the model of a role, and more, and nobody has said, where
+// that is more than one thing (ERR-01): told one by one, a first try would take as many tries.
+func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...need) error {
 	c, flags := p.config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
+	window := c.Models.CodingWindow
+	if role == llm.Reasoning {
+		window = c.Models.ReasoningWindow
+	}
 	var list []string
-	for _, x := range []struct {
-		key, flag string
-		said      bool
-	}{
-		{"budget.context_window", "--context-window", figures || c.Models.CodingWindow > 0 || c.Budget.ContextWindow > 0},
+	for _, x := range append([]need{
+		{"budget.context_window", "--context-window", figures || first(window, c.Budget.ContextWindow) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
-		{"stages.default", "--stages", first(o.solver.stages, c.Stages.Default) != ""},
-		{"solve.max_attempts", "--max-attempts", first(o.maxAttempts, c.Solve.MaxAttempts) != 0},
-		{"solve.max_refinement_loops", "--max-refinement-loops", first(o.solver.loops.n, c.Solve.MaxRefinementLoops) != nil},
-	} {
+		{"stages.default", "--stages", first(stages, c.Stages.Default) != ""},
+	}, more...) {
 		if !x.said {
 			list = append(list, fmt.Sprintf("%s (%s)", x.key, x.flag))
 		}

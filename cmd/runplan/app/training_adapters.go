@@ -30,6 +30,7 @@ are for the owner alone.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAdapters(cmd.Context(), asJSONFlag) },
 	}
+	a.repoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd

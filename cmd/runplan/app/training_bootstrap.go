@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,7 +56,7 @@ irrelevant files are offered, and nothing else.
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.bootstrapExamples(ctx, args[0], o)
 		},
@@ -75,7 +76,8 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if err != nil {
 		return err
 	}
-	p, err := a.projectAt(ctx, dir)
+	a.dir = dir
+	p, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,6 +99,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if p.repo.Shallow() {
 		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
 	}
+	debug.SetGCPercent(300) // a bootstrap is short, and computes all the time
 	progress := a.bootstrapProgress()
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
@@ -197,7 +200,7 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 	first := true
 	for _, s := range m.Stages {
 		not := m.Files[s].Not
-		for _, why := range slices.Sorted(keysOf(not)) {
+		for _, why := range slices.Sorted(maps.Keys(not)) {
 			if first {
 				fmt.Fprintln(a.Stdout)
 				first = false
@@ -210,16 +213,6 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 	}
 	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
 	return nil
-}
-
-func keysOf(m map[string]int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // bootstrapProgress draws one line that is written over on a terminal, and a line now and then elsewhere.

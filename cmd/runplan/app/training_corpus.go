@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,12 +46,13 @@ since is not reviewed again, so that it goes on where it was interrupted.
 All of it is in knowledge/curricula/code-architect.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.collectCorpus(ctx, o)
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and do nothing")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -75,6 +74,7 @@ The same reviews, code and seed give the same bytes.` + exitStatus(exitOK, exitF
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.buildCorpus(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.Uint64Var(&o.seed, "seed", 1, "which units are held back for validation")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -91,6 +91,7 @@ Nothing is ever started.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.corpusStatus(cmd.Context(), o) },
 	}
+	a.repoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -161,17 +162,10 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 	if err != nil {
 		return corpus.Collector{}, err
 	}
-	router, err := p.models(ctx)
+	ask, model, err := a.reviewModel(ctx, p, corpusCall)
 	if err != nil {
-		return corpus.Collector{}, modelTrouble(ctx, err)
+		return corpus.Collector{}, err
 	}
-	model, err := router.Model(llm.Review)
-	if err != nil {
-		return corpus.Collector{}, modelTrouble(ctx, err)
-	}
-	o := llm.OptionsOf(p.config.Models)
-	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
-	ask := a.logged(p, llm.New(o), newTaskID(), corpusCall)
 	return corpus.Collector{
 		Root: p.repo.Root, Adapter: curriculum.CodeArchitect,
 		Told: func(r corpus.Reviewed) {
@@ -195,14 +189,23 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 	}, nil
 }
 
-func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
+// openCorpus opens the project with what the adapter of the corpus is to learn.
+func (a *App) openCorpus(ctx context.Context) (*project, curriculum.Spec, error) {
 	p, err := a.openProject(ctx)
 	if err != nil {
-		return err
+		return nil, curriculum.Spec{}, err
 	}
 	spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
 	if err != nil {
-		return adapterTrouble(ctx, badCurriculum(err))
+		return nil, curriculum.Spec{}, adapterTrouble(ctx, badCurriculum(err))
+	}
+	return p, spec, nil
+}
+
+func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
+	p, spec, err := a.openCorpus(ctx)
+	if err != nil {
+		return err
 	}
 	options, err := a.summaryOptions(ctx, p.repo.Root)
 	if err != nil {
@@ -254,13 +257,9 @@ func (a *App) showRefused(list []corpus.Refused) {
 }
 
 func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
-	p, err := a.openProject(ctx)
+	p, spec, err := a.openCorpus(ctx)
 	if err != nil {
 		return err
-	}
-	spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
-	if err != nil {
-		return adapterTrouble(ctx, badCurriculum(err))
 	}
 	pairs, err := corpus.Read(p.repo.Root, spec.Name)
 	if err != nil {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,12 +49,13 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return interrupted(ctx, a.trainingCurate(ctx, o))
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
 	f.BoolVar(&o.logged, "logged", false, "take what was logged here as well, as runplan training pairs makes it")
@@ -182,21 +181,27 @@ func (a *App) showDataset(m curate.Manifest, out string) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	for _, r := range curate.Reasons() {
-		if n := m.LeftOut[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n)})
-		}
-	}
-	if len(rows) > 0 {
-		fmt.Fprintln(a.Stdout)
-		if err := table(a.Stdout, []string{"left out", ">examples"}, rows); err != nil {
-			return err
-		}
+	if err := showLeftOut(a, curate.Reasons(), m.LeftOut); err != nil {
+		return err
 	}
 	if n := m.Licenses[""]; n > 0 {
 		fmt.Fprintf(a.Stderr, "note: of %d example(s) the license of the repository is not known\n", n)
 	}
 	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read, m.Plan.Stage, ui.Sanitize(out))
 	return nil
+}
+
+// showLeftOut prints how many examples were left out for each of the reasons that there were.
+func showLeftOut[Reason ~string](a *App, reasons []Reason, count map[Reason]int) error {
+	var rows [][]string
+	for _, r := range reasons {
+		if n := count[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	return table(a.Stdout, []string{"left out", ">examples"}, rows)
 }

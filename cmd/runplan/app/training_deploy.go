@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -57,12 +55,13 @@ A line of [models.overrides] wins over an adapter. --override writes the model i
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: exactlyOne("the name of an adapter"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.deployAdapter(ctx, args[0], o)
 		},
 	}
 	o.flags(cmd)
+	a.repoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	return cmd
 }
@@ -78,12 +77,13 @@ question. Where there is none before it, and with --to-base, the model of the ro
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    exactlyOne("the name of an adapter"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.rollbackAdapter(ctx, args[0], o)
 		},
 	}
 	o.flags(cmd)
+	a.repoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "have no adapter at all")
 	return cmd
 }

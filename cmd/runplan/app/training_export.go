@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,12 +67,13 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return interrupted(ctx, a.trainingExport(ctx, o))
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.format, "format", "", "form to write")
 	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 	f.StringVar(&o.out, "out", "", "folder to write to")
@@ -254,17 +253,8 @@ func (a *App) showExport(m export.Manifest, o trainingExportOptions) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	for _, r := range export.Reasons() {
-		if n := m.LeftOut[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n)})
-		}
-	}
-	if len(rows) > 0 {
-		fmt.Fprintln(a.Stdout)
-		if err := table(a.Stdout, []string{"left out", ">examples"}, rows); err != nil {
-			return err
-		}
+	if err := showLeftOut(a, export.Reasons(), m.LeftOut); err != nil {
+		return err
 	}
 	for _, l := range m.TooLong {
 		what := "left out"

@@ -89,6 +89,7 @@ A cycle is the time from the training of one version to that of the next. --reco
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.BoolVar(&record, "record", false, "write it down")
 	f.Uint64Var(&seed, "seed", 1, "which generations are in the sample")
 	f.BoolVar(&asJSONFlag, "json", false, "print one JSON object")

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,11 +42,12 @@ example of how it is done. Nothing is fetched, and said again it changes nothing
 			if days < 1 {
 				return usage(fmt.Errorf("--days %d is too few", days), "give at least 1")
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.syncOutcomes(ctx, days, asJSONFlag)
 		},
 	}
+	a.repoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
 	return cmd

@@ -7,11 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +51,7 @@ be left, of the environment, of the settings, of copied files or of training.can
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			err := a.trainingPairs(ctx, o)
 			if err != nil && ctx.Err() != nil {
@@ -63,6 +61,7 @@ be left, of the environment, of the settings, of copied files or of training.can
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
 	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,12 +55,13 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
 			exitStatus(exitOK, exitUsage, exitCannotRun, exitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return interrupted(ctx, a.trainingPlan(ctx, o))
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.stage, "stage", "", "stage to plan for, instead of the weakest: "+strings.Join(stageNames(), ", "))
 	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")

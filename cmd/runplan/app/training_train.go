@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,12 +54,13 @@ started when it takes longer than training.timeout or runplan is killed. What it
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.train(ctx, o)
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl; that of the curriculum if left out")
 	f.BoolVar(&o.yes, "yes", false, "start it")

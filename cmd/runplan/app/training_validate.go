@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,12 +55,13 @@ end does not reach the threshold; else nobody knows, and it exits with 5. What a
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			return a.validate(ctx, o)
 		},
 	}
 	f := cmd.Flags()
+	a.repoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
 	f.StringVar(&o.unit, "unit", "", "measure a unit as it is here instead")
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")

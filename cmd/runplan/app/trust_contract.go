@@ -36,6 +36,16 @@ func (a *App) keeper() (trust.Keeper, error) {
 	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String}, nil
 }
 
+// contract is what this user allows.
+func (a *App) contract(ctx context.Context) (trust.Contract, error) {
+	k, err := a.keeper()
+	if err != nil {
+		return trust.Contract{}, err
+	}
+	c, err := k.Contract(ctx)
+	return c, trustTrouble(err)
+}
+
 // trustTrouble gives what trust refuses its exit code, and what to do about it.
 func trustTrouble(err error) error {
 	var refused *trust.Error
@@ -170,13 +180,9 @@ set, and the confidence of the review.` + exitStatus(exitOK, exitFailed, exitUsa
 			if cmd.Flags().Changed("confidence") && action != trust.Merge {
 				return usage(errors.New("--confidence goes with merge"), "see: runplan trust check --help")
 			}
-			k, err := a.keeper()
+			c, err := a.contract(cmd.Context())
 			if err != nil {
 				return err
-			}
-			c, err := k.Contract(cmd.Context())
-			if err != nil {
-				return trustTrouble(err)
 			}
 			root, err := a.rootHere(cmd.Context())
 			if err != nil {

@@ -1,0 +1,107 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// ErrPartial says that a repository fetches what it lacks from elsewhere, so that looking through all of it would fetch
+// all of it.
+var ErrPartial = errors.New("a partial clone does not have all files")
+
+// Hit is a line of a file that has a text which was looked for.
+type Hit struct {
+	Path string
+	Line int // from 1
+	Text string
+}
+
+// grepLine bounds the lines that Grep tells of. What is longer was made by a program.
+const grepLine = 1000
+
+// Grep looks for texts, whatever their case, in the text files of a commit, and tells each line that has one, in the order
+// of paths and lines. Submodules are not looked into. Nothing is kept, so that a text that stands everywhere takes time
+// and no memory.
+func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each func(Hit)) error {
+	if r.partial() {
+		return ErrPartial
+	}
+	args := []string{"git", "grep", "-z", "-n", "-I", "-i", "-F", "--full-name", "--no-color", "--no-recurse-submodules"}
+	for _, t := range texts {
+		args = append(args, "-e", t)
+	}
+	l := &hitReader{prefix: commit + ":", each: each}
+	res, err := proc.Run(ctx, proc.Cmd{Args: append(args, commit, "--"), Dir: r.Root, Env: slices.Clip(r.env), Stdout: l, Keep: 4 << 10})
+	switch {
+	case err != nil:
+		return err
+	case res.Ended == proc.Cancelled:
+		return res.Cause
+	case res.Ended != proc.Exited || res.Exit > 1: // 1 says that no line has any
+		return fmt.Errorf("git grep ended with status %d", res.Exit)
+	}
+	return l.err
+}
+
+// partial tells whether objects are left with a remote: git marks the packs that it got from such a one.
+func (r *Repo) partial() bool {
+	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack")) // without the folder there are none
+	return slices.ContainsFunc(packs, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".promisor" })
+}
+
+// hitReader reads what git grep prints, as it comes: COMMIT:PATH, NUL, the number, NUL, the line.
+type hitReader struct {
+	prefix string
+	each   func(Hit)
+	head   []string // path and number, as far as they have come
+	rest   []byte   // a piece whose end has not come
+	err    error
+}
+
+// Write takes a piece.
+func (l *hitReader) Write(p []byte) (int, error) {
+	for more := p; l.err == nil; {
+		end := byte(0)
+		if len(l.head) == 2 {
+			end = '\n'
+		}
+		piece, next, ok := bytes.Cut(more, []byte{end})
+		if room := max(0, grepLine+1-len(l.rest)); len(l.head) == 2 && len(piece) > room {
+			piece = piece[:room]
+		}
+		l.rest = append(l.rest, piece...)
+		if !ok {
+			break
+		}
+		more = next
+		l.take(string(l.rest))
+		l.rest = l.rest[:0]
+	}
+	return len(p), nil
+}
+
+func (l *hitReader) take(piece string) {
+	if len(l.head) < 2 {
+		l.head = append(l.head, piece)
+		return
+	}
+	path, ok := strings.CutPrefix(l.head[0], l.prefix)
+	n, err := strconv.Atoi(l.head[1])
+	if !ok || err != nil {
+		l.err = fmt.Errorf("git grep printed %q, which cannot be read", l.head)
+		return
+	}
+	l.head = l.head[:0]
+	if len(piece) <= grepLine {
+		l.each(Hit{Path: path, Line: n, Text: strings.TrimSuffix(piece, "\r")})
+	}
+}

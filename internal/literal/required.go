@@ -1,0 +1,223 @@
+// Package literal makes searching with many regular expressions cheap. From an expression it derives literals
+// of which every match contains one ([Required]), and it looks for the literals of all expressions in one
+// pass over a text ([Set]). An expression then only has to be tried near the places that were found.
+package literal
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Lit is a literal. One with Fold is in lower case and stands for itself in any case of its ASCII letters.
+type Lit struct {
+	Text string
+	Fold bool
+}
+
+// Shortest is the least number of bytes that a literal has: shorter ones are all over the place.
+const Shortest = 3
+
+// most is the number of alternatives up to which sets of literals are followed.
+const most = 40
+
+// Need is what a text needs for a match.
+type Need struct {
+	Any []Lit // each match contains one of these; none: nothing is known
+	// Before says that a match may begin on an earlier line than the one with the literal.
+	Before bool
+}
+
+// Required derives the literals of an expression. A letter that only equals an ASCII one under Unicode's
+// folding (the long s, the Kelvin sign) is not thought of.
+func Required(expr *syntax.Regexp) Need {
+	i := analyse(expr.Simplify())
+	if best := better(i.any, Need{Any: i.exact}); len(best.Any) > 0 && shortest(best.Any) >= Shortest {
+		return best
+	}
+	return Need{}
+}
+
+// CrossesLines reports whether an expression can match a line feed.
+func CrossesLines(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, CrossesLines)
+}
+
+// info is what is known of a part of an expression.
+type info struct {
+	exact []Lit // all that it can match; nil when that is not known or too much
+	first []Lit // each match begins with one of these; nil when exact says it, or nothing is known
+	any   Need  // each match contains one of these
+}
+
+// start is what each match begins with.
+func (i info) start() []Lit {
+	if i.exact != nil {
+		return i.exact
+	}
+	return i.first
+}
+
+func analyse(re *syntax.Regexp) info {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return info{exact: []Lit{{}}}
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase != 0 {
+			return info{exact: []Lit{{strings.ToLower(string(re.Rune)), true}}}
+		}
+		return info{exact: []Lit{{string(re.Rune), false}}}
+	case syntax.OpCharClass:
+		return info{exact: class(re.Rune)}
+	case syntax.OpCapture:
+		return analyse(re.Sub[0])
+	case syntax.OpPlus:
+		sub := analyse(re.Sub[0])
+		return info{first: sub.start(), any: better(sub.any, Need{Any: sub.exact})}
+	case syntax.OpQuest:
+		if sub := analyse(re.Sub[0]); sub.exact != nil && len(sub.exact) < most {
+			return info{exact: append(slices.Clone(sub.exact), Lit{})}
+		}
+	case syntax.OpConcat:
+		return concat(re.Sub)
+	case syntax.OpAlternate:
+		return alternate(re.Sub)
+	}
+	return info{}
+}
+
+// class lists a small class of characters.
+func class(ranges []rune) []Lit {
+	var out []Lit
+	for i := 0; i < len(ranges); i += 2 {
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			if len(out) == 6 || r > unicode.MaxASCII {
+				return nil
+			}
+			out = append(out, Lit{string(r), false})
+		}
+	}
+	return out
+}
+
+// concat keeps the run of parts that it knows exactly, and the best run that it has seen.
+func concat(subs []*syntax.Regexp) info {
+	var best Need
+	var first []Lit
+	run, whole := []Lit{{}}, true
+	crossed, before := false, false // lines, up to here and up to where the run began
+	flush := func() {
+		best = better(best, Need{Any: run, Before: before})
+		if whole {
+			first, whole = run, false
+		}
+	}
+	for _, sub := range subs {
+		i := analyse(sub)
+		if i.exact != nil && len(run)*len(i.exact) <= most {
+			run = cross(run, i.exact)
+		} else {
+			next := []Lit{{}}
+			if start := i.start(); start != nil && len(run)*len(start) <= most {
+				run = cross(run, start) // what begins the part goes on with the run, and ends it
+			} else if i.exact != nil {
+				next = i.exact
+			}
+			flush()
+			if i.any.Any != nil {
+				i.any.Before = i.any.Before || crossed
+				best = better(best, i.any)
+			}
+			run, before = next, crossed
+			if i.exact == nil {
+				before = crossed || CrossesLines(sub)
+			}
+		}
+		crossed = crossed || CrossesLines(sub)
+	}
+	if whole {
+		return info{exact: run}
+	}
+	flush()
+	return info{first: first, any: best}
+}
+
+func cross(a, b []Lit) []Lit {
+	out := make([]Lit, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			l := Lit{x.Text + y.Text, x.Fold || y.Fold}
+			if l.Fold {
+				l.Text = strings.ToLower(l.Text)
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func alternate(subs []*syntax.Regexp) info {
+	var out info
+	exact, known, starts := true, true, true
+	for _, sub := range subs {
+		i := analyse(sub)
+		exact = exact && i.exact != nil && len(out.exact)+len(i.exact) <= most
+		if exact {
+			out.exact = append(out.exact, i.exact...)
+		}
+		start := i.start()
+		if starts = starts && start != nil && len(out.first)+len(start) <= most; starts {
+			out.first = append(out.first, start...)
+		}
+		need := better(i.any, Need{Any: i.exact})
+		known = known && shortest(need.Any) >= Shortest && len(out.any.Any)+len(need.Any) <= 4*most
+		if known {
+			out.any.Any = append(out.any.Any, need.Any...)
+			out.any.Before = out.any.Before || need.Before
+		}
+	}
+	if !exact {
+		out.exact = nil
+	}
+	if exact || !starts {
+		out.first = nil
+	}
+	if !known {
+		out.any = Need{}
+	}
+	return out
+}
+
+// better prefers long literals, then few of them.
+func better(a, b Need) Need {
+	score := func(n Need) int { return 8*min(shortest(n.Any), 8) - len(n.Any)/4 }
+	if score(b) > score(a) {
+		return b
+	}
+	return a
+}
+
+func shortest(lits []Lit) int {
+	if len(lits) == 0 {
+		return 0
+	}
+	n := len(lits[0].Text)
+	for _, l := range lits[1:] {
+		n = min(n, len(l.Text))
+	}
+	return n
+}

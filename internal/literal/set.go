@@ -1,0 +1,142 @@
+package literal
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Pad is how many bytes a text given to [Set.Append] needs behind its end.
+const Pad = 4
+
+// A text is not looked at byte by byte. Every literal has at least stride+gram-1 bytes, so wherever it stands,
+// one of its first stride grams begins at a multiple of stride. Only there a gram is taken from the text and
+// looked up in a table that fits into the fastest cache. What is in the table is then compared in full.
+const (
+	hashBits = 15
+	hashMul  = 0x9E3779B1
+	caseBits = 0x20202020 // turns ASCII letters to lower case, and some other bytes into each other
+)
+
+// Set looks for many literals at once. It is for any number of goroutines.
+type Set struct {
+	lits   []Lit
+	stride int
+	mask   uint32
+	bits   [1 << hashBits / 64]uint64
+	heads  map[uint32][]place
+}
+
+// place is a literal with the offset of a gram in it.
+type place struct{ lit, offset int }
+
+// Match is a literal at a place in the text.
+type Match struct{ Lit, Pos int }
+
+// NewSet prepares the search. Each literal has at least [Shortest] bytes.
+func NewSet(lits []Lit) *Set {
+	s := &Set{lits: lits, heads: map[uint32][]place{}}
+	if len(lits) == 0 {
+		return s
+	}
+	n := shortest(lits)
+	gram := 4
+	s.mask = 0xFFFFFFFF
+	if n < 5 {
+		gram, s.mask = 3, 0xFFFFFF
+	}
+	s.stride = min(n-gram+1, 8)
+	for i, l := range lits {
+		at := rarest(l.Text, s.stride, gram)
+		for o := at; o < at+s.stride; o++ {
+			var b [4]byte
+			copy(b[:], l.Text[o:])
+			v := (binary.LittleEndian.Uint32(b[:]) | caseBits) & s.mask
+			h := hash(v)
+			s.bits[h/64] |= 1 << (h % 64)
+			if p := (place{i, o}); !slices.Contains(s.heads[v], p) {
+				s.heads[v] = append(s.heads[v], p)
+			}
+		}
+	}
+	return s
+}
+
+func hash(v uint32) uint32 { return v * hashMul >> (32 - hashBits) }
+
+// rarest returns where in a literal to take its stride grams from: where its bytes are the least usual ones.
+func rarest(text string, stride, gram int) int {
+	best, bestCost := 0, 1<<30
+	for at := 0; at+stride+gram-1 <= len(text); at++ {
+		cost := 0
+		for o := at; o < at+stride; o++ {
+			c := 1
+			for _, b := range []byte(text[o : o+gram]) {
+				c *= usual(b)
+			}
+			cost += c
+		}
+		if cost < bestCost {
+			best, bestCost = at, cost
+		}
+	}
+	return best
+}
+
+// usual is a rough guess at how often a byte is in code.
+func usual(b byte) int {
+	switch b | 0x20 {
+	case ' ':
+		return 30
+	case 'e', 't':
+		return 12
+	case 'a', 'i', 'n', 'o', 'r', 's':
+		return 9
+	case 'c', 'd', 'f', 'l', 'm', 'p', 'u':
+		return 5
+	}
+	return 2
+}
+
+// Append adds the places of all literals in text to dst. text has [Pad] more bytes of capacity.
+func (s *Set) Append(dst []Match, text []byte) []Match {
+	if len(s.lits) == 0 {
+		return dst
+	}
+	padded := text[:len(text)+Pad]
+	stride, mask := s.stride, s.mask
+	for i := 0; i+4 <= len(padded); i += stride {
+		v := (binary.LittleEndian.Uint32(padded[i:]) | caseBits) & mask
+		h := v * hashMul >> (32 - hashBits)
+		if s.bits[h/64]>>(h%64)&1 != 0 {
+			dst = s.verify(dst, text, v, i)
+		}
+	}
+	return dst
+}
+
+// verify compares the literals that have the gram v with the text around i.
+func (s *Set) verify(dst []Match, text []byte, v uint32, i int) []Match {
+	for _, p := range s.heads[v] {
+		l := &s.lits[p.lit]
+		at := i - p.offset
+		if at >= 0 && at+len(l.Text) <= len(text) && same(text[at:at+len(l.Text)], l) {
+			dst = append(dst, Match{p.lit, at})
+		}
+	}
+	return dst
+}
+
+func same(b []byte, l *Lit) bool {
+	if !l.Fold {
+		return string(b) == l.Text
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != l.Text[i] {
+			return false
+		}
+	}
+	return true
+}

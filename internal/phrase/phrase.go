@@ -1,0 +1,69 @@
+// Package phrase puts figures and the words of others into sentences: a number with its noun, a sum of money, a text that
+// is kept to one line or to a length. It counts characters and bytes; what counts the cells of a display is internal/ui.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Count is a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
+func Count(n int, one string, many ...string) string {
+	return fmt.Sprintf("%d %s", n, Noun(n, one, many...))
+}
+
+// Noun is the noun that goes with n things: "batch" or "batches".
+func Noun(n int, one string, many ...string) string {
+	switch {
+	case n == 1:
+		return one
+	case len(many) > 0:
+		return many[0]
+	case strings.HasSuffix(one, "ch"), strings.HasSuffix(one, "sh"):
+		return one + "es"
+	}
+	return one + "s"
+}
+
+// Money is a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as nothing.
+func Money(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// Line makes one line of a text, with one space where there was white space.
+func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Cut shortens a text to at most n characters, the last of which tells that more came. Of none at all nothing is left.
+func Cut(text string, n int) string {
+	switch {
+	case len(text) <= n || utf8.RuneCountInString(text) <= n:
+		return text
+	case n < 1:
+		return ""
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// CutBytes keeps at most the first n bytes of a text, whole characters only, and tells behind them that more came.
+func CutBytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// Fit shortens a text to at most n bytes, whole characters only and the … among them. Where there is not even room for
+// that nothing is left.
+func Fit(text string, n int) string {
+	switch {
+	case len(text) <= n:
+		return text
+	case n < len("…"):
+		return ""
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}

@@ -1,0 +1,37 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// inSubmodules tells why an attempt cannot count for what its agent did in submodules, or "". A batch is one commit of this
+// repository. It has no place for files of another one, and a commit that it points at there has to be somewhere else than
+// in a workspace, which goes away.
+func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
+	now, err := s.Submodules(ctx, g.Base)
+	if err != nil {
+		return err.Error()
+	}
+	for _, m := range now {
+		if slices.Contains(g.Submodules, m) { // the setup of the workspace left it so
+			continue
+		}
+		known, err := s.Published(ctx, m)
+		switch {
+		case err != nil:
+			return err.Error()
+		case !known:
+			return fmt.Sprintf("the agent made commit %s in submodule %s, which nobody has but this workspace; a batch can move a submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
+		case m.Changed:
+			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is work for the submodule's own repository", m.Path)
+		case m.Untracked: // builds leave such files as well; gates are to look at what is committed
+			if err := s.CleanSubmodule(ctx, m); err != nil {
+				return err.Error()
+			}
+			w.Note(fmt.Sprintf("batch %s: new files in submodule %s were removed: no commit of this repository can have them", g.Batch, m.Path))
+		}
+	}
+	return ""
+}
