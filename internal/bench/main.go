@@ -16,7 +16,7 @@ import (
 
 func main() {
 	quick := flag.Bool("quick", false, "fewer and smaller measurements")
-	only := flag.String("only", "", "parse, start, batch, memory, page, team, knowledge, bootstrap, plugin, again, lessons or sampling: only this one")
+	only := flag.String("only", "", "parse, start, batch, memory, page, team, knowledge, bootstrap, plugin, again, lessons, sampling or temporal: only this one")
 	seed := flag.Uint64("seed", 1, "with team: where the random graphs come from")
 	lanes := flag.Int("lanes", 2*runtime.NumCPU(), "with team: runs side by side")
 	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
@@ -63,6 +63,7 @@ func (b *bench) all(only string) error {
 		{"bootstrap", b.bootstrap},
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
 		{"sampling", func() error { return b.sampling(b.svg) }},
+		{"temporal", b.temporal},
 	} {
 		if only != "" && only != m.name {
 			continue

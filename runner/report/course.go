@@ -65,18 +65,18 @@ type course struct {
 	held  map[string]int64 // batches whose agent met a limit, and when
 }
 
-func courseOf(events []runner.Event) course {
-	c := course{open: map[string]span{}, cups: map[string]bool{}, held: map[string]int64{}}
-	for _, e := range events {
-		c.apply(e)
-	}
+func newCourse() course {
+	return course{open: map[string]span{}, cups: map[string]bool{}, held: map[string]int64{}}
+}
+
+// end follows the last event.
+func (c *course) end() {
 	c.cut()
 	c.total = c.now
 	for _, s := range c.spans {
 		c.total = max(c.total, s.to)
 	}
 	slices.SortStableFunc(c.spans, func(a, b span) int { return int(a.from - b.from) })
-	return c
 }
 
 func (c *course) apply(e runner.Event) {
@@ -223,10 +223,9 @@ func (c course) lanes(s runner.Summary) []lane {
 
 // textTimeline draws who worked when, for places that show text only. Nothing is drawn of a run in which there is
 // nothing to compare.
-func textTimeline(s runner.Summary, events []runner.Event) string {
-	c := courseOf(events)
-	lanes := c.lanes(s)
-	if len(lanes) < 2 || c.total <= 0 {
+func textTimeline(s runner.Summary, past *Past) string {
+	lanes, total := past.lanes(s)
+	if len(lanes) < 2 || total <= 0 {
 		return ""
 	}
 	const cells, names = 64, 26
@@ -236,9 +235,9 @@ func textTimeline(s runner.Summary, events []runner.Event) string {
 		if l.candidate > 0 {
 			name = "  " + name
 		}
-		fmt.Fprintf(&b, "%s  %s\n", ui.Pad(ui.Cut(name, names, "…"), names), strings.TrimRight(l.cells(cells, c.total), " "))
+		fmt.Fprintf(&b, "%s  %s\n", ui.Pad(ui.Cut(name, names, "…"), names), strings.TrimRight(l.cells(cells, total), " "))
 	}
-	end := ui.Duration(millis(c.total))
+	end := ui.Duration(millis(total))
 	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
 	b.WriteString("\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ called off, or cut short  ✗ failed, or a conflict  ✓ merged  ▸ early start\n")
 	return b.String()

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -29,48 +28,6 @@ type attempt struct {
 }
 
 func (a attempt) failed() bool { return a.outcome != runner.OutcomeOK && a.outcome != "" }
-
-// history sorts the events of a run by batch and attempt.
-func history(events []runner.Event) map[string][]attempt {
-	out := map[string][]attempt{}
-	for _, e := range events {
-		switch e.Kind {
-		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
-		case runner.Reviewed:
-			if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped || e.Outcome == runner.OutcomeUndecided {
-				continue
-			}
-		default:
-			continue
-		}
-		list := out[e.Batch]
-		i := slices.IndexFunc(list, func(a attempt) bool { return a.number == e.Attempt && a.candidate == e.Candidate })
-		if i < 0 {
-			i = len(list)
-			list = append(list, attempt{number: e.Attempt, candidate: e.Candidate, variant: e.Variant})
-		}
-		a := &list[i]
-		a.durationMS += e.DurationMS
-		if e.Outcome != runner.OutcomeMoved && e.Outcome != runner.OutcomeChanged {
-			a.outcome, a.reason = e.Outcome, e.Reason
-		}
-		if len(e.Reports) > 0 {
-			a.reports = e.Reports
-		}
-		a.sawOutside(e.Reports)
-		if e.Log != "" {
-			a.log = e.Log
-		}
-		if e.Kind == runner.Executed {
-			a.agent, a.cost = agentName(e.Agent, e.Model), "unknown"
-			if e.Usage != nil && e.Usage.CostUSD != nil {
-				a.cost = phrase.Money(*e.Usage.CostUSD)
-			}
-		}
-		out[e.Batch] = list
-	}
-	return out
-}
 
 // OutsideGate names the reports of what an agent touched outside of its workspace.
 const OutsideGate = "outside"
@@ -100,10 +57,10 @@ type sight struct {
 }
 
 // sights returns what was touched by attempts that went well. Of the others it stands with what went wrong.
-func sights(s runner.Summary, past map[string][]attempt) []sight {
+func sights(s runner.Summary, past *Past) []sight {
 	var out []sight
 	for _, b := range s.Batches {
-		for _, a := range past[b.Key] {
+		for _, a := range past.of(b.Key) {
 			if len(a.outside) == 0 || a.failed() {
 				continue
 			}

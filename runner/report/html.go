@@ -60,20 +60,20 @@ type troubles struct {
 	Failures []failure
 }
 
-// WriteHTML writes the report of a run as one page that needs nothing else. Events may be nil; with them the page tells
+// WriteHTML writes the report of a run as one page that needs nothing else. Past may be nil; with it the page tells
 // what went wrong on the way.
-func WriteHTML(to io.Writer, s runner.Summary, events []runner.Event) error {
+func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
 	t, err := template.New("report").Parse(page)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	if err := t.Execute(to, viewOf(s, events)); err != nil {
+	if err := t.Execute(to, viewOf(s, past)); err != nil {
 		return fmt.Errorf("report of run %s: %w", s.Run, err)
 	}
 	return nil
 }
 
-func viewOf(s runner.Summary, events []runner.Event) view {
+func viewOf(s runner.Summary, past *Past) view {
 	f, o := figuresOf(s), outcomeOf(s)
 	v := view{
 		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone), Reason: ui.Sanitize(s.Reason),
@@ -82,12 +82,11 @@ func viewOf(s runner.Summary, events []runner.Event) view {
 	if len(s.Batches) > 0 {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
 	}
-	v.Timeline = template.HTML(Timeline(s, events)) // so does Timeline
+	v.Timeline = template.HTML(Timeline(s, past)) // so does Timeline
 	v.Cups, v.Skipped = cups(s), skippedNotes(s)
-	past := history(events)
 	for i, x := range s.Batches {
 		b := batchOf(s, x, i)
-		if list := failures(x, past[x.Key]); len(list) > 0 {
+		if list := failures(x, past.of(x.Key)); len(list) > 0 {
 			b.Troubled = true
 			v.Troubles = append(v.Troubles, troubles{b, list})
 		}

@@ -110,7 +110,7 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 		}
 	}
 	n := figuresOf(s).merged // of the others it stands with what went wrong
-	text := Markdown(s, events)
+	text := Markdown(s, pastOf(events))
 	page, err := pageOf(s, events)
 	if err != nil {
 		t.Fatal(err)

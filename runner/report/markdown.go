@@ -8,9 +8,9 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Markdown writes the report of a run for terminals, pull requests and notes. Events may be nil; with them
+// Markdown writes the report of a run for terminals, pull requests and notes. Past may be nil; with it
 // the report tells what went wrong on the way.
-func Markdown(s runner.Summary, events []runner.Event) string {
+func Markdown(s runner.Summary, past *Past) string {
 	var b strings.Builder
 	f, o := figuresOf(s), outcomeOf(s)
 	fmt.Fprintf(&b, "# %s: %s\n\n", md(titleOf(s)), o.word)
@@ -36,15 +36,14 @@ func Markdown(s runner.Summary, events []runner.Event) string {
 		}
 		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))
 	}
-	if text := textTimeline(s, events); text != "" {
+	if text := textTimeline(s, past); text != "" {
 		fence := fenceFor(text)
 		b.WriteString("\n## Timeline\n\n" + fence + "text\n" + text + fence + "\n")
 	}
 	markdownCups(&b, s)
-	past := history(events)
 	head := "\n## What went wrong\n"
 	for _, x := range s.Batches {
-		for _, f := range failures(x, past[x.Key]) {
+		for _, f := range failures(x, past.of(x.Key)) {
 			b.WriteString(head)
 			head = ""
 			markdownFailure(&b, x, f)

@@ -53,10 +53,24 @@ func lines(events []runner.Event) string {
 	return b.String()
 }
 
+// pastOf is the past of a run whose events are at hand.
+func pastOf(events []runner.Event) *Past {
+	p, _ := PastOf(func(yield func(runner.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
+	return p
+}
+
+func courseOf(events []runner.Event) course { return pastOf(events).course }
+
 // pageOf is the report of a run as a page.
 func pageOf(s runner.Summary, events []runner.Event) (string, error) {
 	var b strings.Builder
-	err := WriteHTML(&b, s, events)
+	err := WriteHTML(&b, s, pastOf(events))
 	return b.String(), err
 }
 
@@ -72,7 +86,7 @@ func TestAnExampleRun(t *testing.T) {
 	}
 	golden(t, "lines.txt", lines(events))
 	golden(t, "status.txt", status.String())
-	golden(t, "report.md", Markdown(s, events))
+	golden(t, "report.md", Markdown(s, pastOf(events)))
 	golden(t, "report.html", page)
 	golden(t, "report.svg", SVG(s))
 }
@@ -94,9 +108,9 @@ func TestATeamRun(t *testing.T) {
 	golden(t, "team-lines.txt", lines(events))
 	golden(t, "team-status.txt", status.String())
 	golden(t, "team-status-lines.txt", plain.String())
-	golden(t, "team-report.md", Markdown(s, events))
+	golden(t, "team-report.md", Markdown(s, pastOf(events)))
 	golden(t, "team-report.html", page)
-	golden(t, "../../../docs/timeline.svg", Timeline(s, events)) // the picture in README.md
+	golden(t, "../../../docs/timeline.svg", Timeline(s, pastOf(events))) // the picture in README.md
 }
 
 func TestAnEmptyBatchIsAnnounced(t *testing.T) {
@@ -280,8 +294,8 @@ func FuzzText(f *testing.F) {
 		events = append(events, runner.Event{Kind: runner.Executed, Batch: "b1", Command: need + "/r1-c1/execute", Candidate: 1, Variant: hostile, At: at},
 			runner.Event{Kind: runner.Gated, Batch: "b2", Command: "b2/r1-c0/gate", At: at.Add(time.Minute), DurationMS: 50_000, Reason: hostile, Outcome: runner.OutcomeFailed})
 		wellFormed(t, SVG(s))
-		wellFormed(t, Timeline(s, events)+"<svg/>")
-		if Timeline(s, events) == "" {
+		wellFormed(t, Timeline(s, pastOf(events))+"<svg/>")
+		if Timeline(s, pastOf(events)) == "" {
 			t.Fatal("no timeline")
 		}
 		page, err := pageOf(s, events)
@@ -292,7 +306,7 @@ func FuzzText(f *testing.F) {
 		// What stands in code is shown as it is.
 		events[0].Reports[0].Output, s.Batches[0].Receipt = "", ""
 		s.Run, s.Branch, s.Base, s.BaseBranch = "1", "b", "c", "d"
-		inert(t, Markdown(s, events[:1]))
+		inert(t, Markdown(s, pastOf(events[:1])))
 		Board(Standing{Summary: s}, map[string]string{"b1": hostile}, time.Time{})
 		var status strings.Builder
 		if err := errors.Join(Status(&status, []Standing{{Summary: s}}, ui.Style{}, 80), StatusLines(&status, []Standing{{Summary: s}})); err != nil {

@@ -71,7 +71,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 		t.Errorf("the live view does not say what to type: %q", board.Footer)
 	}
 	s := p.Standing().Summary
-	md := Markdown(s, all)
+	md := Markdown(s, pastOf(all))
 	page, err := pageOf(s, all)
 	if err != nil {
 		t.Fatal(err)

@@ -244,13 +244,13 @@ func TestTheTimelineIsInert(t *testing.T) {
 	for i := range events {
 		events[i].Reason, events[i].Variant = nasty, nasty
 	}
-	text := Timeline(s, events)
+	text := Timeline(s, pastOf(events))
 	wellFormed(t, text)
 	inert(t, text)
 	for i := range s.Batches {
 		s.Batches[i].Title, s.Batches[i].Number = "```", "```"
 	}
-	if report := Markdown(s, events); !strings.Contains(report, "\n````text\n``` ```") {
+	if report := Markdown(s, pastOf(events)); !strings.Contains(report, "\n````text\n``` ```") {
 		t.Error("a title may end the block of the timeline")
 	}
 	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil {

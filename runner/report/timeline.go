@@ -23,10 +23,9 @@ const (
 
 // Timeline draws who worked when: a line for each batch and each candidate, with early starts, conflicts and what
 // was called off. It is "" where there is nothing to compare. Like [SVG] it stands on its own.
-func Timeline(s runner.Summary, events []runner.Event) string {
-	c := courseOf(events)
-	lanes := c.lanes(s)
-	if len(lanes) < 2 || c.total <= 0 {
+func Timeline(s runner.Summary, past *Past) string {
+	lanes, total := past.lanes(s)
+	if len(lanes) < 2 || total <= 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -36,11 +35,11 @@ func Timeline(s runner.Summary, events []runner.Event) string {
 	b.WriteString("<style>" + timelineStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
 	x := func(ms int64) float64 {
-		return timelineNames + float64(ms)/float64(c.total)*(timelineWidth-timelineNames-timelineRight)
+		return timelineNames + float64(ms)/float64(total)*(timelineWidth-timelineNames-timelineRight)
 	}
 	bottom := timelineTop + timelineRow*len(lanes)
-	step := tickStep(millis(c.total))
-	for at := time.Duration(0); at <= millis(c.total); at += step {
+	step := tickStep(millis(total))
+	for at := time.Duration(0); at <= millis(total); at += step {
 		at0 := x(at.Milliseconds())
 		fmt.Fprintf(&b, `<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n", at0, timelineTop-8, bottom, at0, ui.Duration(at))
 	}

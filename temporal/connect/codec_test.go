@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/temporal"
 )
 
 // What is encrypted comes back with the same key, with no other, and holds no plain text.
@@ -32,5 +33,26 @@ func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
 	}
 	if _, err := newCodec("short"); err == nil {
 		t.Error("a key may be short")
+	}
+}
+
+// With a key the texts of errors cannot be read either, and come back with it; without one they are as they are.
+func TestTextsOfErrorsAreReadWithTheirKeyOnly(t *testing.T) {
+	key, err := newCodec(strings.Repeat("ab", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "the title of a batch"
+	for name, tt := range map[string]struct {
+		as   Coding
+		open bool
+	}{"with a key": {coding(key), false}, "without": {Plain(), true}} {
+		f := tt.as.Failures.ErrorToFailure(temporal.NewApplicationError(text, "Refused"))
+		if open := strings.Contains(f.String(), text); open != tt.open {
+			t.Errorf("%s: %v", name, f)
+		}
+		if back := tt.as.Failures.FailureToError(f); !strings.Contains(back.Error(), text) {
+			t.Errorf("%s: it comes back as %v", name, back)
+		}
 	}
 }

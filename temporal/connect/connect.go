@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/spf13/pflag"
 )
@@ -66,47 +67,72 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Dial reaches the service and looks whether the namespace is there.
-func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, error) {
+// Coding is how what Temporal stores is written and read.
+type Coding struct {
+	Data     converter.DataConverter
+	Failures converter.FailureConverter
+}
+
+// Plain is the coding without a key.
+func Plain() Coding { return coding(nil) }
+
+// coding is plain, or encrypted: payloads, and the texts of errors.
+func coding(c *codec) Coding {
+	data := converter.GetDefaultDataConverter()
+	if c != nil {
+		data = converter.NewCodecDataConverter(data, c)
+	}
+	return Coding{data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: c != nil})}
+}
+
+// Dial reaches the service and looks whether the namespace is there. What it returns beside the client is how the client
+// reads and writes.
+func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, Coding, error) {
 	co := client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: logger, Identity: identity}
 	co.ConnectionOptions.GetSystemInfoTimeout = o.Wait
 	var err error
 	if co.ConnectionOptions.TLS, err = o.tls(); err != nil {
-		return nil, err
+		return nil, Coding{}, err
 	}
 	if o.APIKeyEnv != "" {
 		key, ok := getenv(o.APIKeyEnv)
 		if !ok || key == "" {
-			return nil, &Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv), "set it to the API key", true}
+			return nil, Coding{}, &Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv), "set it to the API key", true}
 		}
 		co.Credentials = client.NewAPIKeyStaticCredentials(key)
 	}
+	var seal *codec
 	if o.CodecEnv != "" {
 		key, _ := getenv(o.CodecEnv)
-		codec, err := newCodec(key)
-		if err != nil {
-			return nil, &Error{fmt.Errorf("--codec-key-env %s: %w", o.CodecEnv, err), "make one: openssl rand -hex 32", true}
+		if seal, err = newCodec(key); err != nil {
+			return nil, Coding{}, &Error{fmt.Errorf("--codec-key-env %s: %w", o.CodecEnv, err), "make one: openssl rand -hex 32", true}
 		}
-		co.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
 	}
+	as := coding(seal)
+	co.DataConverter, co.FailureConverter = as.Data, as.Failures
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
 	defer cancel()
 	c, err := client.DialContext(ctx, co)
 	if err != nil {
-		return nil, o.why(err)
+		return nil, Coding{}, o.why(err)
 	}
 	if _, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.Namespace}); err != nil {
 		c.Close()
-		return nil, o.why(err)
+		return nil, Coding{}, o.why(err)
 	}
-	return c, nil
+	return c, as, nil
+}
+
+// overTLS tells whether TLS is asked for, by itself or by something that makes no sense without.
+func (o Options) overTLS() bool {
+	return o.TLS || o.Cert != "" || o.CA != "" || o.APIKeyEnv != ""
 }
 
 func (o Options) tls() (*tls.Config, error) {
 	if (o.Cert == "") != (o.Key == "") {
 		return nil, &Error{errors.New("--tls-cert and --tls-key go together"), "give both", true}
 	}
-	if !o.TLS && o.Cert == "" && o.CA == "" && o.APIKeyEnv == "" {
+	if !o.overTLS() {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.Server}
@@ -145,8 +171,12 @@ func (o Options) why(err error) error {
 		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err), "see to --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
 		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err), "renew it; the one of the service, or that of --tls-cert", false}
+	case strings.Contains(text, "server preface"): // whoever listens there hung up on what is no TLS, or speaks something else
+		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "it may ask for TLS: --tls, or --tls-cert and --tls-key; or else see to --address", false}
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
-		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err), "see to --tls, --tls-ca and --tls-server-name", false}
+		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err), "see to --tls-cert, --tls-ca and --tls-server-name", false}
+	case o.overTLS(): // one that does not trust our certificate may just hang up
+		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, to --address, and that it trusts --tls-cert or the API key; nothing was started", false}
 	}
 	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, and --address; nothing was started", false}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
 	"github.com/runplan/runplan/temporal/host"
 )
@@ -25,6 +26,7 @@ import (
 type Engine struct {
 	local.Config
 	Client     client.Client
+	Coding     connect.Coding // of the client
 	Queue      string
 	Options    flow.Options
 	Remote     string // name or URL of the repository that all share
@@ -33,13 +35,6 @@ type Engine struct {
 }
 
 var _ runner.Engine = (*Engine)(nil)
-
-// Names of what a new run gives to the shared repository.
-const (
-	PlanFile   = "plan.md"
-	ConfigFile = "config.toml"
-	InfoFile   = "info.json"
-)
 
 // depot is the shared repository of a run.
 func (e *Engine) depot(run, branch string) *local.Depot {
@@ -60,7 +55,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	if info.Land == "ff" && info.BaseBranch != "" {
 		in.Options.Queue = flow.QueueID(e.repository(ctx), info.BaseBranch)
 	}
-	running, err := e.running(ctx, run)
+	running, err := e.Live(ctx, run)
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -97,8 +92,8 @@ func (e *Engine) repository(ctx context.Context) string {
 	return e.Remote
 }
 
-// running tells whether the workflow of a run is open.
-func (e *Engine) running(ctx context.Context, run string) (bool, error) {
+// Live tells whether the workflow of a run is open.
+func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
 	var none *serviceerror.NotFound
 	switch {
@@ -116,9 +111,9 @@ func (e *Engine) offer(ctx context.Context, d *local.Depot, info runner.Info) er
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{PlanFile: e.PlanText, InfoFile: about}
+	files := map[string][]byte{local.OfferedPlan: e.PlanText, local.OfferedInfo: about}
 	if e.ConfigText != nil {
-		files[ConfigFile] = e.ConfigText
+		files[local.OfferedConfig] = e.ConfigText
 	}
 	return d.Offer(ctx, info.Base, files)
 }
@@ -129,7 +124,11 @@ func (e *Engine) start(ctx context.Context, in flow.Input) error {
 		return err
 	}
 	_, err := e.Client.ExecuteWorkflow(ctx, e.workflow(in.Run), flow.RunWorkflow, in)
-	return err
+	var already *serviceerror.WorkflowExecutionAlreadyStarted
+	if err == nil || errors.As(err, &already) {
+		return nil
+	}
+	return fmt.Errorf("start run %s on Temporal: %w", in.Run, err)
 }
 
 func (e *Engine) workflow(run string) client.StartWorkflowOptions {
@@ -176,8 +175,12 @@ func (e *Engine) reconcile(ctx context.Context, d *local.Depot, m *local.Mirror)
 	return err
 }
 
-// look is how often a run is looked at.
-const look = 400 * time.Millisecond
+// How often a run is looked at. Where a look takes long, as the shared repository is far away or busy, whoever follows the
+// run waits longer: it is to look for a fifth of the time, and not to take it from those who work.
+const (
+	look     = 400 * time.Millisecond
+	lookRare = 10 * time.Second
+)
 
 // follow writes down here what happens there, until the run ends. since is the last event from before.
 func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, since int) (runner.Result, error) {
@@ -185,12 +188,16 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 	interrupted := ctx.Done()
 	var told string
 	for {
+		began := e.Now()
 		last, n, err := e.bring(free, d, m)
+		if n == 0 { // nothing is heard of it any more, or for a while
+			if why := e.ended(free, d.Run); why != nil {
+				return runner.Result{}, why
+			}
+		}
 		switch {
 		case err == nil:
 			told = ""
-		case e.ended(free, d.Run) != nil:
-			return runner.Result{}, e.ended(free, d.Run)
 		case told != err.Error():
 			told = err.Error()
 			e.Note("waiting for a worker of task queue " + e.Queue + " or for the Temporal service: " + told)
@@ -199,10 +206,12 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 			return resultOf(last), nil
 		}
 		select {
-		case <-time.After(look):
+		case <-time.After(min(lookRare, max(look, 4*e.Now().Sub(began)))):
 		case <-interrupted:
 			interrupted = nil
-			if err := e.Client.CancelWorkflow(free, flow.ID(d.Run), ""); err != nil {
+			err := e.Client.CancelWorkflow(free, flow.ID(d.Run), "")
+			var none *serviceerror.NotFound
+			if err != nil && !errors.As(err, &none) { // not found: it has ended by itself, and tells how
 				return runner.Result{}, fmt.Errorf("stop run %s: %w", d.Run, err)
 			}
 			e.Note("the run is being stopped")
@@ -298,7 +307,12 @@ func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 		_, err := e.Client.SignalWithStartWorkflow(ctx, flow.ID(run), flow.PostSignal, ev, e.workflow(run), flow.RunWorkflow, in)
 		return err
 	}
-	return e.Client.SignalWorkflow(ctx, flow.ID(run), "", flow.PostSignal, ev)
+	err := e.Client.SignalWorkflow(ctx, flow.ID(run), "", flow.PostSignal, ev)
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return fmt.Errorf("nobody is at work on run %s any more", run)
+	}
+	return err
 }
 
 // Sync brings what has happened of a run to the journal here.

@@ -75,6 +75,7 @@ type Task struct {
 	Run     string         `json:"run"`
 	Seq     int            `json:"seq"`
 	Command runner.Command `json:"command"`
+	First   bool           `json:"first,omitempty"` // nobody was ever given it before
 }
 
 // From asks for the events of a run from a number on.
@@ -126,6 +127,7 @@ type run struct {
 	free   workflow.Context // not cancelled with the workflow: the machine decides what a cancel means
 	books  *runner.Scribe
 	events []runner.Event
+	known  int            // events that were there when this execution began
 	seqOf  map[string]int // by command: the event that handed it out last
 	jobs   []*job         // under way, in the order in which they began
 	last   map[string]*job
@@ -243,7 +245,7 @@ func (r *run) begin() ([]runner.Command, error) {
 		r.books.Recall(e)
 		r.handedOut(e)
 	}
-	r.events = known
+	r.events, r.known = known, len(known)
 	if !r.Resumed {
 		return machine.Pending(), nil
 	}

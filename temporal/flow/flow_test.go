@@ -28,6 +28,7 @@ type play struct {
 	script
 	mu    sync.Mutex
 	calls []string
+	first []bool // of the calls: nobody was given it before
 }
 
 func (p *play) perform(c runner.Command) local.Done {
@@ -58,7 +59,9 @@ func environment(p *play, kept *[]runner.Event) *testsuite.TestWorkflowEnvironme
 		if t.Seq == 0 {
 			return local.Done{}, errors.New("a command that no event handed out")
 		}
-		return p.perform(t.Command), nil
+		d := p.perform(t.Command)
+		p.first = append(p.first, t.First)
+		return d, nil
 	})
 	register(KeepActivity, func(context.Context, From) error {
 		v, err := env.QueryWorkflow(EventsQuery, 1)
@@ -161,8 +164,15 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 	i := three()
 	in := Input{Run: "r", Info: &i, Options: Options{Longest: 100}}
 	rounds := 0
+	var first []bool
 	for ; ; rounds++ {
 		env := environment(p, &kept)
+		for n := len(first); n < len(p.calls); n++ {
+			first = append(first, true)
+		}
+		if rounds > 0 {
+			first = append(first, false) // what it goes on with was handed out before it began anew
+		}
 		until := len(p.calls) + 4
 		env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) {
 			if len(p.calls) >= until {
@@ -188,6 +198,12 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 	}
 	if !slices.Equal(p.calls, want.calls) {
 		t.Errorf("%v\n%v", p.calls, want.calls)
+	}
+	for n := len(first); n < len(p.calls); n++ {
+		first = append(first, true)
+	}
+	if !slices.Equal(p.first, first) {
+		t.Errorf("nobody was given it before: %v, not %v", p.first, first)
 	}
 }
 

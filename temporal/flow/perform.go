@@ -56,12 +56,20 @@ func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
 	case c.Kind == runner.LandRun && r.Options.Queue != "":
 		d, err = r.queued(free, j)
 	default:
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, j.seq)), PerformActivity, Task{r.Run, j.seq, c}).Get(free, &d)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, j.seq)), PerformActivity, r.task(j)).Get(free, &d)
 	}
 	if err != nil {
 		d.Event = failure(c, err)
 	}
 	return d
+}
+
+// task is a job as a worker is given it. Somebody may have had it before where it stood in the journal already, or where an
+// operator has reset the workflow to a point before it.
+func (r *run) task(j *job) Task {
+	i := workflow.GetInfo(r.free)
+	reset := i.OriginalRunID != "" && i.OriginalRunID != i.WorkflowExecution.RunID
+	return Task{r.Run, j.seq, j.Command, j.seq > r.known && !reset}
 }
 
 func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptions {
@@ -104,7 +112,7 @@ type Landing struct {
 func (r *run) queued(free workflow.Context, j *job) (local.Done, error) {
 	var d local.Done
 	signal := fmt.Sprintf("landed/%d", j.seq)
-	l := Landing{Task{r.Run, j.seq, j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
+	l := Landing{Task{Run: r.Run, Seq: j.seq, Command: j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
 	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
 		return d, err
 	}

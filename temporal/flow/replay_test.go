@@ -3,6 +3,7 @@ package flow
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -19,9 +20,24 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: RunWorkflow})
+			r.RegisterWorkflowWithOptions(MergeQueue, workflow.RegisterOptions{Name: QueueWorkflow})
 			if err := r.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A workflow that does otherwise than it did is noticed.
+func TestAChangedOrderDoesNotReplay(t *testing.T) {
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Input) (Output, error) {
+		if err := workflow.Sleep(ctx, time.Second); err != nil {
+			return Output{}, err
+		}
+		return Run(ctx, in)
+	}, workflow.RegisterOptions{Name: RunWorkflow})
+	if err := r.ReplayWorkflowHistoryFromJSONFile(nil, "testdata/three-batches.json"); err == nil {
+		t.Error("it replays")
 	}
 }

@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/runplan/runplan/runner/local"
@@ -34,15 +36,9 @@ func Follow(ctx context.Context, c client.Client, run string, seq int, m *local.
 
 // Events asks a workflow for its events from a number on, more than once if need be.
 func Events(ctx context.Context, c client.Client, run string, from int) (flow.Page, error) {
-	var p flow.Page
 	for try := 1; ; try++ {
-		qctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		v, err := c.QueryWorkflow(qctx, flow.ID(run), "", flow.EventsQuery, from)
-		cancel()
-		if err == nil {
-			err = v.Get(&p)
-		}
-		if err == nil || try == asks || ctx.Err() != nil {
+		p, err := ask(ctx, c, run, from)
+		if err == nil || try == asks || ctx.Err() != nil || final(err) {
 			return p, err
 		}
 		select {
@@ -50,4 +46,23 @@ func Events(ctx context.Context, c client.Client, run string, from int) (flow.Pa
 		case <-ctx.Done():
 		}
 	}
+}
+
+// final tells errors that asking again does not cure: there is no such run, or it is none of ours to see.
+func final(err error) bool {
+	var none *serviceerror.NotFound
+	var namespace *serviceerror.NamespaceNotFound
+	var denied *serviceerror.PermissionDenied
+	return errors.As(err, &none) || errors.As(err, &namespace) || errors.As(err, &denied)
+}
+
+// ask asks a workflow once for its events from a number on.
+func ask(ctx context.Context, c client.Client, run string, from int) (p flow.Page, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	v, err := c.QueryWorkflow(ctx, flow.ID(run), "", flow.EventsQuery, from)
+	if err == nil {
+		err = v.Get(&p)
+	}
+	return p, err
 }

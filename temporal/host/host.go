@@ -25,17 +25,14 @@ type Host struct {
 	Client client.Client
 	Queue  string // task queue
 
-	// Open makes a clone ready for a run, and what works in it. An error that [Refusal] wraps is final.
-	Open func(ctx context.Context, run string) (*local.Worker, error)
+	// Open makes a clone ready for a run, and what works in it; closed puts it away again. An error that [Refusal] wraps is
+	// final.
+	Open func(ctx context.Context, run string) (w *local.Worker, closed func(), err error)
+	// Rest is how long a run without work here stays open; 0 is [DefaultRest].
+	Rest time.Duration
 
 	mu   sync.Mutex
 	runs map[string]*place
-}
-
-// place is one run on this host.
-type place struct {
-	mu     sync.Mutex // held while it is opened, and while events are brought here
-	worker *local.Worker
 }
 
 // Refusal is an error that no other try can cure, such as a configuration that nobody trusts here.
@@ -73,13 +70,7 @@ func (h *Host) Start(o Options) (stop func(), err error) {
 	}
 	return func() {
 		w.Stop()
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		for _, p := range h.runs {
-			if p.worker != nil {
-				p.worker.Leave()
-			}
-		}
+		h.close()
 	}, nil
 }
 
@@ -103,33 +94,36 @@ func Register(r Registry, h *Host) {
 
 // Perform carries out one command.
 func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
-	defer beat(ctx)()
-	w, err := h.worker(ctx, t.Run, t.Seq)
+	p := beat(ctx)
+	defer p.stop()
+	w, leave, err := h.enter(ctx, t.Run, t.Seq)
 	if err != nil {
-		return local.Done{}, refused(err)
+		return local.Done{}, told(ctx, err, hidden)
 	}
-	d, err := w.Perform(ctx, t.Seq, t.Command)
-	if err == nil && stopping(ctx) && d.Event.Outcome == runner.OutcomeCancelled {
-		err = errors.New("the worker was stopped meanwhile")
+	defer func() {
+		if ctx.Err() == nil {
+			leave(false)
+			return
+		}
+		go func() { leave(h.stopped(ctx, t.Run, t.Seq)) }() // whoever waits for the report need not wait for this
+	}()
+	first := t.First && activity.GetInfo(ctx).Attempt == 1
+	d, err := w.Perform(ctx, local.Order{Seq: t.Seq, Command: t.Command, First: first, Last: p.last}, p.mark)
+	if err == nil && d.Event.Outcome == runner.OutcomeCancelled && !calledOff(ctx) {
+		err = errors.New("it was stopped here, though the run had not asked for that")
 	}
 	if err == nil {
 		err = fits(d)
 	}
 	if err != nil {
-		return local.Done{}, refused(errors.New(w.Redacted(err.Error())))
+		return local.Done{}, told(ctx, err, w.Redacted)
 	}
 	return d, nil
 }
 
-// stopping tells whether this process is on its way out: then somebody else is to do it.
-func stopping(ctx context.Context) bool {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		return true
-	default:
-		return false
-	}
-}
+// calledOff tells whether the run has no use for a command any more. Its context can end for other reasons: this process is
+// on its way out, or the service has not heard of it for long and gave the command to somebody else.
+func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(context.Cause(ctx)) }
 
 // fits refuses a report that is too large for the history: contents belong into git.
 func fits(d local.Done) error {
@@ -140,46 +134,61 @@ func fits(d local.Done) error {
 	return err
 }
 
-// refused tells Temporal what another try cannot cure.
-func refused(err error) error {
+// told is an error as Temporal is told of it: without secrets, and final where another try cures nothing. With a command
+// that was called off, whatever broke, broke for that.
+func told(ctx context.Context, err error, hide func(string) string) error {
 	var r *Refusal
-	if errors.As(err, &r) {
-		return temporal.NewNonRetryableApplicationError(r.Error(), flow.Refused, nil)
+	switch {
+	case err == nil:
+		return nil
+	case calledOff(ctx):
+		return ctx.Err()
+	case errors.As(err, &r):
+		return temporal.NewNonRetryableApplicationError(hide(err.Error()), flow.Refused, nil)
 	}
-	return err
+	return errors.New(hide(err.Error()))
 }
+
+// hidden is for errors that have nothing to hide any more.
+func hidden(text string) string { return text }
 
 // Standing looks whether a run can go on where its journal says.
 func (h *Host) Standing(ctx context.Context, f flow.From) (flow.Standing, error) {
-	defer beat(ctx)()
-	w, err := h.worker(ctx, f.Run, f.From)
+	defer beat(ctx).stop()
+	w, leave, err := h.enter(ctx, f.Run, f.From)
 	if err != nil {
-		return flow.Standing{}, refused(err)
+		return flow.Standing{}, told(ctx, err, hidden)
 	}
+	defer leave(false)
 	tip, reopened, err := w.Standing(ctx)
-	return flow.Standing{Tip: tip, Reopened: reopened}, err
+	return flow.Standing{Tip: tip, Reopened: reopened}, told(ctx, err, w.Redacted)
 }
 
 // Keep keeps the journal in the shared repository.
 func (h *Host) Keep(ctx context.Context, f flow.From) error {
-	defer beat(ctx)()
-	w, err := h.worker(ctx, f.Run, f.From)
+	defer beat(ctx).stop()
+	w, leave, err := h.enter(ctx, f.Run, f.From)
 	if err != nil {
-		return refused(err)
+		return told(ctx, err, hidden)
 	}
+	defer func() {
+		s := w.Summary().Status
+		leave(s != runner.RunActive && s != runner.RunPaused)
+	}()
 	_, err = w.Journal(ctx)
-	return err
+	return told(ctx, err, w.Redacted)
 }
 
 // Recall reads a part of the journal from the shared repository.
 func (h *Host) Recall(ctx context.Context, f flow.From) (flow.Page, error) {
-	defer beat(ctx)()
-	w, err := h.worker(ctx, f.Run, 0)
+	defer beat(ctx).stop()
+	w, leave, err := h.enter(ctx, f.Run, 0)
 	if err != nil {
-		return flow.Page{}, refused(err)
+		return flow.Page{}, told(ctx, err, hidden)
 	}
+	defer leave(false)
 	events, err := w.Recall(ctx)
-	return flow.PageOf(events, f.From), err
+	return flow.PageOf(events, f.From), told(ctx, err, w.Redacted)
 }
 
 // Enqueue hands a landing to the merge queue, which begins with the first one.
@@ -187,51 +196,4 @@ func (h *Host) Enqueue(ctx context.Context, l flow.Landing) error {
 	_, err := h.Client.SignalWithStartWorkflow(ctx, l.Options.Queue, flow.EnqueueSignal, l,
 		client.StartWorkflowOptions{ID: l.Options.Queue, TaskQueue: h.Queue}, flow.QueueWorkflow, flow.Waiting{})
 	return err
-}
-
-// worker returns what works for a run here, and knows all events up to seq.
-func (h *Host) worker(ctx context.Context, run string, seq int) (*local.Worker, error) {
-	h.mu.Lock()
-	if h.runs == nil {
-		h.runs = map[string]*place{}
-	}
-	p := h.runs[run]
-	if p == nil {
-		p = &place{}
-		h.runs[run] = p
-	}
-	h.mu.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.worker == nil {
-		w, err := h.Open(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		p.worker = w
-	}
-	return p.worker, Follow(ctx, h.Client, run, seq, p.worker.Mirror)
-}
-
-// beat tells the server on a clock that this host is alive: an agent that says nothing for long is no dead host.
-func beat(ctx context.Context) (stop func()) {
-	every := activity.GetInfo(ctx).HeartbeatTimeout / 4
-	if every <= 0 {
-		return func() {}
-	}
-	done := make(chan struct{})
-	activity.RecordHeartbeat(ctx)
-	go func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
 }

@@ -1,10 +1,10 @@
 package servertest
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
@@ -34,6 +34,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	s.commit()
 	s.serve()
 	cert, key := expired(t, s.dir)
+	old := impostor(t, cert, key)
 	for _, c := range []struct {
 		name string
 		args []string
@@ -43,6 +44,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"a server that is away", []string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--connect-timeout", "2s"}, 5, "cannot be reached"},
 		{"a wrong namespace", s.on("--namespace", "nobody"), 2, `has no namespace "nobody"`},
 		{"an expired certificate", s.on("--tls-cert", cert, "--tls-key", key), 2, "expired on 2020-01-02"},
+		{"a service with an expired certificate", []string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5, "a certificate has expired"},
 		{"a key without its certificate", s.on("--tls-key", key), 2, "go together"},
 		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "no such variable"},
 		{"a codec key that is none", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
@@ -72,23 +74,37 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	})
 }
 
-// A run of a loop that this build does not know is refused, and not tried for ever.
+// A run of a loop that this build does not know is refused, and not tried for ever. Whoever follows it is told, with what to
+// do, and an exit code.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s := newStage(t)
-	s.write("README.md", "x")
+	s.slowAgent("60")
+	s.write("plan.md", stormPlan(1))
 	s.commit()
 	s.serve()
 	s.worker("w1")
+	run := s.run()
+	s.await(time.Minute, "the run is in the journal here", func() bool { return strings.Contains(run.text(), "attempt 1") })
+	run.kill()
+	s.workers["w1"].kill()
+	id, _ := s.events()[0]["run"].(string)
 	c := s.client(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	h, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "runplan/x", TaskQueue: "runplan"}, "runplan.Run",
-		map[string]any{"run": "x", "info": map[string]any{"loop_version": 999, "workers": 1, "max_attempts": 1}})
-	if err != nil {
+	if err := c.TerminateWorkflow(t.Context(), "runplan/"+id, "", "another build takes over"); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Get(ctx, nil); err == nil || !strings.Contains(err.Error(), "the run is of version 999") {
-		t.Errorf("%v", err)
+	// A build of tomorrow goes on with it.
+	if _, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "runplan/" + id, TaskQueue: "runplan"}, "runplan.Run",
+		map[string]any{"run": id, "info": map[string]any{"loop_version": 999, "workers": 1, "max_attempts": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	follower := s.start("resume", s.project, nil, runplan, append([]string{"resume", "--plain"}, s.on()...)...)
+	s.await(time.Minute, "it is followed", func() bool { return strings.Contains(follower.text(), "following it") })
+	s.worker("w2")
+	code := follower.code(t, time.Minute)
+	for _, want := range []string{"the run is of version 999", "start a worker of that version, or start the run anew"} {
+		if !strings.Contains(follower.text(), want) || code != 5 {
+			t.Errorf("exit status %d, not 5; %q is to be said:\n%s", code, want, follower.text())
+		}
 	}
 }
 
@@ -189,13 +205,13 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 // recordTo is a folder that histories are written to, for the replay tests of temporal/flow.
 var recordTo = flag.String("record", "", "folder to write the histories of some tests to, for temporal/flow/testdata")
 
-// record keeps the history of a run, without the names of this machine.
-func (s *stage) record(t *testing.T, run, name string) {
+// record keeps the history of a workflow, without the names of this machine.
+func (s *stage) record(t *testing.T, id, name string) {
 	t.Helper()
 	if *recordTo == "" {
 		return
 	}
-	history, _ := s.history(t, "runplan/"+run)
+	history, _ := s.history(t, id)
 	history = regexp.MustCompile(`"identity": ?"[^"]*"`).ReplaceAll(history, []byte(`"identity":"worker"`))
 	history = regexp.MustCompile(`"name": ?"[^"]*:[0-9a-f-]{36}"`).ReplaceAll(history, []byte(`"name":"sticky"`))
 	if err := os.WriteFile(filepath.Join(*recordTo, name+".json"), append(history, '\n'), 0o644); err != nil {
@@ -227,7 +243,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	if err := s.landed(1); err != nil {
 		t.Error(err)
 	}
-	s.record(t, id, "approved")
+	s.record(t, "runplan/"+id, "approved")
 }
 
 // Whoever followed a run may go away: it goes on, and whoever comes next sees all of it.
@@ -255,7 +271,34 @@ func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 		t.Errorf("%d agents were started for 3 batches", n)
 	}
 	id, _ := s.events()[0]["run"].(string)
-	s.record(t, id, "three-batches")
+	s.record(t, "runplan/"+id, "three-batches")
+}
+
+// impostor listens with a certificate, and says nothing.
+func impostor(t *testing.T, cert, key string) (address string) {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = c.(*tls.Conn).Handshake()
+				c.Close()
+			}()
+		}
+	}()
+	return l.Addr().String()
 }
 
 // expired makes a certificate that was good on one day only.

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,11 +57,18 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 // A landing goes through the merge queue of its branch, and moves the branch in the shared repository.
 func TestALandingMovesTheSharedBranch(t *testing.T) {
 	s := ready(t, 2)
-	s.finished(t, "--land", "ff")
+	run := s.finished(t, "--land", "ff")
 	main, tip := s.git(s.remote(), "rev-parse", "main"), s.git(s.remote(), "rev-parse", "runplan/plan/main")
 	if main != tip {
 		t.Errorf("main is at %s, the run branch at %s", main, tip)
 	}
+	_, open := s.history(t, "runplan/"+run)
+	queue := regexp.MustCompile(`runplan/merge-queue/[0-9a-f]+/main`).FindString(open)
+	if queue == "" {
+		t.Fatal("it asked no merge queue")
+	}
+	s.record(t, "runplan/"+run, "landed")
+	s.record(t, queue, "merge-queue")
 }
 
 // Workers of a deployment are asked for runs once their build is the current one.

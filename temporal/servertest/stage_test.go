@@ -33,27 +33,50 @@ func TestMain(m *testing.M) {
 	os.Exit(build(m.Run))
 }
 
+// built is where the programs stay, so that the next time they need not be linked again.
+const built = "../../bin/temporal"
+
 func build(run func() int) int {
 	dir := *programs
 	if dir == "" {
 		var err error
-		if dir, err = os.MkdirTemp("", "runplan-servertest-"); err != nil {
+		if dir, err = buildAll(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		for _, p := range []struct{ at, pkg, name string }{{"..", "./cmd/runplan-temporal", "runplan-temporal"}, {".", "./devserver", "devserver"}} {
-			cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, p.name), p.pkg)
-			cmd.Dir, cmd.Stderr, cmd.Stdout = p.at, os.Stderr, os.Stderr
-			cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
-			if err := cmd.Run(); err != nil {
-				fmt.Fprintf(os.Stderr, "build %s: %v\n", p.name, err)
-				return 1
-			}
-		}
 	}
 	runplan, server = filepath.Join(dir, "runplan-temporal"), filepath.Join(dir, "devserver")
 	return run()
+}
+
+// buildAll builds the programs and returns a folder that has them for as long as this test is at work: somebody else may
+// build them anew meanwhile.
+func buildAll() (dir string, err error) {
+	at, err := filepath.Abs(built)
+	if err == nil {
+		err = os.MkdirAll(at, 0o755)
+	}
+	if err == nil {
+		dir, err = os.MkdirTemp(filepath.Dir(at), "servertest-")
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, p := range []struct{ at, pkg, name string }{{"..", "./cmd/runplan-temporal", "runplan-temporal"}, {".", "./devserver", "devserver"}} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(at, p.name), p.pkg)
+		cmd.Dir, cmd.Stderr, cmd.Stdout = p.at, os.Stderr, os.Stderr
+		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
+		err := cmd.Run()
+		if err == nil {
+			err = os.Link(filepath.Join(at, p.name), filepath.Join(dir, p.name))
+		}
+		if err != nil {
+			os.RemoveAll(dir)
+			return "", fmt.Errorf("build %s: %w", p.name, err)
+		}
+	}
+	return dir, nil
 }
 
 // stage is one team: a shared repository, a checkout, a server and workers, all on this machine.

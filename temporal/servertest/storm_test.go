@@ -73,7 +73,7 @@ func TestStorm(t *testing.T) {
 			}
 			rows = append(rows, r)
 			if id, ok := s.events()[0]["run"].(string); ok && c.record != "" {
-				s.record(t, id, c.record)
+				s.record(t, "runplan/"+id, c.record)
 			}
 		})
 	}

@@ -428,6 +428,12 @@ func Usage(err error, hint string) error { return usage(err, "%s", hint) }
 // CannotRun is a failure with exit code 5, and what to do now.
 func CannotRun(err error, hint string) error { return fail(exitCannotRun, err, "%s", hint) }
 
+// Hint is what an error advises to do now, "" for nothing.
+func Hint(err error) string {
+	_, hint := codeOf(err)
+	return hint
+}
+
 // IsUsage tells failures that are no machine's fault: another try gives the same.
 func IsUsage(err error) bool {
 	var f *failure

@@ -256,12 +256,12 @@ func (x *execution) writeReport(s runner.Summary) error {
 	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	debug.FreeOSMemory()
-	events, err := x.events()
+	past, err := report.PastOf(local.Events(context.Background(), x.journal, x.run, 0))
 	if err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // reading them took more than they do
-	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, events)), 0o644); err != nil {
+	debug.FreeOSMemory() // reading the events took more than what is kept of them
+	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, past)), 0o644); err != nil {
 		return err
 	}
 	page, err := os.OpenFile(filepath.Join(dir, "report.html"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -269,7 +269,7 @@ func (x *execution) writeReport(s runner.Summary) error {
 		return err
 	}
 	to := bufio.NewWriter(page)
-	err = report.WriteHTML(to, s, events)
+	err = report.WriteHTML(to, s, past)
 	if ferr := to.Flush(); err == nil {
 		err = ferr
 	}
@@ -277,30 +277,6 @@ func (x *execution) writeReport(s runner.Summary) error {
 		err = cerr
 	}
 	return err
-}
-
-// events returns what the report tells of the run's course. What passed is in the summary; a long run has much of it.
-func (x *execution) events() ([]runner.Event, error) {
-	out := make([]runner.Event, 0, 4*len(x.info.Batches)) // edited, gated, committed, merged
-	for ev, err := range local.Events(context.Background(), x.journal, x.run, 0) {
-		switch {
-		case err != nil:
-			return nil, err
-		case ev.Kind == runner.Dispatched && len(ev.On) == 0:
-			continue // but for what began on unmerged work, the end tells it as well
-		case ev.Kind == runner.BatchStarted || ev.Kind == runner.BatchPassed:
-			continue // others come with them
-		case ev.Outcome == runner.OutcomeOK:
-			ev.Base, ev.Commit, ev.Tree, ev.Receipt, ev.Fingerprint, ev.Tests = "", "", "", "", "", nil // the summary has them
-			ev.Reports = slices.DeleteFunc(ev.Reports, func(r gates.Report) bool { return r.Gate != report.OutsideGate })
-			if len(ev.Reports) == 0 {
-				ev.Reports = nil // or else the room for all of them stays taken
-			}
-		}
-		ev.Run, ev.Job = "", nil
-		out = append(out, ev)
-	}
-	return out, nil
 }
 
 // tickPlan ticks off in the user's plan what the run branch has. The runner does it, never an agent.

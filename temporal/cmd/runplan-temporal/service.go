@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
@@ -59,18 +57,18 @@ func quiet() log.Logger {
 }
 
 // dial reaches the service; what is wrong has an exit code.
-func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, error) {
-	c, err := connect.Dial(ctx, s.Options, getenv, identity, logger)
+func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, connect.Coding, error) {
+	c, as, err := connect.Dial(ctx, s.Options, getenv, identity, logger)
 	var why *connect.Error
 	switch {
 	case err == nil:
-		return c, nil
+		return c, as, nil
 	case errors.As(err, &why) && why.Usage:
-		return nil, app.Usage(err, why.Hint)
+		return nil, as, app.Usage(err, why.Hint)
 	case errors.As(err, &why):
-		return nil, app.CannotRun(err, why.Hint)
+		return nil, as, app.CannotRun(err, why.Hint)
 	}
-	return nil, app.CannotRun(err, "")
+	return nil, as, app.CannotRun(err, "")
 }
 
 // distant is the engine with the connection that it works through.
@@ -80,12 +78,12 @@ type distant struct {
 
 func (s *service) open(ctx context.Context, in app.Session) (app.Distant, error) {
 	host, _ := os.Hostname()
-	c, err := s.dial(ctx, in.Getenv, fmt.Sprintf("runplan %d@%s", os.Getpid(), host), quiet())
+	c, as, err := s.dial(ctx, in.Getenv, fmt.Sprintf("runplan %d@%s", os.Getpid(), host), quiet())
 	if err != nil {
 		return nil, err
 	}
 	return &distant{&engine.Engine{
-		Config: in.Config, Client: c, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix, ConfigText: in.ConfigText,
+		Config: in.Config, Client: c, Coding: as, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix, ConfigText: in.ConfigText,
 		Options: flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
 	}}, nil
 }
@@ -101,13 +99,3 @@ func (d *distant) Start(ctx context.Context, run string, info runner.Info) (runn
 
 // Close implements [app.Distant].
 func (d *distant) Close() { d.Client.Close() }
-
-// Live implements [app.Distant].
-func (d *distant) Live(ctx context.Context, run string) (bool, error) {
-	got, err := d.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
-		return false, nil
-	}
-	return got.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
-}

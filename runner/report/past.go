@@ -1,0 +1,99 @@
+package report
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/runner"
+)
+
+// Past is what a report tells of the course of a run beside its summary: what went wrong on the way, and who worked when.
+// The events of a long run are many and large, so that they are read one at a time, and little of each is kept.
+type Past struct {
+	attempts map[string][]attempt // by batch
+	course   course
+}
+
+// PastOf reads the events of a run, in the order of the journal. An error is the reader's.
+func PastOf(events iter.Seq2[runner.Event, error]) (*Past, error) {
+	p := &Past{attempts: map[string][]attempt{}, course: newCourse()}
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		p.course.apply(e)
+		p.attempted(e)
+	}
+	p.course.end()
+	return p, nil
+}
+
+// of returns the attempts at a batch, none where nobody read the events.
+func (p *Past) of(batch string) []attempt {
+	if p == nil {
+		return nil
+	}
+	return p.attempts[batch]
+}
+
+// lanes are those of the timeline, none where nobody read the events.
+func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
+	if p == nil {
+		return nil, 0
+	}
+	return p.course.lanes(s), p.course.total
+}
+
+// attempted sorts an event to the attempt that it is about.
+func (p *Past) attempted(e runner.Event) {
+	switch e.Kind {
+	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
+	case runner.Reviewed:
+		if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped || e.Outcome == runner.OutcomeUndecided {
+			return
+		}
+	default:
+		return
+	}
+	list := p.attempts[e.Batch]
+	i := slices.IndexFunc(list, func(a attempt) bool { return a.number == e.Attempt && a.candidate == e.Candidate })
+	if i < 0 {
+		i = len(list)
+		list = append(list, attempt{number: e.Attempt, candidate: e.Candidate, variant: e.Variant})
+	}
+	a := &list[i]
+	a.durationMS += e.DurationMS
+	if e.Outcome != runner.OutcomeMoved && e.Outcome != runner.OutcomeChanged {
+		a.outcome, a.reason = e.Outcome, e.Reason
+	}
+	if told := worthTelling(e); len(told) > 0 {
+		a.reports = told
+	}
+	a.sawOutside(e.Reports)
+	if e.Log != "" {
+		a.log = e.Log
+	}
+	if e.Kind == runner.Executed {
+		a.agent, a.cost = agentName(e.Agent, e.Model), "unknown"
+		if e.Usage != nil && e.Usage.CostUSD != nil {
+			a.cost = phrase.Money(*e.Usage.CostUSD)
+		}
+	}
+	p.attempts[e.Batch] = list
+}
+
+// worthTelling are the reports of an event that may be told of. What passed is in the summary.
+func worthTelling(e runner.Event) []gates.Report {
+	if e.Outcome != runner.OutcomeOK {
+		return e.Reports
+	}
+	var out []gates.Report
+	for _, r := range e.Reports {
+		if r.Gate == OutsideGate {
+			out = append(out, r)
+		}
+	}
+	return out
+}

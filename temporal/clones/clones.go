@@ -1,0 +1,246 @@
+// Package clones keeps what a worker has on disk: a clone of the shared repository for each run that it works for, and
+// beside each a note of which run that is, when it was used last, and by which mark the processes are found that work there.
+//
+// A folder belongs to one worker at a time. So whoever has it knows that the worker before is gone, however it went, and
+// that whatever still carries one of its marks has nobody to answer to: it is killed. Processes are found by their
+// environment, which only Linux tells; what threw its environment away is not found.
+//
+// All that counts of a run is in the shared repository, so a clone that nobody has used for long can go.
+package clones
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// DefaultKeep is for how long a clone stays that nobody uses.
+const DefaultKeep = 7 * 24 * time.Hour
+
+// Folder is the folder of a worker. One that was taken belongs to this process until it is let go of or dies.
+type Folder struct {
+	Dir  string
+	Now  func() time.Time
+	lock *local.Lock
+}
+
+// Clone is the place of one run.
+type Clone struct {
+	Run  string
+	Dir  string // may not be there yet
+	Mark string // KEY=VALUE, for the environment of all that works in it
+}
+
+// note is what the folder knows of a clone.
+type note struct {
+	Run  string    `json:"run"`
+	Mark string    `json:"mark,omitempty"` // while a worker works in it
+	Used time.Time `json:"used"`
+}
+
+// half is the end of the name of a clone that is not complete, or not complete any more.
+const half = ".half"
+
+// Take takes the folder, and makes it if need be. It returns how many processes were still alive that an earlier worker had
+// started, and kills them. While another worker has the folder, the error wraps [local.ErrLocked].
+func Take(dir string, now func() time.Time) (f *Folder, killed int, err error) {
+	lock, err := local.TakeLock(filepath.Join(dir, "worker.lock"), now())
+	if err != nil {
+		return nil, 0, err
+	}
+	f = &Folder{Dir: dir, Now: now, lock: lock}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if err := atomicfile.SweepFolder(dir); err != nil {
+		return nil, 0, err
+	}
+	halves, err := filepath.Glob(filepath.Join(dir, "*"+half))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range halves {
+		if err := git.RemoveClone(h); err != nil {
+			return nil, 0, err
+		}
+	}
+	names, err := names(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, name := range names {
+		n, err := f.read(name)
+		if err != nil {
+			return nil, killed, err
+		}
+		if n.Mark == "" {
+			continue
+		}
+		killed += proc.Sweep(n.Mark)
+		if err := f.write(name, note{Run: n.Run, Used: now()}); err != nil {
+			return nil, killed, err
+		}
+	}
+	return f, killed, nil
+}
+
+// Close lets go of the folder.
+func (f *Folder) Close() { f.lock.Release() }
+
+// Begin gives a run its clone, with a mark that no other go at a run has. The folder of the clone may be missing: see
+// [Folder.Fill].
+func (f *Folder) Begin(run string) (Clone, error) {
+	c := Clone{Run: run, Dir: filepath.Join(f.Dir, nameOf(run)), Mark: "RUNPLAN_WORKER=" + rand.Text()}
+	// Before anything carries the mark: one that nobody wrote down would find nothing.
+	return c, f.write(nameOf(run), note{Run: run, Mark: c.Mark, Used: f.Now()})
+}
+
+// Fill makes the clone where it is missing.
+func (f *Folder) Fill(ctx context.Context, c Clone, url string, env []string) (*git.Repo, error) {
+	if _, err := os.Stat(filepath.Join(c.Dir, ".git")); err == nil {
+		return git.Open(ctx, c.Dir, env)
+	}
+	if err := git.RemoveClone(c.Dir + half); err != nil {
+		return nil, err
+	}
+	if err := git.Clone(ctx, url, c.Dir+half, env); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(c.Dir+half, c.Dir); err != nil {
+		return nil, err
+	}
+	return git.Open(ctx, c.Dir, env)
+}
+
+// Sweep kills what still works in a clone, and returns how many processes that were.
+func (c Clone) Sweep() int { return proc.Sweep(c.Mark) }
+
+// End says that nobody works in a clone any more, and kills what does.
+func (f *Folder) End(c Clone) error {
+	c.Sweep()
+	return f.write(nameOf(c.Run), note{Run: c.Run, Used: f.Now()})
+}
+
+// List tells of each clone in a folder, whoever has it, whether it can go: those can that nobody has used for as long as
+// keep.
+func List(dir string, keep time.Duration, now time.Time) ([]local.Leftover, error) {
+	f := &Folder{Dir: dir}
+	names, err := names(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []local.Leftover
+	for _, name := range names {
+		n, err := f.read(name)
+		if err != nil {
+			return nil, err
+		}
+		x := local.Leftover{Kind: "clone", Name: name, Bytes: local.Size(filepath.Join(dir, name))}
+		day := n.Used.UTC().Format(time.DateOnly)
+		switch gone := n.Used.Add(keep); {
+		case n.Mark != "":
+			x.Why = "a worker works in it for run " + n.Run
+		case now.Before(gone):
+			x.Why = fmt.Sprintf("of run %s, last used on %s; it stays until %s", n.Run, day, gone.UTC().Format(time.DateOnly))
+		default:
+			x.Remove, x.Why = true, fmt.Sprintf("of run %s, not used since %s", n.Run, day)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// Prune removes the clones that can go, and returns them.
+func (f *Folder) Prune(keep time.Duration) ([]local.Leftover, error) {
+	all, err := List(f.Dir, keep, f.Now())
+	if err != nil {
+		return nil, err
+	}
+	var gone []local.Leftover
+	for _, x := range all {
+		if !x.Remove {
+			continue
+		}
+		dir := filepath.Join(f.Dir, x.Name)
+		if err := os.Rename(dir, dir+half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return gone, err
+		}
+		if err := git.RemoveClone(dir + half); err != nil {
+			return gone, err
+		}
+		if err := os.Remove(f.noteOf(x.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return gone, err
+		}
+		gone = append(gone, x)
+	}
+	return gone, nil
+}
+
+// nameOf is the folder of a run's clone: a run may be called anything.
+func nameOf(run string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(run)))[:16] }
+
+// names lists the clones of a folder: what has a note, and clones that have none as they are of an earlier build.
+func names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	clone := regexp.MustCompile(`^[0-9a-f]{16}(\.json)?$`)
+	for _, e := range entries { // in the order of their names: a folder comes before its note
+		name := strings.TrimSuffix(e.Name(), ".json")
+		if clone.MatchString(e.Name()) && (len(out) == 0 || out[len(out)-1] != name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+func (f *Folder) noteOf(name string) string { return filepath.Join(f.Dir, name+".json") }
+
+// read returns what is known of a clone; of one without a note, only when it was changed last.
+func (f *Folder) read(name string) (note, error) {
+	data, err := os.ReadFile(f.noteOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err := os.Stat(filepath.Join(f.Dir, name))
+		if err != nil {
+			return note{}, err
+		}
+		return note{Run: "unknown", Used: info.ModTime()}, nil
+	}
+	var n note
+	if err == nil {
+		err = json.Unmarshal(data, &n)
+	}
+	if err != nil {
+		return note{}, fmt.Errorf("read what the clone beside it is of: %s: %w; remove both", f.noteOf(name), err)
+	}
+	return n, nil
+}
+
+func (f *Folder) write(name string, n note) error {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(f.noteOf(name), append(data, '\n'), 0o600)
+}

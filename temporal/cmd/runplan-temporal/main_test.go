@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/temporal/clones"
+	"github.com/runplan/runplan/temporal/teamtest"
+)
+
+// TestMain lets the test binary be what runplan starts of itself.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
+		os.Exit(app.Main(app.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
+	}
+	os.Exit(m.Run())
+}
+
+// call runs one command line in the current folder.
+func call(env []string, args ...string) (out string, code int) {
+	var both bytes.Buffer
+	code = app.Main(app.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []app.Elsewhere{new(service).elsewhere()}})
+	return both.String(), code
+}
+
+// What the service says against a command becomes an exit code of the table, and words; nothing was begun then.
+func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
+	var (
+		missing  = serviceerror.NewNotFound("no such workflow")
+		denied   = serviceerror.NewPermissionDenied("not yours", "")
+		late     = serviceerror.NewDeadlineExceeded("too late")
+		noSpace  = serviceerror.NewNamespaceNotFound("default")
+		run      = []string{"run", "plan.md", "--plain"}
+		worker   = []string{"worker", "--dir", "WORK"}
+		nothing  = []string{"status"}
+		leftover = []string{"gc"}
+	)
+	for name, tt := range map[string]struct {
+		args []string
+		says *teamtest.Service
+		code int
+		want string
+	}{
+		"a run in a namespace that is not there":     {run, &teamtest.Service{Namespace: noSpace}, 2, `has no namespace "default"`},
+		"a run in a namespace of others":             {run, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"a run that may not be asked about":          {run, &teamtest.Service{Describe: denied}, 5, "not yours"},
+		"a run that may not be started":              {run, &teamtest.Service{Describe: missing, Start: denied}, 5, "on Temporal: not yours"},
+		"a run whose start takes too long":           {run, &teamtest.Service{Describe: missing, Start: late}, 5, "on Temporal: too late"},
+		"a worker in a namespace that is not there":  {worker, &teamtest.Service{Namespace: noSpace}, 2, `has no namespace "default"`},
+		"a worker in a namespace of others":          {worker, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"status where there are no runs":             {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
+		"gc in a namespace of others":                {leftover, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing is left behind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			team := teamtest.New(t)
+			team.Clone(t, "here")
+			t.Chdir(filepath.Join(filepath.Dir(team.URL), "here"))
+			if err := os.WriteFile("plan.md", []byte(teamtest.Plan), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			team.Git(t, "-C", "here", "add", "plan.md")
+			team.Git(t, "-C", "here", "commit", "-q", "-m", "plan")
+			args := append([]string{}, tt.args...)
+			for i, a := range args {
+				if a == "WORK" {
+					args[i] = t.TempDir()
+				}
+			}
+			args = append(args, "--address", tt.says.Serve(t))
+			if args[0] != "worker" {
+				args = append(args, "--engine", "temporal")
+			}
+			out, code := call(append(team.Env, "NO_COLOR=1", "RUNPLAN_TRUST=all"), args...)
+			if code != tt.code || !strings.Contains(out, tt.want) {
+				t.Errorf("exit status %d, not %d; %q is to be said:\n%s", code, tt.code, tt.want, out)
+			}
+		})
+	}
+}
+
+// A folder that a worker has is no other's, and its clones are that worker's to remove.
+func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	f, _, err := clones.Take(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	if _, err := f.Begin("r"); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{"a worker": {"worker", "--dir", dir, "--address", new(teamtest.Service).Serve(t)}, "gc": {"worker", "gc", "--dir", dir}} {
+		if out, code := call(nil, args...); code != 6 || !strings.Contains(out, "another runplan is at work") {
+			t.Errorf("%s: exit status %d\n%s", name, code, out)
+		}
+	}
+	if out, code := call(nil, "worker", "gc", "--dir", dir, "--list"); code != 0 || !strings.Contains(out, "a worker works in it for run r") {
+		t.Errorf("list: exit status %d\n%s", code, out)
+	}
+}
+
+// The clones of a folder that no worker has are removed when they are old, and listed before.
+func TestOldClonesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	f, _, err := clones.Take(dir, func() time.Time { return time.Now().AddDate(0, 0, -8) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := teamtest.New(t)
+	c, err := f.Begin("r")
+	if err == nil {
+		_, err = f.Fill(t.Context(), c, team.URL, team.Env)
+	}
+	if err == nil {
+		err = f.End(c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for _, step := range []struct {
+		args []string
+		want string
+		left bool
+	}{
+		{[]string{"--list"}, "can go", true},
+		{[]string{"--keep-clones", "240h"}, "kept", true},
+		{[]string{"--json"}, `"remove": true`, false},
+		{nil, "nothing is left behind", false},
+	} {
+		out, code := call(nil, append([]string{"worker", "gc", "--dir", dir}, step.args...)...)
+		_, err := os.Stat(c.Dir)
+		if code != 0 || !strings.Contains(out, step.want) || (err == nil) != step.left {
+			t.Errorf("%v: exit status %d, the clone is there: %v\n%s", step.args, code, err == nil, out)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/clones"
+)
+
+func newWorkerGCCommand(a *app.App, o *workerOptions) *cobra.Command {
+	var list, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove the clones that no run uses",
+		Long: `Remove the clones under --dir that no run has used for --keep-clones. All that counts of a run is in the
+shared repository: whoever needs a clone again makes it anew. A worker does the same by itself, so this is
+for folders whose worker is gone, and with --list to see what a folder holds.
+
+Exit status:
+    0  done
+    2  usage or configuration
+    5  a clone could not be removed
+    6  a worker has the folder, and removes them itself`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := o.folder()
+			if err != nil {
+				return err
+			}
+			found, err := clones.List(dir, o.keep, time.Now())
+			if err != nil {
+				return err
+			}
+			if list || len(found) == 0 {
+				return a.PrintLeftovers(found, list, asJSON)
+			}
+			folder, _, err := clones.Take(dir, time.Now)
+			if errors.Is(err, local.ErrLocked) {
+				return fmt.Errorf("%w; it removes them itself, see --list", err)
+			}
+			if err != nil {
+				return err
+			}
+			defer folder.Close()
+			if found, err = clones.List(dir, o.keep, time.Now()); err != nil { // without the marks of workers that are gone
+				return err
+			}
+			if _, err := folder.Prune(o.keep); err != nil {
+				return err
+			}
+			return a.PrintLeftovers(found, list, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "only list")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}

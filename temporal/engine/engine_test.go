@@ -1,0 +1,457 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/mocks"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/connect"
+	"github.com/runplan/runplan/temporal/flow"
+	"github.com/runplan/runplan/temporal/teamtest"
+)
+
+const run = teamtest.Run
+
+// checkout is a clone of a shared repository, and an engine in it whose service answers as the test says.
+type checkout struct {
+	*Engine
+	service *mocks.Client
+	info    runner.Info
+	notes   []string
+	t       *testing.T
+}
+
+func newCheckout(t *testing.T) *checkout {
+	t.Helper()
+	c := &checkout{service: mocks.NewClient(t), t: t}
+	config, info := teamtest.New(t).Clone(t, "here")
+	config.Note = func(text string) { c.notes = append(c.notes, text) }
+	c.info = info
+	c.Engine = &Engine{Config: config, Client: c.service, Coding: connect.Plain(), Queue: "q", Remote: "origin", Prefix: local.EvidencePrefix}
+	return c
+}
+
+// journal is that of a run which began and then ended so.
+func (c *checkout) journal(end runner.Event) []runner.Event {
+	return teamtest.Journal(c.t, c.info, end)
+}
+
+// answers makes the workflow tell these events, and then nothing more.
+func (c *checkout) answers(events []runner.Event) {
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(
+		func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
+			return page(flow.PageOf(events, args[0].(int))), nil
+		}, nil)
+}
+
+// page is an answer to a query.
+type page flow.Page
+
+func (p page) HasValue() bool { return true }
+func (p page) Get(to any) error {
+	*to.(*flow.Page) = flow.Page(p)
+	return nil
+}
+
+// is makes the service describe the workflow of the run.
+func (c *checkout) is(status enumspb.WorkflowExecutionStatus) *mock.Call {
+	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
+	}, nil)
+}
+
+func (c *checkout) isNot(err error) *mock.Call {
+	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(nil, err)
+}
+
+// starts takes the start of the workflow, and lets the test look at it.
+func (c *checkout) starts(err error) *mock.Call {
+	return c.service.On("ExecuteWorkflow", mock.Anything, mock.Anything, flow.RunWorkflow, mock.Anything).Return(nil, err)
+}
+
+// offered tells whether the shared repository has anything of the run.
+func (c *checkout) offered() bool {
+	c.t.Helper()
+	out, err := c.Repo.Run(c.t.Context(), "ls-remote", "origin", "refs/runplan/*")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out != ""
+}
+
+var (
+	missing  = serviceerror.NewNotFound("no such workflow")
+	denied   = serviceerror.NewPermissionDenied("not yours", "")
+	late     = serviceerror.NewDeadlineExceeded("too late")
+	away     = serviceerror.NewUnavailable("nobody there")
+	already  = serviceerror.NewWorkflowExecutionAlreadyStarted("already", "", "")
+	finished = runner.Event{Outcome: runner.OutcomeOK}
+)
+
+// A run that nobody has begun is offered to the shared repository, started under its own name, and followed to its end.
+func TestANewRunIsStarted(t *testing.T) {
+	c := newCheckout(t)
+	c.isNot(missing)
+	var o client.StartWorkflowOptions
+	var in flow.Input
+	c.starts(nil).Run(func(args mock.Arguments) {
+		o, in = args.Get(1).(client.StartWorkflowOptions), args.Get(3).(flow.Input)
+	})
+	c.answers(c.journal(finished))
+	res, err := c.Start(t.Context(), run, c.info)
+	if err != nil || res.Status != runner.RunDone {
+		t.Fatalf("%+v %v %v", res, err, c.notes)
+	}
+	if !c.offered() {
+		t.Error("the shared repository has nothing of the run")
+	}
+	if o.ID != "runplan/"+run || o.TaskQueue != "q" || o.WorkflowIDConflictPolicy != enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING {
+		t.Errorf("%+v", o)
+	}
+	if in.Run != run || in.Info == nil || in.Recall || in.Resumed {
+		t.Errorf("%+v", in)
+	}
+}
+
+// Two who start the same run at the same moment both follow the one that there is.
+func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
+	c := newCheckout(t)
+	c.isNot(missing)
+	c.starts(already)
+	c.answers(c.journal(finished))
+	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// A run that is at work is followed; nothing is started, and nothing offered.
+func TestARunAtWorkIsFollowed(t *testing.T) {
+	c := newCheckout(t)
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+	c.answers(c.journal(finished))
+	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone || c.offered() {
+		t.Errorf("%+v %v, offered: %v", res, err, c.offered())
+	}
+}
+
+// A run that ended while nobody looked is told of, and not started again.
+func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
+	c := newCheckout(t)
+	all := c.journal(runner.Event{Outcome: runner.OutcomeFailed, Reason: "batch 1 failed"})
+	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
+	if err == nil {
+		err = m.Take(t.Context(), all[:1])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	c.answers(all)
+	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunFailed || res.Reason != "batch 1 failed" {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// A run that stopped goes on with its journal, which the shared repository gets where it has less of it.
+func TestARunThatStoppedGoesOn(t *testing.T) {
+	c := newCheckout(t)
+	stopped := c.journal(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
+	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
+	if err == nil {
+		err = m.Take(t.Context(), stopped)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.isNot(missing) // the service keeps ended workflows for a while only
+	var in flow.Input
+	c.starts(nil).Run(func(args mock.Arguments) { in = args.Get(3).(flow.Input) })
+	more := append(slices.Clone(stopped),
+		runner.Event{Seq: len(stopped) + 1, Run: run, Kind: runner.RunResumed, Job: &c.info, At: teamtest.Now},
+		runner.Event{Seq: len(stopped) + 2, Run: run, Kind: runner.RunFinished, Outcome: runner.OutcomeOK, At: teamtest.Now})
+	first := c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing).Once()
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).NotBefore(first).Return(
+		func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
+			return page(flow.PageOf(more, args[0].(int))), nil
+		}, nil)
+	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if !in.Recall || !in.Resumed {
+		t.Errorf("%+v", in)
+	}
+	if kept, err := c.depot(run, c.info.Branch).Journal(t.Context()); err != nil || len(kept) != len(stopped) {
+		t.Errorf("the shared repository has %d events, not %d: %v", len(kept), len(stopped), err)
+	}
+}
+
+// What the service says of a run it is asked about ends the start before anything is offered. What it says of the start
+// itself comes after the offer, which a later start takes up.
+func TestWhatTheServiceRefuses(t *testing.T) {
+	for name, err := range map[string]error{"denied": denied, "late": late, "away": away} {
+		t.Run("asked, "+name, func(t *testing.T) {
+			c := newCheckout(t)
+			c.isNot(err)
+			_, got := c.Start(t.Context(), run, c.info)
+			if !errors.Is(got, err) || !strings.Contains(got.Error(), run) || c.offered() {
+				t.Errorf("%v, offered: %v", got, c.offered())
+			}
+		})
+		t.Run("started, "+name, func(t *testing.T) {
+			c := newCheckout(t)
+			c.isNot(missing)
+			c.starts(err).Once()
+			if _, got := c.Start(t.Context(), run, c.info); !errors.Is(got, err) || !strings.Contains(got.Error(), run) {
+				t.Errorf("%v", got)
+			}
+			c.starts(nil).Once()
+			c.answers(c.journal(finished))
+			if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone {
+				t.Errorf("once more: %+v %v", res, err)
+			}
+		})
+	}
+}
+
+// What does not fit into a message of Temporal is said before anything is started.
+func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
+	c := newCheckout(t)
+	c.isNot(missing)
+	c.info.Batches[0].Title = strings.Repeat("x", runner.MaxMessage)
+	if _, err := c.Start(t.Context(), run, c.info); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}
+
+// While no worker answers, that is said once, and the run is followed on.
+func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
+	c := newCheckout(t)
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied).Twice() // which is not asked for again
+	c.answers(c.journal(finished))
+	res, err := c.Start(t.Context(), run, c.info)
+	if err != nil || res.Status != runner.RunDone {
+		t.Fatalf("%+v %v", res, err)
+	}
+	said := slices.DeleteFunc(c.notes, func(s string) bool { return !strings.HasPrefix(s, "waiting for a worker of task queue q") })
+	if len(said) != 1 {
+		t.Errorf("%q", c.notes)
+	}
+}
+
+// A workflow that was ended from outside, or refused the run, tells why.
+func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
+	c := newCheckout(t)
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Once()
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED)
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing)
+	handle := mocks.NewWorkflowRun(t)
+	handle.On("Get", mock.Anything, nil).Return(temporal.NewNonRetryableApplicationError("the run is of version 9", flow.CoreVersion, nil))
+	c.service.On("GetWorkflow", mock.Anything, flow.ID(run), "").Return(handle)
+	if _, err := c.Start(t.Context(), run, c.info); err == nil || err.Error() != "the run is of version 9" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Who wants to stop at once has the workflow cancelled. One that has just ended by itself tells how; another error is told.
+func TestStoppingAtOnce(t *testing.T) {
+	for name, says := range map[string]error{"it is cancelled": nil, "it has ended by itself": missing, "it may not be": denied} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckout(t)
+			c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+			all := c.journal(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped"})
+			ctx, cancel := context.WithCancel(t.Context())
+			var end bool
+			c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(
+				func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
+					cancel()
+					if end {
+						return page(flow.PageOf(all, args[0].(int))), nil
+					}
+					return page{}, nil
+				}, nil)
+			c.service.On("CancelWorkflow", mock.Anything, flow.ID(run), "").Return(says).Once().Run(func(mock.Arguments) { end = true })
+			res, err := c.Start(ctx, run, c.info)
+			if says == denied {
+				if !errors.Is(err, denied) {
+					t.Errorf("%v", err)
+				}
+			} else if err != nil || res.Stop == nil || res.Stop.Outcome != runner.OutcomeCancelled {
+				t.Errorf("%+v %v", res, err)
+			}
+		})
+	}
+}
+
+// What a person says goes to the workflow as a signal. An answer lets a run that has stopped go on, so it starts it.
+func TestWhatPeopleSayIsPosted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		event  runner.Event
+		starts bool
+		says   error
+		want   string // in the error
+	}{
+		"an answer":                          {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true},
+		"a no":                               {event: runner.Event{Kind: runner.ApprovalDenied, Batch: "1"}, starts: true},
+		"an answer that may not be given":    {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true, says: denied, want: "not yours"},
+		"a wish to stop":                     {event: runner.Event{Kind: runner.StopAsked}},
+		"a wish to stop, and nobody is":      {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "nobody is at work on run " + run},
+		"a wish to stop, and nobody hears":   {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
+		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged}, want: "is for the run itself to tell"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckout(t)
+			var sent any
+			switch {
+			case tt.starts:
+				c.service.On("SignalWithStartWorkflow", mock.Anything, flow.ID(run), flow.PostSignal, mock.Anything, mock.Anything, flow.RunWorkflow, mock.Anything).
+					Return(nil, tt.says).Once().Run(func(args mock.Arguments) {
+					sent = args.Get(3)
+					if in := args.Get(6).(flow.Input); !in.Recall || !in.Resumed {
+						t.Errorf("%+v", in)
+					}
+				})
+			case tt.event.Kind == runner.StopAsked:
+				c.service.On("SignalWorkflow", mock.Anything, flow.ID(run), "", flow.PostSignal, mock.Anything).Return(tt.says).Once().Run(func(args mock.Arguments) { sent = args.Get(4) })
+			}
+			err := c.Post(t.Context(), run, tt.event)
+			if got := ""; err != nil || tt.want != "" {
+				if err != nil {
+					got = err.Error()
+				}
+				if tt.want == "" || !strings.Contains(got, tt.want) {
+					t.Errorf("%q, not %q", got, tt.want)
+				}
+				return
+			}
+			if ev, _ := sent.(runner.Event); ev.Kind != tt.event.Kind || ev.Run != run {
+				t.Errorf("sent %+v", sent)
+			}
+		})
+	}
+}
+
+// Whether a run is at work is what the service says; one that it does not know is not.
+func TestLive(t *testing.T) {
+	for name, tt := range map[string]struct {
+		set  func(c *checkout)
+		live bool
+		err  error
+	}{
+		"at work": {func(c *checkout) { c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING) }, true, nil},
+		"ended":   {func(c *checkout) { c.is(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED) }, false, nil},
+		"unknown": {func(c *checkout) { c.isNot(missing) }, false, nil},
+		"denied":  {func(c *checkout) { c.isNot(denied) }, false, denied},
+		"late":    {func(c *checkout) { c.isNot(late) }, false, late},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckout(t)
+			tt.set(c)
+			if live, err := c.Live(t.Context(), run); live != tt.live || !errors.Is(err, tt.err) {
+				t.Errorf("%v %v", live, err)
+			}
+		})
+	}
+}
+
+// What has happened of a run is brought to the journal here; an error of the service is told, and loses nothing.
+func TestSync(t *testing.T) {
+	c := newCheckout(t)
+	all := c.journal(finished)
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing).Once()
+	if err := c.Sync(t.Context(), run, c.info); !errors.Is(err, missing) {
+		t.Errorf("%v", err)
+	}
+	c.answers(all)
+	if err := c.Sync(t.Context(), run, c.info); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := c.List(t.Context(), runner.Filter{})
+	if err != nil || len(sums) != 1 || sums[0].Status != runner.RunDone {
+		t.Errorf("%+v %v", sums, err)
+	}
+}
+
+// What is left of runs is not removed while the service says, or cannot say, whether they are at work.
+func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
+	c := newCheckout(t)
+	d := teamtest.Depot(c.Config, c.info)
+	if err := c.offer(t.Context(), d, c.info); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.KeepJournal(t.Context(), c.journal(finished)); err != nil {
+		t.Fatal(err)
+	}
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Once()
+	if all, err := c.Leftovers(t.Context(), 0); err != nil || len(all) != 2 || all[0].Remove {
+		t.Errorf("at work: %+v %v", all, err)
+	}
+	c.isNot(late).Once()
+	if _, err := c.Leftovers(t.Context(), 0); !errors.Is(err, late) {
+		t.Errorf("%v", err)
+	}
+	c.isNot(missing)
+	all, err := c.Leftovers(t.Context(), 0)
+	if err != nil || len(all) != 2 || !all[0].Remove {
+		t.Fatalf("ended: %+v %v", all, err)
+	}
+	for _, x := range all {
+		if err := c.Remove(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.offered() {
+		t.Error("it is still there")
+	}
+}
+
+// What is under way is told with the worker that has it, when that was heard of, and what was pushed last; what waits, with
+// why.
+func TestUnderWay(t *testing.T) {
+	c := newCheckout(t)
+	details, err := c.Coding.Data.ToPayloads(local.Pushed{Ref: "refs/runplan/r/done/7", Commit: "0123456789"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"of another build"`)}}}
+	c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+		PendingActivities: []*workflowpb.PendingActivityInfo{
+			{ActivityId: "1/r1-c0/execute@9", State: enumspb.PENDING_ACTIVITY_STATE_STARTED, Attempt: 2, LastWorkerIdentity: "worker 5@here", LastHeartbeatTime: timestamppb.New(teamtest.Now.Add(-3 * time.Second)), HeartbeatDetails: details},
+			{ActivityId: "2/r1-c0/gate@11", State: enumspb.PENDING_ACTIVITY_STATE_SCHEDULED, Attempt: 3, LastFailure: &failurepb.Failure{Message: "no such remote\n"}, HeartbeatDetails: other},
+		},
+	}, nil).Once()
+	got, err := c.UnderWay(t.Context(), run)
+	want := []string{
+		"1/r1-c0/execute: at worker 5@here, heard of 3s ago, try 2, last pushed refs/runplan/r/done/7 at 0123456",
+		"2/r1-c0/gate: waits for a worker, try 3 (before: no such remote)",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q %v", got, err)
+	}
+	c.isNot(missing).Once()
+	if got, err := c.UnderWay(t.Context(), run); err != nil || got != nil {
+		t.Errorf("of a run that is not at work: %q %v", got, err)
+	}
+	c.isNot(denied).Once()
+	if _, err := c.UnderWay(t.Context(), run); !errors.Is(err, denied) {
+		t.Errorf("%v", err)
+	}
+}

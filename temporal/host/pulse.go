@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/runplan/runplan/runner/local"
+)
+
+// pulse tells the server on a clock that this host is alive: an agent that says nothing for long is no dead host. With
+// each beat goes what was pushed of the run last, for people to see and for the next try to begin with. What is over before
+// the first beat needs none: each is a write to the server's disk.
+type pulse struct {
+	last local.Pushed // of the try before
+	tell func(local.Pushed)
+	done chan struct{}
+
+	mu  sync.Mutex
+	now local.Pushed
+}
+
+// beat begins to beat for an activity.
+func beat(ctx context.Context) *pulse {
+	var last local.Pushed
+	if activity.HasHeartbeatDetails(ctx) {
+		_ = activity.GetHeartbeatDetails(ctx, &last) // of another build, it may be something else: git knows better
+	}
+	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4, func(s local.Pushed) { activity.RecordHeartbeat(ctx, s) })
+}
+
+// newPulse begins to beat every so often, if that is more than nothing.
+func newPulse(last local.Pushed, every time.Duration, tell func(local.Pushed)) *pulse {
+	p := &pulse{last: last, now: last, tell: tell, done: make(chan struct{})}
+	if every <= 0 {
+		return p
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.once()
+			case <-p.done:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// once is one beat.
+func (p *pulse) once() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell(p.now)
+}
+
+// mark takes note of a step that was pushed.
+func (p *pulse) mark(s local.Pushed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = s
+}
+
+// stop ends the clock.
+func (p *pulse) stop() { close(p.done) }

@@ -1,0 +1,80 @@
+package teamtest
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// Service is a Temporal service that says what a test wants to hear, over the wire. An error of nil is a plain answer.
+type Service struct {
+	workflowservice.UnimplementedWorkflowServiceServer
+	Namespace, Describe, Start error
+
+	mu   sync.Mutex
+	keys []string
+}
+
+// Serve makes the service answer on the loopback interface until the test ends, and returns where.
+func (s *Service) Serve(t *testing.T, options ...grpc.ServerOption) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(options...)
+	workflowservice.RegisterWorkflowServiceServer(server, s)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+	return l.Addr().String()
+}
+
+// Keys are what callers authorized themselves with, each once.
+func (s *Service) Keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.keys)
+}
+
+// GetSystemInfo is what a client asks first.
+func (s *Service) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
+}
+
+// DescribeNamespace says what Namespace is.
+func (s *Service) DescribeNamespace(ctx context.Context, _ *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
+	about, _ := metadata.FromIncomingContext(ctx)
+	s.mu.Lock()
+	for _, key := range about.Get("authorization") {
+		if !slices.Contains(s.keys, key) {
+			s.keys = append(s.keys, key)
+		}
+	}
+	s.mu.Unlock()
+	return &workflowservice.DescribeNamespaceResponse{}, onWire(s.Namespace)
+}
+
+// DescribeWorkflowExecution says what Describe is.
+func (s *Service) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{}, onWire(s.Describe)
+}
+
+// StartWorkflowExecution says what Start is.
+func (s *Service) StartWorkflowExecution(context.Context, *workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
+	return &workflowservice.StartWorkflowExecutionResponse{}, onWire(s.Start)
+}
+
+// onWire is an error as the service sends it.
+func onWire(err error) error {
+	if err == nil {
+		return nil
+	}
+	return serviceerror.ToStatus(err).Err()
+}
