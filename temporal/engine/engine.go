@@ -182,6 +182,9 @@ const (
 	lookRare = 10 * time.Second
 )
 
+// patience is how long somebody who wants a run to stop waits for a word of it.
+const patience = 30 * time.Second
+
 // follow writes down here what happens there, until the run ends. since is the last event from before.
 func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, since int) (runner.Result, error) {
 	free := context.WithoutCancel(ctx)
@@ -189,7 +192,12 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 	var told string
 	for {
 		began := e.Now()
-		last, n, err := e.bring(free, d, m)
+		asking, done := free, context.CancelFunc(func() {})
+		if interrupted == nil {
+			asking, done = context.WithTimeout(free, patience)
+		}
+		last, n, err := e.bring(asking, d, m)
+		done()
 		if n == 0 { // nothing is heard of it any more, or for a while
 			if why := e.ended(free, d.Run); why != nil {
 				return runner.Result{}, why
@@ -198,6 +206,8 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 		switch {
 		case err == nil:
 			told = ""
+		case interrupted == nil:
+			return runner.Result{}, fmt.Errorf("run %s is to stop, but nobody is there who does: %w; it stops as soon as a worker is", d.Run, err)
 		case told != err.Error():
 			told = err.Error()
 			e.Note("waiting for a worker of task queue " + e.Queue + " or for the Temporal service: " + told)

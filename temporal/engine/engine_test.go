@@ -301,6 +301,23 @@ func TestStoppingAtOnce(t *testing.T) {
 	}
 }
 
+// Who wants to stop at once does not wait for ever where no worker is: the run was told.
+func TestStoppingWithoutAWorker(t *testing.T) {
+	c := newCheckout(t)
+	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied) // which is not asked for again
+	c.service.On("CancelWorkflow", mock.Anything, flow.ID(run), "").Return(nil).Once()
+	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.follow(ctx, c.depot(run, c.info.Branch), m, 0); !errors.Is(err, denied) || !strings.Contains(err.Error(), "is to stop") {
+		t.Errorf("%v", err)
+	}
+}
+
 // What a person says goes to the workflow as a signal. An answer lets a run that has stopped go on, so it starts it.
 func TestWhatPeopleSayIsPosted(t *testing.T) {
 	for name, tt := range map[string]struct {
