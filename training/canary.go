@@ -77,6 +77,9 @@ func (e *LeakError) Error() string {
 
 // Check returns a [LeakError] for an example that holds one of the values.
 func (c Canary) Check(e Example) error {
+	if len(c.marks) == 0 {
+		return nil
+	}
 	for _, p := range e.texts() {
 		if name, found := c.Find(*p.text); found {
 			return &LeakError{Name: name, Example: e.ID, Place: p.name}

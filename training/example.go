@@ -6,12 +6,14 @@
 package training
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -124,24 +126,35 @@ type File struct {
 
 // Sum returns the id that e has to have: the beginning of the sha256 of all that a model would see of it.
 func (e Example) Sum() string {
-	h := sha256.New()
-	write := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
-	write(string(e.Stage))
+	size := 200 + len(e.Completion) + len(e.Rejected)
 	for _, m := range e.Prompt {
-		write(m.Role)
-		write(m.Content)
+		size += len(m.Content) + 30
 	}
-	write(e.Completion)
-	write(e.Rejected)
-	return hex.EncodeToString(h.Sum(nil))[:24]
+	all := make([]byte, 0, size)
+	add := func(s string) {
+		all = append(strconv.AppendInt(all, int64(len(s)), 10), ':')
+		all = append(all, s...)
+	}
+	add(string(e.Stage))
+	for _, m := range e.Prompt {
+		add(m.Role)
+		add(m.Content)
+	}
+	add(e.Completion)
+	add(e.Rejected)
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:12])
 }
 
 // Check says what is wrong with e, whoever made it. A row that was changed by hand, that names no source, or that was
 // logged without a receipt is refused.
-func (e Example) Check() error {
+func (e Example) Check() error { return e.check(e.Sum()) }
+
+// check is [Example.Check] of an example whose id has to be sum.
+func (e Example) check(sum string) error {
 	switch {
-	case e.ID != e.Sum():
-		return fmt.Errorf("example %q: its id is not that of its content, which has %s; it was changed", e.ID, e.Sum())
+	case e.ID != sum:
+		return fmt.Errorf("example %q: its id is not that of its content, which has %s; it was changed", e.ID, sum)
 	case !slices.Contains(Stages(), e.Stage):
 		return fmt.Errorf("example %s: unknown stage %q", e.ID, e.Stage)
 	case e.Base != BaseOf(e.Stage):
@@ -172,9 +185,9 @@ var ErrNoReceipt = errors.New("no receipt proves it")
 
 // Encode returns the line of e in a file of examples, with its newline.
 func (e Example) Encode() ([]byte, error) {
-	b, err := json.Marshal(e)
-	if err != nil {
+	var line bytes.Buffer
+	if err := json.NewEncoder(&line).Encode(e); err != nil {
 		return nil, fmt.Errorf("encode example %s: %w", e.ID, err)
 	}
-	return append(b, '\n'), nil
+	return line.Bytes(), nil
 }

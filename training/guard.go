@@ -20,7 +20,7 @@ func (g Guard) Seal(e Example) (Example, error) {
 		}
 	}
 	e.ID = e.Sum()
-	if err := e.Check(); err != nil {
+	if err := e.check(e.ID); err != nil {
 		return e, err
 	}
 	return e, g.Canary.Check(e)

@@ -99,8 +99,7 @@ func Title(text, none string) string { return title(text, none) }
 // title makes one line of text that a heading holds as it is.
 func title(text, none string) string {
 	text = strings.Join(strings.Fields(fence.Line(text)), " ")
-	text = strings.NewReplacer("*", "", "<", "(", ">", ")", "#", "", "`", "'", "|", "/", "\\", "/", "~", "", "[", "(", "]", ")", "_", " ").Replace(text)
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(strings.Map(withoutMarks, text)), " ")
 	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWord(r) })
 	if utf8.RuneCountInString(text) > maxTitle {
 		text = strings.TrimSpace(string([]rune(text)[:maxTitle-1])) + "…"
@@ -109,6 +108,25 @@ func title(text, none string) string {
 		return none
 	}
 	return text
+}
+
+// withoutMarks takes from a character what markdown would read into it.
+func withoutMarks(r rune) rune {
+	switch r {
+	case '*', '#', '~':
+		return -1
+	case '<', '[':
+		return '('
+	case '>', ']':
+		return ')'
+	case '|', '\\':
+		return '/'
+	case '`':
+		return '\''
+	case '_':
+		return ' '
+	}
+	return r
 }
 
 func isWord(r rune) bool {

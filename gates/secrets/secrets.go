@@ -35,10 +35,13 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // New makes the gate.
@@ -87,24 +90,23 @@ func New() gates.Gate {
 // kind is a sort of secret.
 type kind struct {
 	rule  string
-	hints []string // one of them is in each match
 	re    *lazyre.Regexp
 	group int  // of the secret itself
 	guess bool // it may be something else
 }
 
 var kinds = []kind{
-	{"aws-key", []string{"AKIA", "ASIA"}, lazyre.New(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
-	{"github-token", []string{"gh", "github_pat_"}, lazyre.New(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
-	{"gitlab-token", []string{"glpat-"}, lazyre.New(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
-	{"slack-token", []string{"xox", "hooks.slack.com"}, lazyre.New(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
-	{"google-key", []string{"AIza", "GOCSPX-", "private_key_id"}, lazyre.New(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
-	{"stripe-key", []string{"k_live_", "k_test_", "whsec_"}, lazyre.New(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
-	{"openai-key", []string{"sk-"}, lazyre.New(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
-	{"npm-token", []string{"npm_", "pypi-"}, lazyre.New(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
-	{"private-key", []string{"PRIVATE KEY"}, lazyre.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
-	{"jwt", []string{"eyJ"}, lazyre.New(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
-	{"url-password", []string{"://"}, lazyre.New(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
+	{"aws-key", lazyre.New(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
+	{"github-token", lazyre.New(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
+	{"gitlab-token", lazyre.New(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
+	{"slack-token", lazyre.New(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
+	{"google-key", lazyre.New(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
+	{"stripe-key", lazyre.New(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
+	{"openai-key", lazyre.New(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
+	{"npm-token", lazyre.New(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
+	{"private-key", lazyre.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
+	{"jwt", lazyre.New(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
+	{"url-password", lazyre.New(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
 }
 
 // assignment is a name that speaks of a secret, and a quoted or bare value.
@@ -152,10 +154,47 @@ func inLine(file, text string) []hit {
 }
 
 func inPart(file, text string) []hit {
+	out := named(file, text, hints().In(text))
+	if h, ok := infrastructure(file, text); ok {
+		out = append(out, h)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	if m := ignoreMark.FindStringSubmatch(text); m != nil {
+		reason := strings.TrimSpace(strings.TrimRight(m[1], "*/ ->"))
+		for i := range out {
+			out[i].marked, out[i].reason = true, reason
+		}
+	}
+	return out
+}
+
+// hints tells which kinds of secrets a text may have, and behind them whether it may assign one.
+var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(needs()...) })
+
+// needs are the literals that the kinds need, by their number, then those of assignments.
+func needs() [][]literal.Lit {
+	var out [][]literal.Lit
+	for _, k := range kinds {
+		out = append(out, literal.Needs(k.re.String()))
+	}
+	return append(out, literal.Needs(assignment.String()))
+}
+
+// Hints are the literals of which each line has one that holds a secret by what stands in it. They say nothing of addresses,
+// nor of values that are known.
+func Hints() []literal.Lit { return slices.Concat(needs()...) }
+
+// named looks for those secrets that hints has found.
+func named(file, text string, found uint64) []hit {
+	if found == 0 {
+		return nil
+	}
 	var out []hit
 	sample := fixture(file)
-	for _, k := range kinds {
-		if !hinted(text, k.hints) {
+	for i, k := range kinds {
+		if found>>i&1 == 0 {
 			continue
 		}
 		for _, m := range k.re.FindAllStringSubmatch(text, 20) {
@@ -171,28 +210,10 @@ func inPart(file, text string) []hit {
 			out = append(out, h)
 		}
 	}
-	if len(out) == 0 && !sample {
+	if len(out) == 0 && !sample && found>>len(kinds) != 0 {
 		out = assigned(file, text)
 	}
-	if h, ok := infrastructure(file, text); ok {
-		out = append(out, h)
-	}
-	if m := ignoreMark.FindStringSubmatch(text); m != nil {
-		reason := strings.TrimSpace(strings.TrimRight(m[1], "*/ ->"))
-		for i := range out {
-			out[i].marked, out[i].reason = true, reason
-		}
-	}
 	return out
-}
-
-func hinted(text string, hints []string) bool {
-	for _, h := range hints {
-		if strings.Contains(text, h) {
-			return true
-		}
-	}
-	return false
 }
 
 // assigned looks for values that look random behind names that speak of secrets.

@@ -14,7 +14,11 @@ import (
 // language, stands on the opening line.
 func Around(info, text string) string {
 	longest, run := 3, 0
-	for i := range len(text) {
+	at := strings.IndexByte(text, '~')
+	if at < 0 {
+		at = len(text)
+	}
+	for i := at; i < len(text); i++ {
 		if text[i] != '~' {
 			run = 0
 			continue
@@ -30,7 +34,26 @@ func Around(info, text string) string {
 func Foreign(info, text string) string { return Around(info, Hide(Clean(text))) }
 
 // Line is a text of others that has to stay on the line where it is put.
-func Line(text string) string { return phrase.Line(Hide(Clean(text))) }
+func Line(text string) string {
+	text = Hide(Clean(text))
+	if oneLine(text) {
+		return text
+	}
+	return phrase.Line(text)
+}
+
+// oneLine tells what is on one line already, as most texts are: in ASCII, and with single spaces alone.
+func oneLine(text string) bool {
+	space := true // before it
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c >= 0x80 || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || text == ""
+}
 
 // Hide takes out what looks like a secret. It comes before anything is cut: half a key would not look like one.
 func Hide(text string) string { return shapes().String(text) }
@@ -43,12 +66,16 @@ func Clean(text string) string {
 	if strings.Contains(text, "\r") {
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	}
+	text = redact.Clean(text)
+	if strings.IndexByte(text, 0xe2) < 0 && strings.IndexByte(text, 0xf3) < 0 { // what each of them begins with
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		if invisible(r) {
 			return -1
 		}
 		return r
-	}, redact.Clean(text))
+	}, text)
 }
 
 func invisible(r rune) bool {

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -219,25 +221,36 @@ type Object struct {
 	Size int
 }
 
-// Objects reads objects through one process of git, however many they are. It is for one goroutine.
+// Objects reads objects through one process of git, however many they are. Of several goroutines that ask, one is answered
+// after the other.
 type Objects struct {
+	turn  sync.Mutex
 	names *io.PipeWriter
 	in    *bufio.Reader
-	out   *io.PipeReader
+	out   *os.File // that in reads, and git writes to
+	ctx   context.Context
 	stop  context.CancelFunc
-	ended chan error
+	ended chan struct{}
+	err   error // why there is no more, once it has ended
 }
 
 // Objects starts the process. Whoever gets it closes it. Nothing is fetched from where the repository was cloned.
 func (r *Repo) Objects(ctx context.Context) *Objects {
 	ctx, stop := context.WithCancel(ctx)
 	names, to := io.Pipe()
-	from, said := io.Pipe()
-	o := &Objects{names: to, in: bufio.NewReaderSize(from, 256<<10), out: from, stop: stop, ended: make(chan error, 1)}
+	o := &Objects{names: to, ctx: ctx, stop: stop, ended: make(chan struct{})}
+	from, said, err := os.Pipe()
+	if err != nil {
+		o.err = err
+		names.Close()
+		close(o.ended)
+		return o
+	}
+	o.out, o.in = from, bufio.NewReaderSize(from, 256<<10)
 	// Who waits for an answer, and what git still reads, need not wait until it is gone.
 	context.AfterFunc(ctx, func() {
 		names.CloseWithError(io.EOF)
-		said.CloseWithError(context.Cause(ctx))
+		from.Close()
 	})
 	go func() {
 		res, err := proc.Run(ctx, proc.Cmd{
@@ -246,9 +259,10 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 		if err == nil && !res.OK() {
 			err = fmt.Errorf("git cat-file ended with status %d", res.Exit)
 		}
+		o.err = errors.Join(err, io.ErrUnexpectedEOF)
+		close(o.ended)
 		names.CloseWithError(io.ErrClosedPipe)
-		said.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF))
-		o.ended <- err
+		said.Close() // only now who reads learns that it has ended
 	}()
 	return o
 }
@@ -256,13 +270,20 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 // Close ends the process.
 func (o *Objects) Close() {
 	o.names.Close() // which is what git ends with
-	o.out.Close()
+	if o.out != nil {
+		o.out.Close()
+	}
 	<-o.ended
 	o.stop()
 }
 
 // Read returns the objects of names, in their order. A name is anything that git understands, such as HASH^{tree}.
 func (o *Objects) Read(names []string) ([]Object, error) {
+	if o.out == nil {
+		return nil, o.err
+	}
+	o.turn.Lock()
+	defer o.turn.Unlock()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -272,11 +293,24 @@ func (o *Objects) Read(names []string) ([]Object, error) {
 	for i, name := range names {
 		var err error
 		if out[i], err = readObject(o.in); err != nil {
-			return nil, fmt.Errorf("read object %s: %w", name, err)
+			return nil, fmt.Errorf("read object %s: %w", name, o.why(err))
 		}
 	}
 	<-written
 	return out, nil
+}
+
+// why is what is behind an error of the pipe.
+func (o *Objects) why(err error) error {
+	if o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	select {
+	case <-o.ended:
+		return o.err
+	default:
+		return err
+	}
 }
 
 // readObject reads one answer of git cat-file --batch.

@@ -108,29 +108,34 @@ func (s *Set) Append(dst []Match, text []byte) []Match {
 		v := (binary.LittleEndian.Uint32(padded[i:]) | caseBits) & mask
 		h := v * hashMul >> (32 - hashBits)
 		if s.bits[h/64]>>(h%64)&1 != 0 {
-			dst = s.verify(dst, text, v, i)
+			verify(s, text, 0, v, i, func(m Match) bool {
+				dst = append(dst, m)
+				return true
+			})
 		}
 	}
 	return dst
 }
 
-// verify compares the literals that have the gram v with the text around i.
-func (s *Set) verify(dst []Match, text []byte, v uint32, i int) []Match {
+// verify compares the literals that have the gram v with the text around i, and calls found with those that begin at from
+// or later, until it returns false.
+func verify[T string | []byte](s *Set, text T, from int, v uint32, i int, found func(Match) bool) bool {
 	for _, p := range s.heads[v] {
 		l := &s.lits[p.lit]
 		at := i - p.offset
-		if at >= 0 && at+len(l.Text) <= len(text) && same(text[at:at+len(l.Text)], l) {
-			dst = append(dst, Match{p.lit, at})
+		if at >= from && at+len(l.Text) <= len(text) && same(text[at:at+len(l.Text)], l) && !found(Match{p.lit, at}) {
+			return false
 		}
 	}
-	return dst
+	return true
 }
 
-func same(b []byte, l *Lit) bool {
+func same[T string | []byte](b T, l *Lit) bool {
 	if !l.Fold {
 		return string(b) == l.Text
 	}
-	for i, c := range b {
+	for i := range len(b) {
+		c := b[i]
 		if 'A' <= c && c <= 'Z' {
 			c |= 0x20
 		}

@@ -48,7 +48,8 @@ type Cmd struct {
 	Keep       int // bytes of the end of the combined output to keep; 0 is 64 KiB
 	KeepStdout int // if > 0, standard output is kept apart as well, up to that many bytes
 	// Stdout receives standard output alone, all of it and as it is, while the program runs. Writes come one at a
-	// time and are over when Run returns; what they return is not looked at.
+	// time and are over when Run returns; what they return is not looked at. To an *os.File the program writes by
+	// itself: it is no output for Limits.Idle, nor for Result.
 	Stdout io.Writer
 
 	// Sweep is an environment entry KEY=VALUE that no other program has, see [NewTag]. It is put into Env,
@@ -183,7 +184,8 @@ func startOnce(c Cmd, path string, out *sink) (*process, error) {
 		return nil, err
 	}
 	stderr := stdout
-	apart := c.KeepStdout > 0 || c.Stdout != nil
+	file, direct := c.Stdout.(*os.File)
+	apart := !direct && (c.KeepStdout > 0 || c.Stdout != nil)
 	if apart {
 		if stderr, err = newPipe(&p.pipes); err != nil {
 			stdout.close()
@@ -193,6 +195,9 @@ func startOnce(c Cmd, path string, out *sink) (*process, error) {
 	prepare := func(ec *exec.Cmd) {
 		ec.Args[0] = c.Args[0]
 		ec.Stdout, ec.Stderr = stdout.w, stderr.w
+		if direct {
+			ec.Stdout = file
+		}
 		ec.SysProcAttr = detached()
 		ec.WaitDelay = stdinDelay
 		p.os = ec

@@ -84,7 +84,12 @@ func (t Template) Slots() []string {
 // Render fills in the slots. A blank value is a missing one. Values for which there is no slot are left out: a prompt
 // of a project need not use all of them.
 func (t Template) Render(values map[string]string) (string, error) {
+	size := 0
+	for _, p := range t.parts {
+		size += len(p.text) + len(values[p.slot])
+	}
 	var b strings.Builder
+	b.Grow(size)
 	var missing []string
 	for _, p := range t.parts {
 		v := values[p.slot]

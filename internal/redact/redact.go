@@ -9,11 +9,14 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // minValue is the length from which a value is taken for a secret; shorter ones occur in any text.
@@ -21,11 +24,11 @@ const minValue = 8
 
 // Redactor replaces secrets. It is safe for concurrent use.
 type Redactor struct {
+	known  *literal.Set      // the values that values replaces
 	values *strings.Replacer // nil: none are known
 }
 
 type shape struct {
-	hints   []string // one of them is in each match; looking for it is cheaper than the expression
 	re      *lazyre.Regexp
 	replace string
 }
@@ -55,7 +58,7 @@ func New(env []string, extra ...string) *Redactor {
 			learn("secret", v)
 		}
 	}
-	return &Redactor{values: replacer(names)}
+	return &Redactor{known: literal.NewSet(literal.Exactly(slices.Collect(maps.Keys(names))...)), values: replacer(names)}
 }
 
 // replacer replaces long values first: one secret may begin with another.
@@ -87,16 +90,32 @@ func (r *Redactor) String(s string) string {
 	if r == nil || s == "" {
 		return s
 	}
-	if r.values != nil {
+	if r.known.Next(s, 0) >= 0 {
 		s = r.values.Replace(s)
 	}
-	for _, sh := range shapes {
-		if slices.ContainsFunc(sh.hints, func(h string) bool { return strings.Contains(s, h) }) {
-			s = sh.re.ReplaceAllString(s, sh.replace)
+	found := hints().In(s)
+	for i := 0; found != 0 && i < len(shapes); i++ {
+		if found>>i&1 != 0 {
+			s = shapes[i].re.ReplaceAllString(s, shapes[i].replace)
 		}
 	}
 	return s
 }
+
+// hints tells which shapes a text may have: most have none, and an expression takes long to say so.
+var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(needs()...) })
+
+// needs are the literals that the shapes need, by their number.
+func needs() [][]literal.Lit {
+	var out [][]literal.Lit
+	for _, s := range shapes {
+		out = append(out, literal.Needs(s.re.String()))
+	}
+	return out
+}
+
+// Hints are the literals of which each text has one that is changed for what it looks like.
+func Hints() []literal.Lit { return slices.Concat(needs()...) }
 
 // spellings lists how a value may appear: as it is, its single lines, in JSON, in a URL, in base64.
 func spellings(value string) []string {
@@ -162,30 +181,29 @@ func harmless(name, value string) bool {
 }
 
 // named is a shape of which nothing stays but its name.
-func named(name, expr string, hints ...string) shape {
-	return shape{hints: hints, re: lazyre.New(expr), replace: mark(name)}
+func named(name, expr string) shape {
+	return shape{re: lazyre.New(expr), replace: mark(name)}
 }
 
 // shapes lists what is a secret by its looks.
 var shapes = []shape{
-	named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`, "PRIVATE KEY"),
-	named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-	named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`, "glpat-"),
-	named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`, "sk-", "k_live_", "k_test_", "whsec_", "AIza", "GOCSPX-"),
-	named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
-	named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
-	named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`, "hooks.slack.com"),
-	named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`, "npm_"),
-	named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`, "pypi-"),
-	named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`, "eyJ"),
+	named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`),
+	named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`),
+	named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`),
+	named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`),
+	named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
+	named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`),
+	named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`),
+	named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`),
+	named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`),
+	named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`),
 	{
-		hints: []string{"uthorization", "UTHORIZATION"},
-		re:    lazyre.New(`(?i)(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9+/._~=-]{8,}`),
+		re: lazyre.New(`(?i)(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9+/._~=-]{8,}`),
 		// the name of the scheme stays: it helps, and is no secret
 		replace: "${1}" + mark("AUTHORIZATION"),
 	},
 	{
-		hints: []string{"://"}, re: lazyre.New(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>]*):([^\s/@"'<>\[]+)@`),
+		re:      lazyre.New(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>]*):([^\s/@"'<>\[]+)@`),
 		replace: "${1}:" + mark("URL_PASSWORD") + "@",
 	},
 }

@@ -41,5 +41,11 @@ func (b Budget) Validate() error {
 // Retrieval is what context may take (BUD-02).
 func (b Budget) Retrieval() int { return b.Window - b.Reserved }
 
-// Of estimates text with the margin of the budget (BUD-04).
-func (b Budget) Of(text string) int { return int(math.Ceil(float64(Estimate(text)) * (1 + b.Margin))) }
+// Of estimates a text, given in one piece or in several, with the margin of the budget (BUD-04).
+func (b Budget) Of(text ...string) int {
+	n := 0
+	for _, t := range text {
+		n += utf8.RuneCountInString(t)
+	}
+	return int(math.Ceil(float64(OfChars(n)) * (1 + b.Margin)))
+}

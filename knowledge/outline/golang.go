@@ -15,12 +15,15 @@ import (
 // ReadGo makes an outline of a Go file. The names of an import are those that the file uses of the package.
 func ReadGo(name string, text []byte) Outline {
 	g, _ := readGo(name, text)
-	return g.out
+	return joinGo([]goPiece{{goPart: &g.part}})
 }
 
-func readGo(name string, text []byte) (*goReader, *ast.File) {
+func readGo(name string, text []byte) (*goReader, *ast.File) { return parseGo(name, text, text) }
+
+// parseGo reads a text by the tree of another one, in which the same stands at the same places.
+func parseGo(name string, text, parsed []byte) (*goReader, *ast.File) {
 	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
-	f, err := parser.ParseFile(g.files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(g.files, name, parsed, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		g.failed(err)
 	}
@@ -41,15 +44,16 @@ type goReader struct {
 		doc  *ast.CommentGroup
 	}
 	receivers map[int]string // place of a method's name → its type
+	part      goPart
 }
 
 func (g *goReader) failed(err error) {
-	g.out.Error = &ParseError{Line: 1, Message: err.Error()}
+	g.part.Error = &ParseError{Line: 1, Message: err.Error()}
 	var list scanner.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		g.out.Error.Line, g.out.Error.Message = list[0].Pos.Line, list[0].Msg
+		g.part.Error.Line, g.part.Error.Message = list[0].Pos.Line, list[0].Msg
 		if o := list[0].Pos.Offset; o >= 0 && o <= len(g.text) {
-			g.out.Error.Content = g.at.content(g.text, o)
+			g.part.Error.Content = g.at.content(g.text, o)
 		}
 	}
 }
@@ -92,8 +96,8 @@ func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, bod
 }
 
 func (g *goReader) read(f *ast.File) {
-	g.receivers = map[int]string{}
-	used := map[string][]string{} // package name → names
+	g.receivers, g.part.used = map[int]string{}, map[string][]string{}
+	used := g.part.used
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -121,9 +125,13 @@ func (g *goReader) read(f *ast.File) {
 		return true
 	})
 	g.all = nest(g.all)
-	g.adopt()
-	g.out.Symbols = symbols(g.all)
-	g.imports(f, used)
+	g.part.Symbols = symbols(g.all)
+	for i, e := range g.all {
+		if of := g.receivers[e.name]; of != "" && e.Kind == Method {
+			g.part.methods = append(g.part.methods, goMethod{i, of})
+		}
+	}
+	g.imports(f)
 	g.comments(f)
 }
 
@@ -189,38 +197,17 @@ func receiver(list *ast.FieldList) string {
 	}
 }
 
-// adopt gives methods the type of their receiver as parent, where it is in the same file.
-func (g *goReader) adopt() {
-	types := map[string]int{}
-	for i, e := range g.all {
-		if e.Parent < 0 && e.Kind != Function && e.Kind != Method && e.Kind != Variable {
-			types[e.Name] = i
-		}
-	}
-	for i := range g.all {
-		if name, ok := g.receivers[g.all[i].name]; ok && g.all[i].Kind == Method {
-			if t, ok := types[name]; ok {
-				g.all[i].Parent = t
-			}
-		}
-	}
-}
-
-func (g *goReader) imports(f *ast.File, used map[string][]string) {
+func (g *goReader) imports(f *ast.File) {
 	for _, s := range f.Imports {
 		spec, err := strconv.Unquote(s.Path.Value)
 		if err != nil {
 			continue
 		}
 		imp := Import{Path: spec, Line: g.at.of(g.offset(s.Pos()))}
-		local := packageName(spec)
 		if s.Name != nil {
-			imp.Alias, local = s.Name.Name, s.Name.Name
+			imp.Alias = s.Name.Name
 		}
-		for _, name := range slices.Sorted(slices.Values(used[local])) {
-			imp.Names = append(imp.Names, Name{name, name})
-		}
-		g.out.Imports = append(g.out.Imports, imp)
+		g.part.Imports = append(g.part.Imports, imp)
 	}
 }
 
@@ -242,9 +229,9 @@ func (g *goReader) comments(f *ast.File) {
 		place[e.name] = i
 	}
 	doc := func(owner int, c *ast.CommentGroup) {
-		if text := strings.TrimSpace(c.Text()); text != "" {
+		if text := strings.TrimSpace(wordsOf(c)); text != "" {
 			text = strings.ToValidUTF8(text, "�")
-			g.out.Docs = append(g.out.Docs, Doc{Symbol: owner, Content: text, Format: Plain, Fields: Fields{Summary: summary(strings.Split(text, "\n"))}})
+			g.part.Docs = append(g.part.Docs, Doc{Symbol: owner, Content: text, Format: Plain, Fields: Fields{Summary: summary(strings.Split(text, "\n"))}})
 		}
 	}
 	if f.Doc != nil {
@@ -264,9 +251,18 @@ func (g *goReader) comments(f *ast.File) {
 	}
 	var remarks []remark
 	for _, c := range f.Comments {
-		if text := c.Text(); !g.docs[c] && text != "" {
+		if text := wordsOf(c); !g.docs[c] && text != "" {
 			remarks = append(remarks, remark{g.offset(c.Pos()), g.offset(c.End()), strings.TrimSpace(text)})
 		}
 	}
-	g.out.Comments = comments(g.text, g.at, remarks, g.all)
+	g.part.Comments = comments(g.text, g.at, remarks, g.all)
+}
+
+// wordsOf are the words of a comment. Of one that a broken file ends with, before it has any, the library takes more off than
+// there is.
+func wordsOf(c *ast.CommentGroup) string {
+	if last := c.List[len(c.List)-1].Text; strings.HasPrefix(last, "/*") && len(last) < len("/**/") {
+		return ""
+	}
+	return c.Text()
 }

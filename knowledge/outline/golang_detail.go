@@ -14,9 +14,10 @@ import (
 // ReadGoDetail is [ReadGo] with the detail.
 func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 	g, f := readGo(name, text)
+	out := joinGo([]goPiece{{goPart: &g.part}})
 	var d Detail
 	if f == nil {
-		return g.out, d
+		return out, d
 	}
 	place := map[int]int{}
 	for i, e := range g.all {
@@ -54,7 +55,7 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 		d.Calls[i].Result = called[d.Calls[i].To]
 	}
 	slices.SortStableFunc(d.Handlers, func(a, b Handler) int { return a.Line - b.Line })
-	return g.out, d
+	return out, d
 }
 
 // values are those of a declaration at the top. A constant that is counted has its number.

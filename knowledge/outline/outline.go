@@ -137,13 +137,14 @@ type ParseError struct {
 type lines []int
 
 func linesOf(text []byte) lines {
-	at := lines{0}
-	for i, c := range text {
-		if c == '\n' {
-			at = append(at, i+1)
+	at := make(lines, 1, 2+bytes.Count(text, []byte{'\n'}))
+	for {
+		n := bytes.IndexByte(text[at[len(at)-1]:], '\n')
+		if n < 0 {
+			return at
 		}
+		at = append(at, at[len(at)-1]+n+1)
 	}
-	return at
 }
 
 // of is the line of an offset, from 1.

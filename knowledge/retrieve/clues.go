@@ -192,23 +192,27 @@ func keywords(text string) []string {
 // Humps takes a name apart: loadHTTPConfig is load, http and config.
 func Humps(name string) []string {
 	var out []string
-	start, runes := 0, []rune(name)
+	start, before := 0, rune(0)
 	cut := func(end int) {
 		if end > start {
-			out = append(out, strings.ToLower(string(runes[start:end])))
+			out = append(out, strings.ToLower(name[start:end]))
 		}
 		start = end
 	}
-	for i, r := range runes {
+	for i, r := range name {
 		switch {
 		case r == '_' || r == '$' || r == '-' || r == '.' || r == '/':
 			cut(i)
 			start = i + 1
-		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
-			cut(i)
+		case i > 0 && unicode.IsUpper(r):
+			after, _ := utf8.DecodeRuneInString(name[i+utf8.RuneLen(r):])
+			if !unicode.IsUpper(before) || unicode.IsLower(after) {
+				cut(i)
+			}
 		}
+		before = r
 	}
-	cut(len(runes))
+	cut(len(name))
 	return out
 }
 

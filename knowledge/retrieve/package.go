@@ -72,15 +72,14 @@ func (p Package) Text() string {
 	if len(p.Parts) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString(heading)
+	all := []string{heading}
 	for i, x := range p.Parts {
 		if i == 0 || p.Parts[i-1].Path != x.Path {
-			b.WriteString(x.heading())
+			all = append(all, x.heading())
 		}
-		b.WriteString(x.String())
+		all = append(all, x.String())
 	}
-	return b.String()
+	return strings.Join(all, "")
 }
 
 // heading names the file of a part.
@@ -108,7 +107,7 @@ func (x Part) String() string {
 	if x.Whole && x.Altered {
 		how = "whole, but for what looked like a secret or could not be shown"
 	}
-	return fmt.Sprintf("\n%s, %s, %s:\n\n%s", what, lines, how, fence.Around(languageOf(x.Path), x.Text))
+	return "\n" + what + ", " + lines + ", " + how + ":\n\n" + fence.Around(languageOf(x.Path), x.Text)
 }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(fence.Line(name), "`", "'") + "`" }

@@ -34,19 +34,20 @@ type related struct {
 // work is a commit on its way to examples.
 type work struct {
 	git.Past
-	reason  Reason
-	task    string
-	tree    *folder // before the commit
-	changes []*change
-	lines   int
-	words   map[string]bool // identifiers in and around the changed lines, and pairs of them: owner.name
-	targets []target
-	deps    []related // what the changed code uses, the most used first
-	others  []related // what has to do with the commit by its looks alone
-	rng     *rand.Rand
+	reason   Reason
+	task     string
+	keywords []string // of the task
+	tree     *folder  // before the commit
+	changes  []*change
+	lines    int
+	words    map[string]bool // identifiers in and around the changed lines, and pairs of them: owner.name
+	targets  []target
+	deps     []related // what the changed code uses, the most used first
+	others   []related // what has to do with the commit by its looks alone
+	rng      *rand.Rand
 }
 
-// loader reads what commits are made of, many at a time. All of it happens on one goroutine, but for what needs nobody.
+// loader reads what commits are made of, many at a time: one goroutine begins, and another goes on with what was begun before.
 type loader struct {
 	objects  *git.Objects
 	forest   *forest
@@ -88,8 +89,8 @@ func parallel(ctx context.Context, n int, do func(int) error) error {
 	return nil
 }
 
-// load reads commits. Each one comes back with a reason, or with all that its examples need.
-func (l *loader) load(ctx context.Context, commits []git.Past) ([]*work, error) {
+// begin reads commits, what they change, and the trees that they were made on.
+func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error) {
 	all := make([]*work, len(commits))
 	for i, c := range commits {
 		w := &work{Past: c}
@@ -99,15 +100,26 @@ func (l *loader) load(ctx context.Context, commits []git.Past) ([]*work, error) 
 		}
 		if w.reason = byItself(c, l.reverted, l.shelf.reader.reads); w.reason == "" {
 			w.task = taskOf(c.Message)
+			w.keywords = keywords(w.task)
 			w.rng = rand.New(rand.NewPCG(l.seed, hashOf(c.Hash)))
 		}
 	}
-	for _, step := range []func(context.Context, []*work) error{l.contents, l.trees, l.look, l.near, l.choose} {
+	return all, each(ctx, all, l.contents, l.trees)
+}
+
+// goOn reads what stands around the changes. Then each commit has a reason, or all that its examples need.
+func (l *loader) goOn(ctx context.Context, all []*work) error {
+	return each(ctx, all, l.look, l.near, l.choose)
+}
+
+// each takes steps with the commits that nothing speaks against until then.
+func each(ctx context.Context, all []*work, steps ...func(context.Context, []*work) error) error {
+	for _, step := range steps {
 		if err := step(ctx, open(all)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // open are the commits that nothing speaks against yet.
@@ -248,7 +260,7 @@ func (w *work) understand() {
 			if side.s == nil {
 				continue
 			}
-			if side.s.broken || side.s.skip != "" {
+			if side.s.faulty || side.s.skip != "" {
 				w.reason = Broken
 				return
 			}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/knowledge/outline"
@@ -11,11 +12,11 @@ func (s *source) sound() bool { return !s.broken && s.skip == "" && !*s.secret }
 
 // declares returns the names that a file of Go may declare for others, and maybe more: by its lines, without parsing it. For
 // other languages it returns nil.
-func (s *source) declares() map[string]bool {
+func (s *source) declares() []string {
 	if s.declared != nil || s.language != outline.Go {
 		return s.declared
 	}
-	s.declared = map[string]bool{}
+	s.declared = []string{}
 	block := false // between var ( and its end
 	for line := range strings.Lines(s.text) {
 		line = strings.TrimLeft(line, " \t")
@@ -30,7 +31,7 @@ func (s *source) declares() map[string]bool {
 				_, rest, _ = strings.Cut(rest, ")")
 			}
 			name, _ := identifier(strings.TrimLeft(rest, " "))
-			s.declared[name] = true
+			s.declared = append(s.declared, name)
 		default:
 			for _, word := range []string{"var", "const", "type"} {
 				if rest, ok := strings.CutPrefix(line, word); ok {
@@ -43,7 +44,7 @@ func (s *source) declares() map[string]bool {
 			}
 		}
 	}
-	delete(s.declared, "")
+	s.declared = slices.DeleteFunc(s.declared, func(name string) bool { return name == "" })
 	return s.declared
 }
 
@@ -51,7 +52,7 @@ func (s *source) declares() map[string]bool {
 func (s *source) declare(line string) {
 	for {
 		name, rest := identifier(line)
-		s.declared[name] = true
+		s.declared = append(s.declared, name)
 		next, more := strings.CutPrefix(strings.TrimLeft(rest, " \t"), ",")
 		if !more {
 			return

@@ -220,10 +220,10 @@ const (
 // and the number of an issue do not count.
 func ofMessage(message string) Reason {
 	subject, _, _ := strings.Cut(message, "\n")
-	if byProgram.MatchString(subject) || revertLine.MatchString(message) {
+	if byProgram.MatchString(subject) || len(revertedBy(message)) > 0 {
 		return ByProgram
 	}
-	subject = conventional.ReplaceAllString(subject, "")
+	subject = withoutPrefix(subject)
 	words, tells := 0, map[string]bool{}
 	for _, w := range letters(subject) {
 		if len(w) < 2 {
@@ -240,6 +240,14 @@ func ofMessage(message string) Reason {
 	return ""
 }
 
+// withoutPrefix takes off what conventional commits begin with: "fix(parser): "
+func withoutPrefix(subject string) string {
+	if !strings.Contains(subject, ":") {
+		return subject
+	}
+	return conventional.ReplaceAllString(subject, "")
+}
+
 // letters are the words of a text, small.
 func letters(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r > 0x7f || r == '_' || r == '\'') })
@@ -247,6 +255,9 @@ func letters(text string) []string {
 
 // revertedBy returns the commits that a message takes back, as it names them.
 func revertedBy(message string) []string {
+	if !strings.Contains(message, "This reverts commit ") { // few do, and this is quicker
+		return nil
+	}
 	var out []string
 	for _, m := range revertLine.FindAllStringSubmatch(message, 20) {
 		out = append(out, m[1])
@@ -262,7 +273,7 @@ func taskOf(message string) string {
 	var lines []string
 	for line := range strings.Lines(message) {
 		line = strings.TrimRight(line, " \t\r\n")
-		if trailer.MatchString(line) {
+		if (strings.Contains(line, ":") || strings.HasPrefix(line, "(")) && trailer.MatchString(line) {
 			continue
 		}
 		lines = append(lines, line)

@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training"
 )
@@ -159,28 +160,48 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 	return <-failed
 }
 
-// loadAll reads commits, chunk by chunk.
+// loadAll reads commits, chunk by chunk: while one is looked at, the next one is read.
 func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span, to chan<- []*work) error {
 	l := &loader{
-		objects: objects, forest: newForest(objects), shelf: newShelf(objects, reader{o.Program, o.Repo.Root}), sentry: newSentry(o.Repo.Root, o.Redact),
+		objects: objects, forest: newForest(objects), shelf: newShelf(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}), sentry: newSentry(o.Repo.Root, o.Redact),
 		seed: o.Seed, reverted: reverted,
 	}
+	ctx, stop := context.WithCancel(ctx)
+	begun := make(chan []*work, 1)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(begun)
+		failed <- o.beginAll(ctx, l, span, begun)
+	}()
+	defer func() {
+		stop()
+		for range begun { // it has left the objects alone then
+		}
+	}()
+	for works := range begun {
+		if err := l.goOn(ctx, works); err != nil {
+			return err
+		}
+		if err := hand(ctx, to, works); err != nil {
+			return err
+		}
+	}
+	return <-failed
+}
+
+// beginAll goes through a history.
+func (o Options) beginAll(ctx context.Context, l *loader, span git.Span, to chan<- []*work) error {
 	var list []git.Past
 	flush := func() error {
 		if len(list) == 0 {
 			return nil
 		}
-		works, err := l.load(ctx, list)
-		list = nil
+		works, err := l.begin(ctx, list)
 		if err != nil {
 			return err
 		}
-		select {
-		case to <- works:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		list = list[:0]
+		return hand(ctx, to, works)
 	}
 	for c, err := range o.Repo.Past(ctx, span) {
 		if err != nil {
@@ -196,4 +217,14 @@ func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map
 		return context.Cause(ctx)
 	}
 	return flush()
+}
+
+// hand hands commits on, unless nobody takes them any more.
+func hand(ctx context.Context, to chan<- []*work, works []*work) error {
+	select {
+	case to <- works:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

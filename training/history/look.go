@@ -57,7 +57,11 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 		}
 	}
 	all = open(all)
-	if err := l.shelf.outlined(ctx, sidesOf(all)); err != nil {
+	sides := sidesOf(all)
+	if err := l.shelf.reader.parse(ctx, sides); err != nil {
+		return err
+	}
+	if err := l.shelf.outlined(ctx, sides); err != nil {
 		return err
 	}
 	for _, w := range all {

@@ -23,7 +23,8 @@ type maker struct {
 // shared is what the stages of the solver have in common.
 type shared struct {
 	answers []edits.Answer
-	context retrieve.Package
+	order   []int  // in which the changes are made
+	context string // as prompts have it
 	texts   []*source
 	bad     string
 }
@@ -111,7 +112,10 @@ func (m *maker) share(w *work) shared {
 			return s
 		}
 	}
-	s.context, s.texts, s.bad = m.context(w, s.answers)
+	var p retrieve.Package
+	if p, s.texts, s.bad = m.context(w, s.answers); s.bad == "" {
+		s.order, s.context = w.order(), p.Text()
+	}
 	return s
 }
 

@@ -37,9 +37,10 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	}
 	used := versions{}
 	for _, w := range all {
-		for _, t := range w.targets {
+		for i := range w.targets {
+			t := &w.targets[i]
 			if f := have[t.want]; f != nil && w.mayUse(f) {
-				used[t.want] = f
+				t.used, used[t.want] = true, f
 			}
 		}
 	}
@@ -69,15 +70,7 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 // long as to read it, and most that are near are not used.
 func (w *work) mayUse(f *source) bool {
 	names := f.declares()
-	if names == nil {
-		return true
-	}
-	for n := range names {
-		if w.words[n] {
-			return true
-		}
-	}
-	return false
+	return names == nil || slices.ContainsFunc(names, func(n string) bool { return w.words[n] })
 }
 
 // takes tells whether the changed code may use a file that is imported.
@@ -137,14 +130,14 @@ func (w *work) depend(have versions) {
 	}
 	for _, t := range w.targets {
 		f := have[t.want]
-		if f == nil || seen[t.path] || f.outlined && !f.sound() {
+		if f == nil || seen[t.path] || t.used && !f.sound() {
 			continue
 		}
 		seen[t.path] = true
 		r := related{source: f, why: t.why, tier: 2}
 		for i := range f.symbols {
 			x := &f.symbols[i]
-			if len(r.uses) < mostUses && !slices.Contains(r.uses, x.short) && w.uses(t, x, own) {
+			if t.used && len(r.uses) < mostUses && !slices.Contains(r.uses, x.short) && w.uses(t, x, own) {
 				r.uses = append(r.uses, x.short)
 			}
 		}
@@ -170,7 +163,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	hits := make([][]found, len(all))
 	for i, w := range all {
 		stems := map[string]string{}
-		for _, k := range keywords(w.task) {
+		for _, k := range w.keywords {
 			if stems[stem(k)] == "" {
 				stems[stem(k)] = k
 			}
@@ -179,12 +172,10 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 			return w.changed(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
 		})
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
-		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) }) // the most alike are the hardest
-		list = list[:min(mostOthers, len(list))]
-		for _, f := range list {
+		hits[i] = hardest(list)
+		for _, f := range hits[i] {
 			wants = append(wants, want{f.path, f.blob})
 		}
-		hits[i] = list
 	}
 	have, _, err := l.shelf.get(wants)
 	if err != nil {
@@ -218,4 +209,21 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		w.others = slices.DeleteFunc(w.others, func(o related) bool { return o.tier == 2 && !o.sound() })
 	}
 	return nil
+}
+
+// hardest are the first of the files that are the most alike to what a task needs: those with the most of its words.
+func hardest(list []found) []found {
+	most := 0
+	for _, f := range list {
+		most = max(most, len(f.words))
+	}
+	var out []found
+	for n := most; n > 0 && len(out) < mostOthers; n-- {
+		for _, f := range list {
+			if len(f.words) == n && len(out) < mostOthers {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }

@@ -13,11 +13,11 @@ import (
 // about these; that it would agree is tested.
 
 // signalWords begin what a plan may tell runplan: text with one of them is read by the parser, however plain it is.
-var signalWords = newFinder(
+var signalWords = finder(
 	"batch", "phase", "depend", "critical", "parallel", "approv", "verif", "todo",
 )
 
-// plain tells text of words, commas and full stops, each line of which begins with a letter.
+// plain tells text of words and the marks of sentences, each line of which begins with a letter.
 func plain(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		for i := range len(line) {
@@ -25,14 +25,14 @@ func plain(text string) bool {
 			case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
 			case i == 0:
 				return false
-			case c >= '0' && c <= '9', c == '.' || c == ',' || c == '\'':
+			case c >= '0' && c <= '9', strings.IndexByte(".,;?!'\"()/+%-", c) >= 0:
 			case c == ' ' && line[i-1] != ' ' && i < len(line)-1:
 			default:
 				return false
 			}
 		}
 	}
-	return signalWords.next(text, 0) < 0
+	return signalWords().Next(text, 0) < 0
 }
 
 // paths are those that plans were found to be able to name, or not.
@@ -41,8 +41,21 @@ type paths struct {
 	known map[string]bool
 }
 
+// plainPath tells the path of a file in folders, all of whose names are words.
+func plainPath(path string) bool {
+	stem, end, ok := strings.Cut(path, ".")
+	for part := range strings.SplitSeq(stem, "/") {
+		ok = ok && part != "" && part[0] != '-' && strings.IndexFunc(part, func(c rune) bool { return c > 0x7f || !isWord(byte(c)) && c != '-' || c == '$' }) < 0
+	}
+	ok = ok && end != "" && strings.IndexFunc(end, func(c rune) bool { return c < 'a' || c > 'z' }) < 0
+	return ok && len(path) < 100 && signalWords().Next(path, 0) < 0
+}
+
 // named tells whether a plan can name a path.
 func (p *paths) named(path string) bool {
+	if plainPath(path) {
+		return true
+	}
 	p.mutex.Lock()
 	ok, known := p.known[path]
 	p.mutex.Unlock()

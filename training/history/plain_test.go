@@ -15,7 +15,7 @@ import (
 // sentence draws words that plans know, words that tasks have, and some marks.
 func sentence(r *rand.Rand) string {
 	words := strings.Fields("batch Batch Task task 1 2: Critical critical parallel depends depends_on: on when After wave run make go test add the a parser of Carts discounts, more. twice' Files: Create Modify: Test " +
-		"Goal: not yet [x] - * # ~~~ ``` TODO estimated hours Phase I. A) e.g. v1.2 don't \\ \n \n\n mailto http://a.b <b> &amp; 3. Setext --- === | x")
+		"Goal: not yet [x] - * # ~~~ ``` TODO estimated hours Phase I. A) e.g. v1.2 don't \\ \n \n\n mailto http://a.b <b> &amp; 3. Setext --- === | x re-use (so to say) \"quoted\" and/or 5% why? no! a; +1 -- ;- (x) /a ...")
 	var b strings.Builder
 	for i := range 1 + r.IntN(12) {
 		if i > 0 && !strings.HasSuffix(b.String(), "\n") {
@@ -35,7 +35,7 @@ func sentence(r *rand.Rand) string {
 func TestPlainTextsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plains := 0
-	for range 2000 {
+	for range 6000 {
 		task := sentence(r)
 		subject, body, _ := strings.Cut(task, "\n")
 		path := []string{"a/b_c.go", "x-y/z.ts", "_test.go", "critical/batch_1.go"}[r.IntN(4)]
@@ -65,8 +65,34 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 			t.Fatalf("%q:\n%s", task, d)
 		}
 	}
-	if plains < 100 {
+	if plains < 300 {
 		t.Errorf("%d plain texts", plains)
+	}
+}
+
+// A path that is taken for plain is one that the parser of plans reads as that very path.
+func TestPlainPathsNeedNoParser(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	parts := strings.Fields("a cart Price _test x-y 1 12 main_test create Modify test delete task Task1 step files goal plan con nul aux git src a_b_c README wave after when x__y -a a- .git .. $a ä B2b-c")
+	plains := 0
+	for range 1500 {
+		var path string
+		for range r.IntN(4) {
+			path += parts[r.IntN(len(parts))] + "/"
+		}
+		path += parts[r.IntN(len(parts))] + []string{".go", ".py", ".d.ts", "", ".", ".go.", ".2"}[r.IntN(7)]
+		if !plainPath(path) {
+			continue
+		}
+		plains++
+		one := solver.Artifact{Title: "Change it", Batches: []solver.ArtifactBatch{{Title: "Change it", Files: solver.ArtifactFiles{Modify: []string{path}}, Tasks: []string{
+			"Change it", "Create " + path, "Delete " + path, "In " + path + " change Name.part"}}}}
+		if err := readable(one); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if plains < 200 {
+		t.Errorf("%d plain paths", plains)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // piece is a symbol, or a file without any, of which precision says how much is needed.
 type piece struct {
 	symbol *symbol
+	at     int    // number of the symbol in its file
 	word   string // the answer
 	why    []string
 }
@@ -107,7 +108,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		return lesson{}, "there is nothing to choose between"
 	}
 	prompt, err := m.Retrieval.Render("precision", map[string]string{
-		"task": fenced(q.text), "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
+		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
 	})
 	if err != nil {
 		return lesson{}, err.Error()
@@ -120,34 +121,33 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 // pieces are the symbols of a file that are asked about, in the order of the file: all that are needed, and of the others
 // those that the task speaks of, then the first ones.
 func (m *maker) pieces(w *work, q query, s *source, word func(int) string, most int) []piece {
-	var out []piece
-	var order []int
+	out := make([]piece, 0, len(s.symbols))
 	for i := range s.symbols {
-		if s.symbols[i].piece || word(i) == primary {
-			order = append(order, i)
+		if x := word(i); s.symbols[i].piece || x == primary {
+			out = append(out, piece{symbol: &s.symbols[i], at: i, word: x, why: q.why(&s.symbols[i])})
 		}
 	}
-	weight := func(i int) int {
-		switch word(i) {
-		case primary:
-			return 3
-		case supporting:
-			return 2
-		}
-		if len(q.why(&s.symbols[i])) > 0 {
-			return 1
-		}
-		return 0
+	if len(out) > most {
+		slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.weight(), a.weight()) })
+		out = out[:most]
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
-	order = order[:min(most, len(order))]
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.symbols[a].start, s.symbols[b].start), cmp.Compare(a, b))
+	slices.SortFunc(out, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.symbol.start, b.symbol.start), cmp.Compare(a.at, b.at))
 	})
-	for _, i := range order {
-		out = append(out, piece{symbol: &s.symbols[i], word: word(i), why: q.why(&s.symbols[i])})
-	}
 	return out
+}
+
+// weight is how much a question about a file needs a piece.
+func (x piece) weight() int {
+	switch {
+	case x.word == primary:
+		return 3
+	case x.word == supporting:
+		return 2
+	case len(x.why) > 0:
+		return 1
+	}
+	return 0
 }
 
 // why says what speaks for a symbol, as retrieval does.

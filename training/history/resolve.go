@@ -19,6 +19,7 @@ type target struct {
 	names   []outline.Name // each by itself: from x import name
 	aliases []string       // the module or package as a whole: alias.name
 	sibling bool           // of the same package of Go: its names are there without an import
+	used    bool           // by its words it may be what the changed code uses
 }
 
 // mostPackage bounds the files of one package of Go that are looked at.

@@ -46,7 +46,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 		}
 	}
 	prompt, err := m.Retrieval.Render("task_analysis", map[string]string{
-		"overview": w.tree.overview(), "task": fenced(q.text), "files": listed(q.files, 30), "symbols": listed(q.symbols, 30),
+		"overview": w.tree.overview(), "task": q.fenced, "files": listed(q.files, 30), "symbols": listed(q.symbols, 30),
 	})
 	if err != nil {
 		return lesson{}, err.Error()
@@ -188,7 +188,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}
 	slices.Sort(sure)
 	prompt, err := m.Retrieval.Render("scope", map[string]string{
-		"task": fenced(q.text), "intent": q.intent, "kind": string(q.kind), "seeds": listed(slices.Compact(sure), 40), "candidates": fenced(strings.Join(lines, "\n")),
+		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "seeds": listed(slices.Compact(sure), 40), "candidates": fenced(strings.Join(lines, "\n")),
 	})
 	if err != nil {
 		return lesson{}, err.Error()

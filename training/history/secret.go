@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/literal"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -29,26 +32,24 @@ func newSentry(dir string, redact func(string) string) sentry {
 
 // hide takes out what looks like a secret.
 func (s sentry) hide(text string) string {
-	if hinted(text) {
-		text = fence.Hide(text)
-	}
+	text = fence.Hide(text)
 	if s.redact != nil {
 		text = s.redact(text)
 	}
 	return text
 }
 
-// hints are in each line that the gate may find a secret in, and in each text that the redactor changes by its looks, in
-// small letters: all others need no look.
-var hints = newFinder(
-	"passw", "passphrase", "secret", "token", "key", "credential", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-	"hooks.slack", "aiza", "gocspx-", "k_live_", "k_test_", "whsec_", "sk-", "npm_", "pypi-", "eyj", "://", "uthorization",
-)
+// hints are in each line that the gate may find a secret in, and in each text that the redactor changes by its looks: all
+// others need no look.
+var hints = sync.OnceValue(func() *literal.Set { return literal.NewSet(slices.Concat(secrets.Hints(), redact.Hints())) })
 
-func hinted(text string) bool { return hints.next(text, 0) >= 0 }
+// finder finds words in one pass over a text, whether their letters are large or small.
+func finder(words ...string) func() *literal.Set {
+	return sync.OnceValue(func() *literal.Set { return literal.NewSet(literal.Folded(words...)) })
+}
 
 // wide are in texts in which a secret may go over more than one line.
-var wide = newFinder("private key", "uthorization")
+var wide = finder("private key", "uthorization")
 
 // document tells a file of words by its name: what the gate says of such names alone is nothing.
 func document(name string) bool {
@@ -66,7 +67,7 @@ type text struct{ path, text string }
 func (s sentry) suspects(t text) []string {
 	var out []string
 	seen := s.clean.of(t.path)
-	for at := hints.next(t.text, 0); at >= 0; {
+	for at := hints().Next(t.text, 0); at >= 0; {
 		from, to := strings.LastIndexByte(t.text[:at], '\n')+1, len(t.text)
 		if n := strings.IndexByte(t.text[at:], '\n'); n >= 0 {
 			to = at + n
@@ -74,7 +75,7 @@ func (s sentry) suspects(t text) []string {
 		if line := strings.TrimSuffix(t.text[from:to], "\r"); !seen(line) {
 			out = append(out, line)
 		}
-		at = hints.next(t.text, to)
+		at = hints().Next(t.text, to)
 	}
 	return out
 }
@@ -119,7 +120,7 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 	}
 	for i, found := range out {
 		for _, line := range lines[i] {
-			if !found && wide.next(line, 0) < 0 {
+			if !found && wide().Next(line, 0) < 0 {
 				s.clean.add(all[i].path, line)
 			}
 		}

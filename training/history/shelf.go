@@ -2,17 +2,19 @@ package history
 
 import (
 	"context"
+	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/recent"
 )
 
-// shelf keeps the versions of files that were read last. What it holds is bounded, whatever the history is like.
+// shelf keeps the versions of files that were read last. What it holds is bounded, whatever the history is like. Several
+// goroutines may get versions.
 type shelf struct {
 	objects *git.Objects
 	reader  reader
-	now     map[string]*source
-	before  map[string]*source
-	held    int
+	mutex   sync.Mutex // of read
+	read    *recent.Map[want, *source]
 	modules map[string]string // blob of a go.mod → path of its module
 }
 
@@ -20,31 +22,11 @@ type shelf struct {
 const mostHeld = 4 << 20
 
 func newShelf(o *git.Objects, r reader) *shelf {
-	return &shelf{objects: o, reader: r, now: map[string]*source{}, before: map[string]*source{}, modules: map[string]string{}}
+	return &shelf{objects: o, reader: r, read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
 }
 
 // want is a version of a file.
 type want struct{ path, blob string }
-
-func (w want) key() string { return w.blob + " " + w.path }
-
-func (s *shelf) find(w want) *source {
-	x := s.now[w.key()]
-	if x == nil {
-		if x = s.before[w.key()]; x != nil {
-			s.keep(w, x)
-		}
-	}
-	return x
-}
-
-func (s *shelf) keep(w want, x *source) {
-	if s.held > mostHeld {
-		s.before, s.now, s.held = s.now, map[string]*source{}, 0
-	}
-	s.now[w.key()] = x
-	s.held += len(x.text) + 1000
-}
 
 // versions are files that were asked for together.
 type versions map[want]*source
@@ -54,14 +36,17 @@ func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 	have, bad := versions{}, map[want]Reason{}
 	var ask []want
 	var names []string
+	s.mutex.Lock()
 	for _, w := range wants {
 		if _, asked := have[w]; asked {
 			continue
 		}
-		if have[w] = s.find(w); have[w] == nil {
+		x, known := s.read.Get(w)
+		if have[w] = x; !known {
 			ask, names = append(ask, w), append(names, w.blob)
 		}
 	}
+	s.mutex.Unlock()
 	if len(ask) == 0 {
 		return have, bad, nil
 	}
@@ -70,9 +55,9 @@ func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 		return nil, nil, err
 	}
 	for i, o := range objects {
-		w := ask[i]
+		w, text := ask[i], string(o.Data)
 		delete(have, w)
-		why := unfit(o.Data)
+		why := unfit(text)
 		switch {
 		case o.Kind != "blob":
 			why = Missing
@@ -83,8 +68,14 @@ func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 			bad[w] = why
 			continue
 		}
-		have[w] = newSource(w.path, w.blob, o.Data)
-		s.keep(w, have[w])
+		have[w] = newSource(w.path, w.blob, text)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, w := range ask {
+		if x := have[w]; x != nil {
+			s.read.Put(w, x)
+		}
 	}
 	return have, bad, nil
 }

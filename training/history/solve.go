@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,22 +16,23 @@ import (
 
 // order is the order in which files are changed: what others use first, tests last.
 func (w *work) order() []int {
-	var out []int
-	for i := range w.changes {
-		out = append(out, i)
+	if len(w.changes) == 1 {
+		return []int{0}
 	}
-	uses := func(a, b int) bool { // a names what b makes or changes
-		x, y := w.changes[a], w.changes[b]
-		if x.after == nil || y.after == nil || x == y {
-			return false
-		}
-		text := map[string]bool{}
-		for _, h := range x.hunks {
-			for word := range words(x.after.span(h.NewFrom+1, h.NewTo)) {
-				text[word] = true
+	var out []int
+	comes := make([]map[string]bool, len(w.changes)) // words of what a change adds
+	for i, c := range w.changes {
+		out = append(out, i)
+		comes[i] = map[string]bool{}
+		for _, h := range c.hunks {
+			if c.after != nil {
+				maps.Copy(comes[i], words(c.after.span(h.NewFrom+1, h.NewTo)))
 			}
 		}
-		return slices.ContainsFunc(y.made, func(i int) bool { s := &y.after.symbols[i]; return s.telling() && text[s.short] })
+	}
+	uses := func(a, b int) bool { // a names what b makes or changes
+		y := w.changes[b]
+		return a != b && y.after != nil && slices.ContainsFunc(y.made, func(i int) bool { s := &y.after.symbols[i]; return s.telling() && comes[a][s.short] })
 	}
 	rank := make([]int, len(w.changes))
 	for i, c := range w.changes {
@@ -59,12 +61,12 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 		return lesson{}, "its message is no task that a plan can hold"
 	}
 	brief := briefing.Compose(briefing.Input{PlanTitle: plan.Title, Preamble: plan.Preamble, Batch: plan.Batches[0], Attempt: 1})
-	l, bad := m.solver("execute_code", map[string]string{"context": s.context.Text(), "brief": brief.Text})
+	l, bad := m.solver("execute_code", map[string]string{"context": s.context, "brief": brief.Text})
 	if bad != "" {
 		return l, bad
 	}
 	var blocks []string
-	for _, i := range w.order() {
+	for _, i := range s.order {
 		blocks = append(blocks, s.answers[i].Text)
 	}
 	l.completion, l.texts = strings.Join(blocks, "\n"), slices.Clone(s.texts)
@@ -82,14 +84,14 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	if s.bad != "" {
 		return lesson{}, s.bad
 	}
-	l, bad := m.solver("execute_plan", map[string]string{"context": s.context.Text(), "brief": fence.Clean(q.text)})
+	l, bad := m.solver("execute_plan", map[string]string{"context": s.context, "brief": fence.Clean(q.text)})
 	if bad != "" {
 		return l, bad
 	}
 	subject, body, _ := strings.Cut(q.text, "\n")
-	b := solver.ArtifactBatch{Title: solver.Title(conventional.ReplaceAllString(subject, ""), "Change the code"), Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
+	b := solver.ArtifactBatch{Title: solver.Title(withoutPrefix(subject), "Change the code"), Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
 	b.Files = solver.ArtifactFiles{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
-	for _, i := range w.order() {
+	for _, i := range s.order {
 		c := w.changes[i]
 		to := &b.Files.Modify
 		switch {
@@ -197,7 +199,7 @@ func (m *maker) solver(name string, values map[string]string) (lesson, string) {
 
 // fits tells what is wrong with the length of a lesson.
 func (m *maker) fits(l lesson) string {
-	if m.Budget.Of(l.system+l.prompt)+tokens.Estimate(l.completion) > m.Budget.Window {
+	if m.Budget.Of(l.system, l.prompt)+tokens.Estimate(l.completion) > m.Budget.Window {
 		return "question and answer have no room in the window"
 	}
 	return ""

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +17,7 @@ import (
 )
 
 // source is one version of a file. It never changes once it is outlined; what is asked of it before is asked by the loader.
+// So is what only a file that changes is parsed for.
 type source struct {
 	path     string
 	blob     string
@@ -26,14 +26,16 @@ type source struct {
 	ended    []string         // its lines, with their ends
 	lines    []string         // its lines, as prompts show them
 	symbols  []symbol
-	imports  []outline.Import
 	about    string // first line of its documentation
 	top      string // names of its symbols
 	broken   bool
 	skip     string // nobody could outline it
 	outlined bool
-	declared map[string]bool // see declares
-	secret   *bool           // nil: nobody has looked
+	parsed   bool // as a whole, for what follows
+	imports  []outline.Import
+	faulty   bool     // something in it does not parse, maybe in the body of a function
+	declared []string // see declares
+	secret   *bool    // nil: nobody has looked
 }
 
 // symbol is a definition in a file.
@@ -56,27 +58,34 @@ func (s *symbol) telling() bool {
 }
 
 // unfit says why a text is none that examples are made of.
-func unfit(data []byte) Reason {
+func unfit(text string) Reason {
 	switch {
-	case len(data) > mostBytes:
+	case len(text) > mostBytes:
 		return TooLarge
-	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
 		return Binary
-	case saysGenerated(string(data)):
+	case saysGenerated(text):
 		return Generated
 	}
 	return ""
 }
 
-func newSource(name, blob string, data []byte) *source {
-	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: string(data)}
+func newSource(name, blob, text string) *source {
+	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: text}
 }
 
 // split takes the lines apart, which only those files need that change.
 func (s *source) split() {
 	if s.lines == nil {
 		s.ended = edits.Lines(s.text)
-		s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+		s.lines = make([]string, max(1, len(s.ended))) // a text without any has an empty one
+		for i, l := range s.ended {
+			if text, windows := strings.CutSuffix(l, "\r\n"); windows {
+				s.lines[i] = text
+			} else {
+				s.lines[i] = strings.TrimSuffix(l, "\n")
+			}
+		}
 	}
 }
 
@@ -105,7 +114,7 @@ var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
 // take takes what stands in a file.
 func (s *source) take(o outline.Outline) {
-	s.broken, s.imports = o.Error != nil, o.Imports
+	s.broken = o.Error != nil
 	for _, x := range o.Symbols {
 		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End, parent: x.Parent}
 		for up, depth := x.Parent, 0; up >= 0 && depth < 20; up, depth = o.Symbols[up].Parent, depth+1 {
@@ -198,6 +207,7 @@ func (s *source) insideOfPiece(i, from, to int) bool {
 type reader struct {
 	program patterns.Program
 	dir     string
+	golang  *outline.GoMemory
 }
 
 // reads tells whether it knows a language.
@@ -243,9 +253,20 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 		}
 	}
 	return errors.Join(flush(), parallel(ctx, len(golang), func(i int) error {
-		golang[i].take(outline.ReadGo(golang[i].path, []byte(golang[i].text)))
+		golang[i].take(r.golang.Glance(golang[i].path, golang[i].text))
 		return nil
 	}))
+}
+
+// parse parses those of the sources that changes are made of.
+func (r reader) parse(ctx context.Context, all []*source) error {
+	return parallel(ctx, len(all), func(i int) error {
+		if s := all[i]; s.language == outline.Go && !s.parsed {
+			o := r.golang.Read(s.path, s.text)
+			s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
+		}
+		return nil
+	})
 }
 
 func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outline.Language, by map[string]*source) error {
@@ -270,7 +291,9 @@ func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outl
 	}
 	for _, t := range texts {
 		if s := by[t.Path]; s.skip == "" {
-			s.take(outline.Read(s.language, s.path, t.Text, nodes[t.Path]))
+			o := outline.Read(s.language, s.path, t.Text, nodes[t.Path])
+			s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
+			s.take(o)
 		}
 	}
 	return nil

@@ -4,15 +4,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
 // query is what is known of a task: what retrieval would find in its text, and what is true of it.
 type query struct {
 	text     string
+	fenced   string // text, as prompts of retrieval have it
 	intent   string
 	kind     retrieve.TaskKind
 	keywords []string
@@ -41,9 +44,22 @@ var kindWords = []struct {
 	{retrieve.Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
 }
 
+// kindHints tells which of them can be in a text.
+var kindHints = sync.OnceValue(func() *literal.Groups {
+	var needs [][]literal.Lit
+	for _, k := range kindWords {
+		needs = append(needs, literal.Needs(k.re.String()))
+	}
+	return literal.NewGroups(needs...)
+})
+
 func kindOf(text string) retrieve.TaskKind {
 	kind, first := retrieve.Other, len(text)
-	for _, k := range kindWords {
+	found := kindHints().In(text)
+	for i, k := range kindWords {
+		if found>>i&1 == 0 {
+			continue
+		}
 		if at := k.re.Re().FindStringIndex(text); at != nil && at[0] < first {
 			kind, first = k.kind, at[0]
 		}
@@ -53,9 +69,9 @@ func kindOf(text string) retrieve.TaskKind {
 
 // understood makes the query of a commit.
 func understood(w *work) query {
-	q := query{text: w.task, kind: kindOf(w.task), keywords: keywords(w.task)}
+	q := query{text: w.task, kind: kindOf(w.task), keywords: w.keywords, fenced: fenced(w.task)}
 	subject, _, _ := strings.Cut(w.task, "\n")
-	q.intent = cut(fence.Line(issueMark.ReplaceAllString(conventional.ReplaceAllString(subject, ""), "")), 400)
+	q.intent = cut(fence.Line(issueMark.ReplaceAllString(withoutPrefix(subject), "")), 400)
 	known := w.known()
 	for _, p := range pathLike.FindAllString(w.task, 60) {
 		p = strings.Trim(p, "./")
@@ -95,12 +111,43 @@ func spoken(text string) []string {
 			add(name)
 		}
 	}
-	for _, at := range codeName.Re().FindAllStringIndex(text, -1) {
-		if w := text[at[0]:at[1]]; codeLike.MatchString(w) || strings.HasPrefix(text[at[1]:], "()") {
+	for from, to := nextName(text, 0); from < to; from, to = nextName(text, to) {
+		if w := text[from:to]; mayBeCode(w) && codeLike.MatchString(w) || strings.HasPrefix(text[to:], "()") {
 			add(w)
 		}
 	}
 	return out
+}
+
+// nextName is where the next name of codeName stands, at the end of the text if there is none.
+func nextName(text string, from int) (start, end int) {
+	begins := func(at int) bool { return at < len(text) && isWord(text[at]) && (text[at] < '0' || text[at] > '9') }
+	for start = from; start < len(text) && !begins(start); {
+		start++
+	}
+	for end = start; end < len(text); {
+		switch {
+		case isWord(text[end]):
+			end++
+		case text[end] == '.' && begins(end+1):
+			end++
+		case strings.HasPrefix(text[end:], "::") && begins(end+2):
+			end += 2
+		default:
+			return start, end
+		}
+	}
+	return start, end
+}
+
+// mayBeCode tells whether a word is worth asking codeLike: all that it takes has one of these.
+func mayBeCode(word string) bool {
+	for i := range len(word) {
+		if c := word[i]; c == '_' || c == '.' || i > 0 && c >= 'A' && c <= 'Z' {
+			return true
+		}
+	}
+	return false
 }
 
 // known are the files that were looked at, as they were before the commit.

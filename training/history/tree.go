@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -21,14 +22,12 @@ type folder struct {
 }
 
 type leaf struct {
-	name, blob string
-	stems      []string
-	made       bool // by a program
+	*label
+	blob string
 }
 
 type branch struct {
-	name   string
-	stems  []string
+	*label
 	hash   string
 	folder *folder
 }
@@ -36,35 +35,38 @@ type branch struct {
 // forest reads trees, each once as long as it is remembered. What it remembers is bounded, whatever the history is like.
 type forest struct {
 	objects *git.Objects
-	now     map[string]*folder
-	before  map[string]*folder // remembered for a while longer
-	held    int
+	read    *recent.Map[string, *folder]
+	labels  *recent.Map[labelled, *label]
+}
+
+// label is what the name of a file or of a folder tells.
+type label struct {
+	name     string
+	language outline.Language
+	stems    []string
+	made     bool // by a program
+}
+
+// labelled is what a label is of.
+type labelled struct {
+	name   string
+	folder bool
 }
 
 // mostEntries bounds what the younger half of a forest holds.
 const mostEntries = 60_000
 
 func newForest(o *git.Objects) *forest {
-	return &forest{objects: o, now: map[string]*folder{}, before: map[string]*folder{}}
+	return &forest{
+		objects: o, read: recent.New[string](mostEntries, func(x *folder) int { return x.entries + 1 }),
+		labels: recent.New[labelled](mostEntries, func(*label) int { return 1 }),
+	}
 }
 
 // find returns a tree that is remembered.
 func (f *forest) find(hash string) *folder {
-	x := f.now[hash]
-	if x == nil {
-		if x = f.before[hash]; x != nil {
-			f.keep(hash, x)
-		}
-	}
+	x, _ := f.read.Get(hash)
 	return x
-}
-
-func (f *forest) keep(hash string, x *folder) {
-	if f.held > mostEntries {
-		f.before, f.now, f.held = f.now, map[string]*folder{}, 0
-	}
-	f.now[hash] = x
-	f.held += x.entries + 1
 }
 
 // roots returns the trees of commits, nil for one that git does not have as a whole.
@@ -78,77 +80,105 @@ func (f *forest) roots(commits []string) ([]*folder, error) {
 		return nil, err
 	}
 	out := make([]*folder, len(commits))
+	g := growth{forest: f, asked: map[string]*folder{}}
 	for i, o := range objects {
 		if o.Hash == "" || o.Data == nil && o.Size > 0 {
 			continue
 		}
-		if out[i] = f.find(o.Hash); out[i] != nil {
-			continue
-		}
-		if out[i], err = f.grow(o); err != nil {
-			return nil, err
+		fresh := false
+		if out[i], fresh = g.folder(o.Hash); fresh {
+			if err := g.fill(out[i], o); err != nil {
+				return nil, err
+			}
+			g.level = append(g.level, sprout{o.Hash, out[i], ""})
 		}
 	}
-	return out, nil
+	return out, g.grow()
 }
 
-// grow makes a folder of a tree, and reads the trees below it, level by level.
-func (f *forest) grow(o git.Object) (*folder, error) {
-	type open struct {
-		hash string
-		at   *folder
-		path string
+// growth reads trees that are not remembered, those of one depth together.
+type growth struct {
+	*forest
+	asked map[string]*folder // that are being read
+	level []sprout
+}
+
+// sprout is a tree that is read, unlike those below it.
+type sprout struct {
+	hash string
+	at   *folder
+	path string
+}
+
+// folder returns a tree by its name. A fresh one has to be read.
+func (g *growth) folder(hash string) (x *folder, fresh bool) {
+	if x = g.asked[hash]; x != nil {
+		return x, false
 	}
-	root := &folder{}
-	made := []open{{o.Hash, root, ""}}
-	if err := root.read(o); err != nil {
-		return nil, err
+	if x = g.find(hash); x != nil {
+		return x, false
 	}
-	for level := made; len(level) > 0; {
+	x = &folder{}
+	g.asked[hash] = x
+	return x, true
+}
+
+func (g *growth) grow() error {
+	made := slices.Clone(g.level)
+	for len(g.level) > 0 {
 		var names []string
-		var next []open
-		asked := map[string]*folder{}
-		for _, x := range level {
+		var next []sprout
+		for _, x := range g.level {
 			for i := range x.at.below {
 				b := &x.at.below[i]
-				if b.folder = f.find(b.hash); b.folder != nil {
-					continue
-				}
-				if b.folder = asked[b.hash]; b.folder == nil {
-					b.folder = &folder{}
-					asked[b.hash] = b.folder
-					names = append(names, b.hash)
-					next = append(next, open{b.hash, b.folder, path.Join(x.path, b.name)})
+				fresh := false
+				if b.folder, fresh = g.folder(b.hash); fresh {
+					names, next = append(names, b.hash), append(next, sprout{b.hash, b.folder, path.Join(x.path, b.name)})
 				}
 			}
 		}
+		g.level = next
 		if len(names) == 0 {
 			break
 		}
-		objects, err := f.objects.Read(names)
+		objects, err := g.objects.Read(names)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, o := range objects {
 			if o.Hash == "" || o.Data == nil && o.Size > 0 {
 				continue // it is taken for an empty one
 			}
-			if err := next[i].at.read(o); err != nil {
-				return nil, fmt.Errorf("%s: %w", next[i].path, err)
+			if err := g.fill(next[i].at, o); err != nil {
+				return fmt.Errorf("%s: %w", next[i].path, err)
 			}
 		}
 		made = append(made, next...)
-		level = next
 	}
-	slices.Reverse(made)
-	for _, x := range made { // those below come first
+	for _, x := range made {
 		x.at.count()
-		f.keep(x.hash, x.at)
+		g.read.Put(x.hash, x.at)
 	}
-	return root, nil
+	return nil
 }
 
-func (x *folder) read(o git.Object) error {
+// label tells what a name tells, of most names once.
+func (f *forest) label(of labelled) *label {
+	l, known := f.labels.Get(of)
+	if known {
+		return l
+	}
+	l = &label{name: of.name, stems: stems(of.name)}
+	if !of.folder {
+		l.language, l.made = outline.LanguageOf(of.name), generatedName(of.name)
+		l.stems = stems(strings.TrimSuffix(of.name, path.Ext(of.name)))
+	}
+	f.labels.Put(of, l)
+	return l
+}
+
+// fill takes the entries of a tree.
+func (f *forest) fill(x *folder, o git.Object) error {
 	entries, err := git.ParseTree(o.Data, o.Hash)
 	if err != nil {
 		return err
@@ -157,22 +187,29 @@ func (x *folder) read(o git.Object) error {
 	for _, e := range entries {
 		switch {
 		case e.Folder():
-			x.below = append(x.below, branch{name: e.Name, stems: stems(e.Name), hash: e.Hash})
+			x.below = append(x.below, branch{label: f.label(labelled{e.Name, true}), hash: e.Hash})
 		case e.File() && e.Name == "go.mod":
 			x.module = e.Hash
-		case e.File() && outline.LanguageOf(e.Name) != "":
-			x.files = append(x.files, leaf{name: e.Name, blob: e.Hash, stems: stems(strings.TrimSuffix(e.Name, path.Ext(e.Name))), made: generatedName(e.Name)})
+		case e.File():
+			if l := f.label(labelled{name: e.Name}); l.language != "" {
+				x.files = append(x.files, leaf{l, e.Hash})
+			}
 		}
 	}
 	return nil
 }
 
+// count counts what is below a tree, once.
 func (x *folder) count() {
+	if x.counts != nil {
+		return
+	}
 	x.counts = map[outline.Language]int{}
 	for _, l := range x.files {
-		x.counts[outline.LanguageOf(l.name)]++
+		x.counts[l.language]++
 	}
 	for _, b := range x.below {
+		b.folder.count()
 		for l, n := range b.folder.counts {
 			x.counts[l] += n
 		}

@@ -82,7 +82,6 @@ func layers() []layer {
 		{"training/graduate", []string{"training/curriculum", "gates/blueprint", "internal"}},
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
-		{"lessons/literal", nil},
 		{"patterns", []string{"lessons", "internal"}},
 		{"llm", []string{"internal"}},
 		{"llm/llmtest", []string{"llm", "internal"}},
@@ -90,7 +89,7 @@ func layers() []layer {
 		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
-		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/phrase"}},
+		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/phrase", "internal/recent"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
@@ -109,6 +108,7 @@ func layers() []layer {
 		{"internal/git", []string{"internal/proc"}},
 		{"internal/phrase", nil},
 		{"internal/proc", []string{"internal/phrase", "internal/redact"}},
+		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
 		{"internal/scratch", nil},
 		{"internal/store", nil},

@@ -99,7 +99,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if p.repo.Shallow() {
 		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
 	}
-	debug.SetGCPercent(300) // a bootstrap is short, and computes all the time
+	debug.SetGCPercent(200) // a bootstrap is short, and computes all the time
 	progress := a.bootstrapProgress()
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)

@@ -1,0 +1,107 @@
+package literal
+
+import "regexp/syntax"
+
+// Groups tells in one pass over a text of which groups of literals it has one: expressions that need a literal of a group
+// for a match are tried on texts that have one, and on no others. It is for any number of goroutines.
+type Groups struct {
+	set  *Set
+	of   []uint64 // groups of each literal, as bits
+	free uint64   // groups without any
+}
+
+// MostGroups bounds what [NewGroups] takes.
+const MostGroups = 64
+
+// NewGroups prepares the search. Each literal has at least [Shortest] bytes. A group without any, which is that of an
+// expression of which nothing is known, is found in each text.
+func NewGroups(groups ...[]Lit) *Groups {
+	if len(groups) > MostGroups {
+		panic("literal: more groups than bits")
+	}
+	g := &Groups{}
+	at := map[Lit]int{}
+	var all []Lit
+	for i, lits := range groups {
+		if len(lits) == 0 {
+			g.free |= 1 << i
+		}
+		for _, l := range lits {
+			n, known := at[l]
+			if !known {
+				n = len(all)
+				at[l] = n
+				all, g.of = append(all, l), append(g.of, 0)
+			}
+			g.of[n] |= 1 << i
+		}
+	}
+	g.set = NewSet(all)
+	return g
+}
+
+// Folded are literals that stand for themselves in any case. The words are in lower case.
+func Folded(words ...string) []Lit { return lits(words, true) }
+
+// Exactly are literals that stand for themselves alone.
+func Exactly(words ...string) []Lit { return lits(words, false) }
+
+// Needs are the literals of an expression: each match has one of them. None is one of which nothing is known.
+func Needs(expr string) []Lit {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return Required(re).Any
+}
+
+func lits(words []string, fold bool) []Lit {
+	out := make([]Lit, len(words))
+	for i, w := range words {
+		out[i] = Lit{Text: w, Fold: fold}
+	}
+	return out
+}
+
+// In returns the groups of which a literal is in text: bit i is that of group i.
+func (g *Groups) In(text string) (found uint64) {
+	found = g.free
+	g.set.each(text, 0, func(m Match) bool {
+		found |= g.of[m.Lit]
+		return true
+	})
+	return found
+}
+
+// Next returns the place of a literal that begins at from or later, -1 if there is none. No literal ends before the one
+// that is returned begins.
+func (s *Set) Next(text string, from int) int {
+	at := -1
+	s.each(text, from, func(m Match) bool {
+		at = m.Pos
+		return false
+	})
+	return at
+}
+
+// each calls found with the literals that begin at from or later, until it returns false.
+func (s *Set) each(text string, from int, found func(Match) bool) {
+	if len(s.lits) == 0 {
+		return
+	}
+	stride, mask := s.stride, s.mask
+	i := from
+	for ; i+4 <= len(text); i += stride {
+		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24 | caseBits) & mask
+		h := v * hashMul >> (32 - hashBits)
+		if s.bits[h/64]>>(h%64)&1 != 0 && !verify(s, text, from, v, i, found) {
+			return
+		}
+	}
+	for ; i+Shortest <= len(text); i += stride { // what begins here has no fourth byte
+		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | caseBits) & mask
+		if h := hash(v); s.bits[h/64]>>(h%64)&1 != 0 && !verify(s, text, from, v, i, found) {
+			return
+		}
+	}
+}

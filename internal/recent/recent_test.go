@@ -1,0 +1,25 @@
+package recent
+
+import "testing"
+
+// What is asked for again and again stays, whatever comes and goes; what nobody asks for is forgotten.
+func TestWhatIsUsedStays(t *testing.T) {
+	m := New[int, string](10, func(string) int { return 1 })
+	m.Put(-1, "used")
+	m.Put(-2, "unused")
+	for i := range 1000 {
+		m.Put(i, "new")
+		if v, ok := m.Get(-1); !ok || v != "used" {
+			t.Fatalf("after %d others it is %q", i+1, v)
+		}
+		if n := len(m.now) + len(m.before); n > 24 {
+			t.Fatalf("it holds %d values", n)
+		}
+	}
+	if _, ok := m.Get(-2); ok {
+		t.Error("what nobody asked for is still there")
+	}
+	if v, ok := m.Get(999); !ok || v != "new" {
+		t.Error("what came last is gone")
+	}
+}
