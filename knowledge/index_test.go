@@ -257,7 +257,7 @@ func TestIndexFollowsChanges(t *testing.T) {
 // checkKeys sees that nothing points to what is not there.
 func checkKeys(t *testing.T, path string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ var raw = []string{
 // dump is the text of some queries over a database file.
 func dump(t testing.TB, path string, queries []string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)") // a cancelled write may end after its Close
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func cmdRows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: rows FILE QUERY")
 	}
-	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?mode=ro&_pragma=busy_timeout(10000)")
 	ts.Check(err)
 	defer db.Close()
 	rows, err := db.Query(args[1])
