@@ -23,6 +23,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/server/common/testing/freeport"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
@@ -41,7 +42,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		code int
 		says string
 	}{
-		{"a server that is away", []string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--connect-timeout", "2s"}, 5, "cannot be reached"},
+		{"a server that is away", []string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freeport.MustGetFreePort()), "--connect-timeout", "2s"}, 5, "cannot be reached"},
 		{"a wrong namespace", s.on("--namespace", "nobody"), 2, `has no namespace "nobody"`},
 		{"an expired certificate", s.on("--tls-cert", cert, "--tls-key", key), 2, "expired on 2020-01-02"},
 		{"a service with an expired certificate", []string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5, "a certificate has expired"},

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.temporal.io/server/common/testing/freeport"
 )
 
 // The programs under test, which TestMain builds.
@@ -96,7 +97,7 @@ const heartbeat = 4 * time.Second
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	dir := t.TempDir()
-	s := &stage{t: t, dir: dir, project: filepath.Join(dir, "project"), port: freePort(t), workers: map[string]*process{}}
+	s := &stage{t: t, dir: dir, project: filepath.Join(dir, "project"), port: freeport.MustGetFreePort(), workers: map[string]*process{}}
 	home := filepath.Join(dir, "home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		t.Fatal(err)
@@ -116,16 +117,6 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) remote() string  { return filepath.Join(s.dir, "origin.git") }
 func (s *stage) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // write puts a file into the project.
 func (s *stage) write(name, text string) {
@@ -212,7 +203,7 @@ func (s *stage) serve(args ...string) {
 	s.t.Helper()
 	name := fmt.Sprintf("server%d", time.Now().UnixNano())
 	s.server = s.start(name, s.dir, nil, server, append([]string{"--port", strconv.Itoa(s.port), "--db-filename", filepath.Join(s.dir, "server.db")}, args...)...)
-	s.await(30*time.Second, "the server listens", func() bool { return strings.Contains(s.server.text(), "listening") })
+	s.listens(s.server)
 }
 
 // worker starts a worker.
@@ -220,8 +211,25 @@ func (s *stage) worker(name string, args ...string) *process {
 	s.t.Helper()
 	p := s.start(name, s.dir, nil, runplan, append([]string{"worker", "--address", s.address(), "--remote", s.remote(), "--dir", filepath.Join(s.dir, name)}, args...)...)
 	s.workers[name] = p
-	s.await(30*time.Second, name+" listens", func() bool { return strings.Contains(p.text(), "listening") })
+	s.listens(p)
 	return p
+}
+
+// listens waits until a process says that it listens. What it said instead is told.
+func (s *stage) listens(p *process) {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.text(), "listening"); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-p.done:
+			s.t.Fatalf("%s has ended: %v\n%s", filepath.Base(p.log), p.err, p.text())
+		default:
+		}
+		if time.Now().After(end) {
+			_ = p.Process.Signal(syscall.SIGQUIT) // it prints where it is
+			<-p.done
+			s.t.Fatalf("%s does not listen:\n%s", filepath.Base(p.log), p.text())
+		}
+	}
 }
 
 // run starts a run of the plan on Temporal.
