@@ -99,7 +99,10 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if p.repo.Shallow() {
 		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
 	}
-	debug.SetGCPercent(200) // a bootstrap is short, and computes all the time
+	// A bootstrap is short and computes all the time, so that memory is cheaper than to look for garbage: up to here, however
+	// long the history is. What it holds on to is about the half of it.
+	debug.SetGCPercent(200)
+	debug.SetMemoryLimit(112 << 20)
 	progress := a.bootstrapProgress()
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
