@@ -51,6 +51,7 @@ type label struct {
 	kind     labelKind
 	parallel bool // [P] or (P)
 	named    bool // it starts with a keyword: "Task 1:"
+	zero     bool // its number is written as "1.0"
 }
 
 type labelKind uint8
@@ -66,18 +67,21 @@ const (
 // parseLabel reads the label of a checkbox from the text behind it.
 func parseLabel(text []byte) label {
 	text = bytes.TrimLeft(text, "*\\_ \t") // bold, and the "*" of an optional Kiro item
+	if rest, struck := bytes.CutPrefix(text, []byte("~~")); struck {
+		text = bytes.ReplaceAll(rest, []byte("~~"), nil)
+	}
 	l := label{}
 	if len(text) == 0 {
 		return l
 	}
 	switch c := text[0]; {
-	case c == '[' || c == 'T' || c == 't':
+	case c == '[' || c == 'T' || c == 't' || c == '`':
 		if n, id := scanT(text); n > 0 {
 			l.kind, l.id = labelT, id
 			l.title, l.parallel = titleTags(text[n:])
 			return l
 		}
-		if c == '[' {
+		if c == '[' || c == '`' {
 			break
 		}
 		return wordLabel(text)
@@ -115,11 +119,19 @@ func scanT(text []byte) (n int, id string) {
 		}
 		rest = bytes.TrimLeft(rest[end+1:], " *")
 	}
+	code := len(rest) > 0 && rest[0] == '`' // "`T001`"
+	if code {
+		rest = rest[1:]
+	}
 	k := scanTNumber(rest)
-	if k == 0 {
+	if k == 0 || code && (k == len(rest) || rest[k] != '`') {
 		return 0, ""
 	}
-	return len(text) - len(rest) + k, string(rest[:k])
+	id = string(rest[:k])
+	if code {
+		k++
+	}
+	return len(text) - len(rest) + k, id
 }
 
 func scanTNumber(s []byte) int {
@@ -142,8 +154,17 @@ func scanTNumber(s []byte) int {
 			return 0
 		}
 	}
+	letter := n
 	for n < len(s) && n-digits < 8 && s[n] >= 'a' && s[n] <= 'z' {
 		n++
+	}
+	if n == letter && n-digits > 1 && n < len(s) && s[n] >= 'A' && s[n] <= 'Z' { // T012A
+		n++
+	}
+	if letter-digits > 2 && n < len(s) && s[n] == '_' { // T006d_schema; "T1_norm" is a name
+		for n < len(s) && (s[n] == '_' || isLetter(s[n]) || isDigit(s[n])) {
+			n++
+		}
 	}
 	for n+1 < len(s) && s[n] == '.' && isDigit(s[n+1]) { // T001.1
 		for n++; n < len(s) && isDigit(s[n]); n++ {
@@ -173,7 +194,7 @@ func numberLabel(text []byte) label {
 	l := label{id: id, kind: labelNumber}
 	switch major, sub, dotted := strings.Cut(id, "."); {
 	case dotted && sub == "0":
-		l.id, l.kind = major, labelMajor
+		l.id, l.kind, l.zero = major, labelMajor, true
 	case dotted:
 		l.kind = labelSub
 	case dot:
@@ -185,18 +206,32 @@ func numberLabel(text []byte) label {
 
 // titleTags strips the tags that stand between id and title and reports whether one marks parallel work.
 func titleTags(rest []byte) (title string, parallel bool) {
-	rest = bytes.TrimLeft(rest, " \t*:.-")
+	rest = trimSeparator(rest)
 	for {
 		var end int
 		switch {
 		case bytes.HasPrefix(rest, []byte("[P]")), bytes.HasPrefix(rest, []byte("(P)")):
 			parallel, end = true, 3
+		case bytes.HasPrefix(rest, []byte("`[P]`")), bytes.HasPrefix(rest, []byte("\\[P\\]")):
+			parallel, end = true, 5
 		case bytes.HasPrefix(rest, []byte("[US")) && bytes.IndexByte(rest, ']') > 0:
 			end = bytes.IndexByte(rest, ']') + 1
 		default:
 			return plain(rest), parallel
 		}
-		rest = bytes.TrimLeft(rest[end:], " \t*")
+		rest = trimSeparator(rest[end:])
+	}
+}
+
+// trimSeparator drops what stands between an id or a tag and the title.
+func trimSeparator(s []byte) []byte {
+	for {
+		s = bytes.TrimLeft(s, " \t*:.-")
+		if r, size := utf8.DecodeRune(s); r == '—' || r == '–' || r == '：' {
+			s = s[size:]
+			continue
+		}
+		return s
 	}
 }
 

@@ -40,6 +40,7 @@ func Check(p *Plan) Report {
 		c.report.Score += d.Points
 	}
 	c.advice()
+	c.cases()
 	c.report.Advice = filled(c.report.Advice)
 	return c.report
 }

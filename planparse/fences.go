@@ -167,6 +167,9 @@ func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) pa
 	return g.BlockParser.Continue(node, r, pc)
 }
 
+// Close does nothing: that a list is tight, and its paragraphs no paragraphs, matters to HTML only.
+func (*listGuard) Close(ast.Node, text.Reader, parser.Context) {}
+
 // opensUnit reports whether the line is the heading of a task or batch: a fence in a list item whose
 // closer was forgotten ends there at the latest.
 func opensUnit(line []byte) bool {

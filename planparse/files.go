@@ -10,7 +10,8 @@ import (
 // filesReader reads "**Files:**" blocks: a label line, and below it "- Create: `path`" items.
 type filesReader struct {
 	*builder
-	open  bool // in a Files block
+	open  bool   // in a Files block
+	more  string // label of the item whose list goes on in the next line, "" without one
 	batch int32
 }
 
@@ -28,10 +29,16 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	if o.batch != r.batch {
 		r.open, r.batch = false, o.batch
 	}
+	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent >= 0
+	if r.more = ""; more {
+		r.goesOn(label, m.text)
+		return r.read(m, o, label, m.text)
+	}
 	if bytes.IndexByte(m.text, ':') < 0 && !r.open && !bytes.Contains(m.text, []byte("：")) {
 		return ""
 	}
 	label, rest, ok := cutLabel(m.text)
+	r.goesOn(label, rest)
 	if ok && filesLabel(label) {
 		n := len(r.named)
 		create = r.read(m, o, "", rest)
@@ -43,6 +50,8 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
 			return r.read(m, o, label, rest)
 		}
+	case r.open && m.kind == markBox && m.text[0] != '`': // the steps stand right below the list
+		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
 		return r.read(m, o, "", m.text)
@@ -50,6 +59,13 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		r.open = false
 	}
 	return ""
+}
+
+// goesOn remembers the label of a line that ends in the middle of its list.
+func (r *filesReader) goesOn(label string, rest []byte) {
+	if n := len(rest); r.open && n > 0 && (rest[n-1] == ',' || rest[n-1] == ';') && fileVerb(label) != "" {
+		r.more = label
+	}
 }
 
 // read files the paths of one line. The label may stand inside: "Create `a`, modify `b`".

@@ -14,8 +14,9 @@ func (b *builder) finish() {
 	b.closeRanges()
 	b.assignKeys()
 	b.resolveDependencies()
+	b.checkpoints()
 	b.count()
-	b.preamble()
+	b.intros(b.preamble())
 	if len(b.plan.Batches) == 0 {
 		b.report(SeverityError, 1, "no-units", noUnits)
 	}
@@ -112,20 +113,23 @@ func (m *mark) marker() bool {
 	return false
 }
 
-// preamble keeps what stands between the title and the first unit of work.
-func (b *builder) preamble() {
-	first := len(b.lines) + 1
+// preamble keeps what stands between the title and the first unit of work. It returns the line of that unit.
+func (b *builder) preamble() (first int) {
+	first = len(b.lines) + 1
 	for _, batch := range b.plan.Batches {
 		if batch.StartLine > 0 {
 			first = min(first, batch.StartLine)
 		}
 	}
-	for _, g := range b.plan.Groups {
-		first = min(first, g.StartLine)
-	}
 	start := b.lineOf(min(b.front.end, len(b.src)-1))
+	for _, g := range b.plan.Groups {
+		if g.StartLine >= start { // a wave in the front matter stands before all words
+			first = min(first, g.StartLine)
+		}
+	}
 	if b.title >= 0 && b.marks[b.title].line < first {
 		start = b.marks[b.title].line + 1
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
+	return first
 }

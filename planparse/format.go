@@ -15,6 +15,8 @@ type facts struct {
 	numTasks int // numbered boxes below task headings
 	inTasks  int // boxes below task headings
 	labelled int // boxes outside of other boxes that have a number
+	zeros    int // boxes outside of other boxes that are numbered as in "1.0"
+	orphans  int // boxes outside of other boxes with a "1.1" label, of which no major box with that number is open
 	steps    []int
 	markers  int // step markers below task headings
 }
@@ -31,6 +33,9 @@ func (b *builder) facts() facts {
 			}
 			if m.unit.ok {
 				f.add(m.unit.kind, i)
+				if m.unit.kind == unitNumbered {
+					major = ""
+				}
 				if m.unit.kind == unitTask {
 					task = m.level
 				}
@@ -54,7 +59,13 @@ func (b *builder) facts() facts {
 			if m.label.kind == labelMajor || m.label.kind == labelSub {
 				f.labelled++
 			}
+			if m.label.kind == labelSub && !belongs(m.label.id, major) {
+				f.orphans++
+			}
 			if m.label.kind == labelMajor {
+				if m.label.zero {
+					f.zeros++
+				}
 				if f.majors++; m.label.named {
 					f.named++
 				}
@@ -67,7 +78,7 @@ func (b *builder) facts() facts {
 			f.t++
 		case labelSub:
 			f.subs++
-			f.family = f.family || (major != "" && strings.HasPrefix(m.label.id, major+"."))
+			f.family = f.family || belongs(m.label.id, major)
 		}
 		if task > 0 {
 			f.inTasks++
@@ -76,7 +87,26 @@ func (b *builder) facts() facts {
 			}
 		}
 	}
+	if f.zeros == f.majors && f.orphans > f.zeros {
+		b.zerosAsSubs(&f)
+	}
 	return f
+}
+
+// zerosAsSubs reads "4.0" as the item before "4.1" and not as its parent: the other items have no parents either.
+func (b *builder) zerosAsSubs(f *facts) {
+	for i := range b.marks {
+		if l := b.marks[i].label; l.zero {
+			l.kind, l.id, l.zero = labelSub, l.id+".0", false
+			f.subs++
+		}
+	}
+	f.majors, f.zeros, f.family = 0, 0, false
+}
+
+// belongs reports whether "1.1" is a sub-item of "1".
+func belongs(sub, major string) bool {
+	return major != "" && len(sub) > len(major) && sub[:len(major)] == major && sub[len(major)] == '.'
 }
 
 func (f *facts) add(kind unitKind, i int) {

@@ -21,6 +21,7 @@ func (b *builder) buildBatches(f facts) {
 				tasks = taskStack{}
 			case m.unit.ok && m.unit.kind == unitBatch && m.level > level:
 				b.warn(m.line, "nested-batch", "%q stands deeper than the other batches and is read as part of batch %s", m.text, b.numberOf(batch))
+			case own && len(tasks.open) > 0: // it stands in a task that stands in no batch
 			case batch >= 0 && (m.level < level || (m.level == level && !isTask) || (own && len(tasks.open) == 0 && m.level <= level)):
 				b.endBatch(m.line - 1)
 				batch = -1

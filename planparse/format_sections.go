@@ -3,7 +3,7 @@ package planparse
 // buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
 // phases. What a section and a task is differs; the walk is the same.
 func (b *builder) buildSections(f facts) {
-	s := &sections{builder: b, batch: -1, task: -1, current: -1}
+	s := &sections{builder: b, batch: -1, task: -1, current: -1, frame: -1}
 	s.choose(f)
 	s.load()
 	for i := range b.marks {
@@ -30,6 +30,7 @@ type sections struct {
 	holds   map[int]bool      // sections that hold a box, when all headings that can open one do
 	boxed   map[int]bool      // sections that hold a box in the end
 	outer   map[int]bool      // sections that hold other sections
+	frame   int               // a plain heading around all work ("## Tasks"), -1 without one
 	current int               // section the walk is in
 	batch   int
 	task    int
@@ -66,8 +67,37 @@ func (s *sections) keeps(m *mark) bool {
 func (s *sections) load() {
 	s.assign()
 	s.holds = s.holders()
+	s.frame = s.findFrame()
 	s.assign()
 	s.boxed = s.holders()
+}
+
+// findFrame returns the plain heading that all boxes stand below, if they stand in sections of their own there:
+// the sections are the units then, and not "## Tasks" above them.
+func (s *sections) findFrame() int {
+	if s.plan.Format != FormatSpecKit && s.plan.Format != FormatOpenSpec {
+		return -1
+	}
+	frame, head, first, several := -1, -1, -1, false
+	for i := range s.marks {
+		m := &s.marks[i]
+		if m.kind == markHeading {
+			head = i
+		}
+		if m.kind != markBox || s.outerBox(i) >= 0 {
+			continue
+		}
+		at := s.of[i]
+		if at < 0 || at == head || (frame >= 0 && at != frame) || s.opens(at) {
+			return -1
+		}
+		several = several || (first >= 0 && head != first)
+		frame, first = at, head
+	}
+	if !several {
+		return -1
+	}
+	return frame
 }
 
 // holders returns the sections that hold a box outside of other boxes.
@@ -98,7 +128,9 @@ func (s *sections) assign() {
 				if opens && len(stack) > 0 {
 					s.outer[stack[len(stack)-1]] = true
 				}
-				stack = append(stack, i)
+				if i != s.frame {
+					stack = append(stack, i)
+				}
 			}
 		}
 		s.of[i] = -1

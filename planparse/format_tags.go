@@ -21,7 +21,7 @@ func (b *builder) buildGSD() bool {
 	wave := b.wave()
 	for i, t := range tags {
 		number, title := t.attr("id"), ""
-		if name := b.element(t, "name"); name != "" {
+		if name := b.element(t, "name"); name != "" && !strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
 			title = name
 			if l := parseLabel([]byte(name)); l.id != "" {
 				title = l.title
@@ -44,8 +44,8 @@ func (b *builder) buildGSD() bool {
 			files.entry("modify", f)
 		}
 		b.gsdCommands(t, &b.plan.Batches[batch])
-		if kind := t.attr("type"); strings.HasPrefix(kind, "checkpoint") {
-			b.report(SeverityInfo, t.first, "checkpoint", "task %s is a checkpoint (%s): a human decides there", number, kind)
+		if kind, ok := strings.CutPrefix(t.attr("type"), "checkpoint"); ok {
+			b.plan.Batches[batch].Checkpoint = &Checkpoint{Kind: strings.TrimPrefix(kind, ":"), Text: b.checkpointText(t), Line: t.first}
 		}
 	}
 	b.ownByLines()

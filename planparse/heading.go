@@ -14,7 +14,7 @@ const (
 	unitNone unitKind = iota
 	unitBatch
 	unitGroup    // phase, chunk, wave, track, checkpoint
-	unitSpan     // week, sprint, milestone, stage, part: a group where there is nothing better
+	unitSpan     // week, sprint, milestone, stage, part, work package: a group where there is nothing better
 	unitTask     // task or iteration
 	unitPiece    // slice, commit, story, unit, pr: a task where there is nothing better
 	unitStep     // step
@@ -48,6 +48,10 @@ func parseUnit(text []byte) unit {
 	u := unit{}
 	var joined bool
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
+		if last, found := cutFold(rest, "final "); found {
+			return finalUnit(last)
+		}
+		rest, _ = cutFold(rest, "work package ")
 		return ticketUnit(rest)
 	}
 	if title, found := cutColon(text); found && u.kind == unitTask && !joined {
@@ -72,14 +76,39 @@ func parseUnit(text []byte) unit {
 	return u
 }
 
+// finalUnit reads "Final Phase: Polish" and "Final Task: Run everything" from behind the first word.
+func finalUnit(s []byte) unit {
+	u := unit{}
+	var rest []byte
+	if u.kind, u.word, rest, _ = cutKeyword(s); u.kind != unitTask && u.word != "phase" {
+		return unit{}
+	}
+	title, found := cutColon(rest)
+	if !found {
+		return unit{}
+	}
+	u.id, u.title, u.ok = "final", plain(title), true
+	return u
+}
+
+// cutFold takes a prefix in lower case off s, in whatever case s has it.
+func cutFold(s []byte, prefix string) (rest []byte, found bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(string(s[:len(prefix)]), prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
+
 // ticketUnit reads headings whose id is the keyword: "T1: Title" and "T-001 — Title" are tasks, "US-001: Title"
-// is a story.
+// is a story, "WP01 — Title" a work package.
 func ticketUnit(s []byte) unit {
 	u := unit{kind: unitTask, word: "task"}
 	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
 	switch {
 	case isStory:
 		u.kind, u.word = unitPiece, "story"
+	case bytes.HasPrefix(s, []byte("WP")):
+		u.kind, u.word, prefix = unitSpan, "package", s[2:]
 	case s[0] == 'T':
 		prefix = bytes.TrimPrefix(s[1:], []byte("-"))
 	default:
@@ -154,6 +183,9 @@ func scanID(s []byte) int {
 			break
 		}
 		end += 1 + n
+	}
+	if end+1 < len(s) && s[end] == '+' && s[end+1] == ':' { // "3+: The rest"
+		end++
 	}
 	return end
 }

@@ -139,6 +139,9 @@ func aboutUnit(title string) bool {
 }
 
 func (b *builder) reportMarkdown() {
+	if b.wrapped >= 0 {
+		b.warn(b.lineOf(b.wrapped), "wrapped-plan", "the whole plan stands in a fence; it is read as if the fence were not there")
+	}
 	b.reportNearMisses()
 	for _, f := range b.doc.fences {
 		line := b.lineOf(f.open)

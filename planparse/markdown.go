@@ -14,6 +14,7 @@ type document struct {
 	root    ast.Node
 	fences  []*fence
 	comment *htmlBlock // the one that never ends, or nil
+	aside   []text.Segments
 }
 
 // maxReparse bounds how often a document is read again because a tolerant fence swallowed its end.
@@ -32,7 +33,7 @@ func readMarkdown(src []byte, offset int) document {
 		root := b.parser().Parse(reader(src, offset))
 		bad := b.swallowing()
 		if bad == nil || b.strictAll {
-			return document{root: root, fences: b.fences, comment: b.unclosed()}
+			return document{root: root, fences: b.fences, comment: b.unclosed(), aside: b.aside}
 		}
 		strict[bad.open] = true
 	}
@@ -53,39 +54,73 @@ type treeReader struct {
 	open      *fence // the fence that is open now, or nil
 	fences    []*fence
 	html      *htmlBlock
+	aside     []text.Segments // the lines of paragraphs and headings; their nodes have the index, as the position -2 - index
+	noLines   text.Segments
 }
 
 // parser returns a CommonMark block parser with these differences: fences are tolerant, lists don't end
 // inside a fence, a line of dashes never makes a heading of the line above it, and of HTML only comments
 // and verbatim elements are blocks (tasks inside <details> count, GSD tags are read line by line).
 func (b *treeReader) parser() parser.Parser {
-	return parser.NewParser(parser.WithParagraphTransformers(util.Prioritized(rawLines{}, 100)), parser.WithBlockParsers(
+	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
 		util.Prioritized(&listGuard{parser.NewListParser(), b}, 300),
 		util.Prioritized(&listGuard{parser.NewListItemParser(), b}, 400),
 		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(&asideParser{parser.NewATXHeadingParser(), b}, 600),
 		util.Prioritized(&fenceParser{b}, 700),
 		util.Prioritized(parser.NewBlockquoteParser(), 800),
 		util.Prioritized(&htmlParser{b}, 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
+		util.Prioritized(&asideParser{parser.NewParagraphParser(), b}, 1000),
 	))
 }
 
-// textLines is a paragraph of which only the lines matter.
-type textLines struct{ ast.Paragraph }
+// asideParser takes the lines of a paragraph or heading out of the tree when it ends. goldmark looks for inline
+// markup in what it finds there, which is half the time of a parse, and of no use here.
+type asideParser struct {
+	parser.BlockParser
+	reader *treeReader
+}
 
-// IsRaw keeps goldmark from looking for inline markup, which is half the time of a parse.
-func (*textLines) IsRaw() bool { return true }
+func (p *asideParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
+	if lines := node.Lines(); lines.Len() > 0 {
+		p.reader.aside = append(p.reader.aside, *lines)
+		node.SetLines(&p.reader.noLines)
+		node.SetPos(-1 - len(p.reader.aside))
+	}
+}
 
-// rawLines turns paragraphs into textLines.
-type rawLines struct{}
+// size is about the number of marks that the document makes.
+func (d document) size() int {
+	n := len(d.fences) + len(d.aside)/8 + 8
+	for i := range d.aside {
+		n += d.aside[i].Len()
+	}
+	return n
+}
 
-func (rawLines) Transform(node *ast.Paragraph, _ text.Reader, _ parser.Context) {
-	raw := &textLines{}
-	raw.SetLines(node.Lines())
-	parent := node.Parent()
-	parent.ReplaceChild(parent, node, raw)
+// linesOf returns the lines of a block, wherever they are.
+func (d document) linesOf(n ast.Node) *text.Segments {
+	pos := n.Pos()
+	if p, ok := n.(*ast.Paragraph); ok {
+		pos = p.BaseNode.Pos() // a paragraph asks its lines else
+	}
+	if i := -2 - pos; i >= 0 {
+		return &d.aside[i]
+	}
+	return n.Lines()
+}
+
+// wrapper returns the fence that holds the whole document, as chats hand plans over, if there is one.
+func (d document) wrapper() *fence {
+	f, ok := d.root.FirstChild().(*fence)
+	if !ok || f.NextSibling() != nil || f.closed == 0 {
+		return nil
+	}
+	if lang, _ := infoString(f.info); lang != "markdown" && lang != "md" {
+		return nil
+	}
+	return f
 }
 
 // swallowing returns the fence whose tolerant reading was never closed, if there is one.

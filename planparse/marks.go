@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
 )
 
 // A mark is one thing the grammar of plans looks at: a heading, a list item, a checkbox, a line of text or
@@ -37,6 +38,7 @@ const (
 // outline turns the block tree into marks.
 type outline struct {
 	src   []byte
+	doc   document
 	lines []int // offset of each line
 	line  int   // cursor: marks come in document order, so looking up a line costs nothing
 	marks []mark
@@ -104,9 +106,10 @@ func (o *outline) walk(n ast.Node, item int) {
 			}
 		case *fence:
 			o.fence(n, item)
-		case *textLines:
-			for i := range n.Lines().Len() {
-				o.textLine(n.Lines().At(i).Start, n.Lines().At(i).Stop, item)
+		case *ast.Paragraph:
+			lines := o.doc.linesOf(n)
+			for i := range lines.Len() {
+				o.textLine(lines.At(i).Start, lines.At(i).Stop, item)
 			}
 		case *ast.CodeBlock:
 			o.code(n)
@@ -132,12 +135,14 @@ func (o *outline) code(n *ast.CodeBlock) {
 }
 
 func (o *outline) heading(n *ast.Heading, item int) {
-	m := mark{kind: markHeading, level: n.Level, parent: item, line: o.lineOf(max(0, n.Pos()))}
-	if n.Lines().Len() > 0 {
-		seg := n.Lines().At(0)
+	m := mark{kind: markHeading, level: n.Level, parent: item}
+	if lines := o.doc.linesOf(n); lines.Len() > 0 {
+		seg := lines.At(0)
 		m.text, m.line = bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start)
 		u := parseUnit(m.text)
 		m.unit = &u
+	} else {
+		m.line = o.lineOf(max(0, n.Pos()))
 	}
 	o.add(m)
 }
@@ -149,18 +154,18 @@ func (o *outline) textLine(start, stop, item int) {
 
 func (o *outline) item(n ast.Node, item int, bullet byte) {
 	first := n.FirstChild()
-	var lines int
-	if first, ok := first.(*textLines); ok {
-		lines = first.Lines().Len()
+	var lines *text.Segments
+	if first, ok := first.(*ast.Paragraph); ok {
+		lines = o.doc.linesOf(first)
 	}
-	if lines == 0 {
+	if lines == nil || lines.Len() == 0 {
 		o.walk(first, o.add(mark{kind: markItem, parent: item, line: o.lineOf(max(0, n.Pos()))}))
 		return
 	}
-	seg := first.Lines().At(0)
+	seg := lines.At(0)
 	self := o.entry(bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start), item, bullet)
-	for i := 1; i < lines; i++ {
-		seg := first.Lines().At(i)
+	for i := 1; i < lines.Len(); i++ {
+		seg := lines.At(i)
 		// CommonMark takes a bullet that is indented by four blanks too many for the rest of the sentence above it
 		if text := bytes.TrimSpace(o.src[seg.Start:seg.Stop]); len(text) > 2 && bytes.IndexByte([]byte("-*+"), text[0]) >= 0 && text[1] == ' ' {
 			o.entry(bytes.TrimSpace(text[1:]), o.lineOf(seg.Start), self, text[0])

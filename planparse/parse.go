@@ -77,7 +77,6 @@ type builder struct {
 	plan  *Plan
 	src   []byte
 	front frontMatter
-	doc   document
 	outline
 	owner  []owner // of each mark
 	wanted []want  // dependencies, resolved when all batches are known
@@ -85,6 +84,8 @@ type builder struct {
 	named  []namedFile      // files that the tasks name, in document order
 	said   map[saidKey]bool // flags that batches set themselves, so that the header doesn't
 	title  int              // index of the mark that is the title, -1 without one
+
+	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
 	titleUnit unit // what the title would open if it were no title
 }
@@ -113,15 +114,21 @@ type owner struct {
 }
 
 func newBuilder(name string, src []byte) *builder {
-	b := &builder{plan: &Plan{}, src: src, title: -1, said: map[saidKey]bool{}}
+	b := &builder{plan: &Plan{}, src: src, title: -1, wrapped: -1, said: map[saidKey]bool{}}
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
 		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'}) // of equal length, so positions hold
 	}
 	b.src = src
 	b.front = cutFrontMatter(src)
-	b.doc = readMarkdown(src, b.front.end)
-	b.outline = outline{src: src, lines: lineOffsets(src)}
-	b.marks = make([]mark, 0, len(b.lines)/2+8)
+	doc := readMarkdown(src, b.front.end)
+	if f := doc.wrapper(); f != nil {
+		b.src, src = src[:f.closed], src[:f.closed]
+		b.wrapped = f.open
+		b.front = frontMatter{end: f.open + bytes.IndexByte(src[f.open:], '\n') + 1}
+		doc = readMarkdown(src, b.front.end)
+	}
+	b.outline = outline{src: src, doc: doc, lines: lineOffsets(src)}
+	b.marks = make([]mark, 0, doc.size())
 	b.walk(b.doc.root.FirstChild(), -1)
 	b.owner = make([]owner, len(b.marks))
 	for i := range b.owner {

@@ -348,3 +348,39 @@ func TestTagPlans(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a phase says before its first task goes with each of its tasks, and with no others. What stands before the first
+// phase is for all of them.
+func TestIntro(t *testing.T) {
+	const plan = "# Plan\n\nGoal for all.\n\n## Phase 1: Storage\n\nKeep rows small.\n\n### Task 1: Rows\n\nDo it.\n\n#### Notes\n\nOf task 1.\n\n### Task 2: Columns\n\nDo it.\n\n" +
+		"## Phase 2: Page\n\nNo scripts.\n\n### Rules\n\nTwo colours.\n\n### Task 3: Page\n\nDo it.\n\n## Phase 3: Quiet\n\n### Task 4: End\n\nDo it.\n"
+	p, err := Parse("plan.md", []byte(plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := "## Phase 1: Storage\n\nKeep rows small."
+	want := []string{one, one, "## Phase 2: Page\n\nNo scripts.\n\n### Rules\n\nTwo colours.", ""}
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, b.Intro)
+	}
+	if d := cmp.Diff(want, got); d != "" || p.Preamble != "Goal for all." {
+		t.Errorf("%s\nthe preamble is %q", d, p.Preamble)
+	}
+
+	// Items and sections in sections: each heading above counts, the outermost first.
+	p, err = Parse("tasks.md", []byte("# Plan\n\n- [ ] 1. First\n  - it\n\n## Part B\n\nFor B.\n\n### Page\n\nFor the page.\n\n- [ ] 2. Second\n  - it\n- [ ] 3. Third\n  - it\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := "## Part B\n\nFor B.\n\n### Page\n\nFor the page."
+	if len(p.Batches) != 3 || p.Batches[0].Intro != "" || p.Batches[1].Intro != both || p.Batches[2].Intro != both {
+		t.Errorf("%+v", p.Batches)
+	}
+
+	// A wave that the front matter names does not cut the words off that stand before the first task.
+	p, err = Parse("gsd.md", []byte("---\nphase: 01\nwave: 2\n---\n<objective>\nShip it.\n</objective>\n\n<task type=\"auto\">\n  <name>Task 1: Make</name>\n  <action>Do it.</action>\n</task>\n"))
+	if err != nil || p.Preamble != "<objective>\nShip it.\n</objective>" || p.Batches[0].Intro != "" {
+		t.Errorf("the preamble is %q, the introduction %q, %v", p.Preamble, p.Batches[0].Intro, err)
+	}
+}

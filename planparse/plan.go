@@ -77,7 +77,10 @@ type Batch struct {
 	StartLine    int       `json:"start_line"`
 	EndLine      int       `json:"end_line"`
 
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // it is one, and no agent works at it
+
 	Text   string  `json:"-"` // source of the batch below its heading
+	Intro  string  `json:"-"` // source of the headings above it, each with what stands between it and its first batch
 	Digest string  `json:"-"` // hex SHA-256 of heading and text
 	Blocks []Block `json:"-"` // what the plan spells out literally, in document order
 
@@ -116,6 +119,15 @@ type Files struct {
 	Modify []string `json:"modify"`
 	Test   []string `json:"test"`
 	Delete []string `json:"delete"`
+}
+
+// Checkpoint is a place in a plan at which a person looks, decides or does something. No agent works at it: the person
+// is asked before the batch next to it is merged, which has Approve.
+type Checkpoint struct {
+	Kind string `json:"kind"`         // "human-verify", "decision", "human-action", or "" where the plan does not say
+	Text string `json:"text"`         // for the person: what was built, how to look at it, what there is to choose from
+	At   string `json:"at,omitempty"` // key of the batch that waits for them: the last one before, else the first one behind; "" where there is none
+	Line int    `json:"line"`
 }
 
 // Command is a command the plan asks to run, with what it expects of it.
@@ -196,6 +208,17 @@ func (p *Plan) Batch(key string) (*Batch, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Asked returns the checkpoints at which a person is asked before the batch is merged.
+func (p *Plan) Asked(key string) []Checkpoint {
+	var out []Checkpoint
+	for i := range p.Batches {
+		if c := p.Batches[i].Checkpoint; c != nil && c.At == key {
+			out = append(out, *c)
+		}
+	}
+	return out
 }
 
 // Done reports whether the plan itself says that nothing is left to do: each task is ticked off, or

@@ -136,6 +136,7 @@ func (g *graph) declared() error {
 			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "depends_on says so")
 		}
 	}
+	g.checkpoints(index)
 	ids := taskIDs(g.plan)
 	for i := range g.plan.Batches {
 		for _, d := range g.says[i].inline {
@@ -145,6 +146,32 @@ func (g *graph) declared() error {
 		}
 	}
 	return g.sort()
+}
+
+// checkpoints keeps the order around them: the batch at which a person is asked comes after all that they are to look
+// at, and before all that follows the checkpoint.
+func (g *graph) checkpoints(index map[string]int) {
+	from := 0 // of the batches since the last checkpoint
+	for c := range g.plan.Batches {
+		check := g.plan.Batches[c].Checkpoint
+		if check == nil {
+			continue
+		}
+		at, ok := index[check.At]
+		if !ok {
+			continue
+		}
+		reason := "the checkpoint " + g.plan.Batches[c].Number + " comes between them"
+		for i := from; i < at && at < c; i++ {
+			g.add(i, at, EdgeDeclared, check.Line, "a person is asked there about all that was built before")
+		}
+		for i := c + 1; i < len(g.plan.Batches) && g.plan.Batches[i].Checkpoint == nil; i++ { // the next one goes on from there
+			if i != at {
+				g.add(at, i, EdgeDeclared, check.Line, reason)
+			}
+		}
+		from = c + 1
+	}
 }
 
 // sort finds the order of batches, or a circle.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -151,7 +151,7 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 		caption += ", about " + Minutes(*d.Estimate.Wall)
 	}
 	legend, room := x.legend()
-	width, height := max(x.Width, room, 2*edgeSpace+7*float64(utf8.RuneCountInString(caption))), x.Height+legendHeight
+	width, height := max(x.Width, room, 2*edgeSpace+7*float64(cells.Width(caption))), x.Height+legendHeight
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="r" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
 		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height), layered.Text("batches of "+oneLine(p.Title)))

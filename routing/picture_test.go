@@ -124,3 +124,14 @@ func TestGraphvizReadsIt(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A title is cut to the room of its box, of which a Chinese character takes twice as much.
+func TestSVGWideTitle(t *testing.T) {
+	p, d := sample(t)
+	p.Batches[0].Title = "実装する台帳の再試行と通貨"
+	var b bytes.Buffer
+	must(t, SVG(&b, p, d))
+	if want := `<text class="r-title" x="14" y="41">実装する台帳の再試行…</text>`; !strings.Contains(b.String(), want) {
+		t.Errorf("no %s in\n%s", want, b.String())
+	}
+}

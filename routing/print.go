@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -153,7 +153,7 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 		}
 		rows = append(rows, r)
 		for i, cell := range []string{r.batch, r.title, r.label} {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], cells.Width(cell))
 		}
 	}
 	if len(rows) == 0 {
@@ -165,14 +165,14 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	room := printWidth - len("  ") - widths[0] - len(" ") - len("  ") - widths[2] - len("  ")
 	longest := 0
 	for _, r := range rows {
-		if n := utf8.RuneCountInString(r.why); n <= room-least {
+		if n := cells.Width(r.why); n <= room-least {
 			longest = max(longest, n)
 		}
 	}
 	widths[1] = min(widths[1], max(room-longest, least), most)
 	for _, r := range rows {
 		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]), pad(r.label, widths[2]))
-		for _, l := range wrap(line+oneLine(r.why), printWidth, min(utf8.RuneCountInString(line), printWidth/2)) {
+		for _, l := range wrap(line+oneLine(r.why), printWidth, min(cells.Width(line), printWidth/2)) {
 			t.WriteString(l + "\n")
 		}
 	}
@@ -227,37 +227,46 @@ func (t *text) why(d Decision) {
 func wrap(line string, width, indent int) []string {
 	var out []string
 	margin := ""
-	for utf8.RuneCountInString(line) > width {
-		runes := []rune(line)
-		at := -1
-		for i := width; i > len(margin); i-- {
-			if runes[i] == ' ' && strings.TrimSpace(string(runes[:i])) != "" {
-				at = i
-				break
-			}
-		}
-		for i := width + 1; at < 0 && i < len(runes); i++ {
-			if runes[i] == ' ' {
-				at = i
-			}
-		}
+	for {
+		at := breakAt(line, width, len(margin))
 		if at < 0 {
-			break
+			return append(out, strings.TrimRight(line, " "))
 		}
-		out = append(out, strings.TrimRight(string(runes[:at]), " "))
+		out = append(out, strings.TrimRight(line[:at], " "))
 		margin = strings.Repeat(" ", indent)
-		line = margin + strings.TrimLeft(string(runes[at:]), " ")
+		line = margin + strings.TrimLeft(line[at:], " ")
 	}
-	return append(out, strings.TrimRight(line, " "))
 }
 
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+// breakAt returns the last space behind the first word up to which a line fits into width columns, else the first one
+// behind that word. It is -1 for a line that fits, or is a single word behind a margin.
+func breakAt(line string, width, margin int) int {
+	at, column := -1, 0
+	for i := 0; i < len(line); {
+		word := strings.IndexByte(line[i:], ' ')
+		if word < 0 {
+			word = len(line) - i
+		}
+		column += cells.Width(line[i : i+word])
+		if i += word; column > width && at >= 0 {
+			return at
+		}
+		if i < len(line) && i > margin && strings.TrimSpace(line[:i]) != "" {
+			if column > width {
+				return i
+			}
+			at = i
+		}
+		i, column = i+1, column+1 // the space
+	}
+	return -1
 }
+
+func pad(s string, width int) string { return cells.Pad(s, width) }
 
 func cut(s string, width int) string {
-	if r := []rune(s); len(r) > width {
-		return strings.TrimRight(string(r[:width-1]), " ") + "…"
+	if cells.Width(s) > width {
+		return strings.TrimRight(cells.Cut(s, width-1, ""), " ") + "…"
 	}
 	return s
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 )
 
@@ -162,7 +162,7 @@ func (g *drawing) columns() []int {
 		for len(widths) <= g.level[i] {
 			widths = append(widths, 0)
 		}
-		widths[g.level[i]] = max(widths[g.level[i]], utf8.RuneCountInString(key))
+		widths[g.level[i]] = max(widths[g.level[i]], cells.Width(key))
 	}
 	at := make([]int, len(widths)+1)
 	for l, w := range widths {
@@ -180,7 +180,7 @@ func (g *drawing) aligned(chain []int, columns []int) string {
 	wide := 0
 	put := func(s string) {
 		b.WriteString(s)
-		wide += utf8.RuneCountInString(s)
+		wide += cells.Width(s)
 	}
 	for k, i := range chain {
 		gap := columns[g.level[i]] - wide
@@ -199,7 +199,7 @@ func (g *drawing) broken(chain []int) []string {
 	lines := []string{g.keys[chain[0]]}
 	for _, i := range chain[1:] {
 		last := &lines[len(lines)-1]
-		if utf8.RuneCountInString(*last)+2*len(arrow)+utf8.RuneCountInString(g.keys[i]) <= printWidth-2 {
+		if cells.Width(*last)+2*len(arrow)+cells.Width(g.keys[i]) <= printWidth-2 {
 			*last += arrow + g.keys[i]
 			continue
 		}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -110,12 +110,49 @@ func TestPrintWidth(t *testing.T) {
 		t.Error("a path was broken")
 	}
 	for line := range strings.Lines(got) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > printWidth && !strings.Contains(line, path) {
+		if n := cells.Width(strings.TrimRight(line, "\n")); n > printWidth && !strings.Contains(line, path) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 		if strings.HasSuffix(line, " \n") {
 			t.Errorf("spaces at the end of %q", line)
 		}
+	}
+}
+
+// Columns stand below each other whatever language a plan is written in: a Chinese character takes two of them, and an
+// accent that is a character of its own none.
+func TestPrintWideTitles(t *testing.T) {
+	p, d := sample(t)
+	p.Batches[0].Title, p.Batches[1].Title, p.Batches[2].Title = "実装する台帳", "Cafe\u0301", strings.Repeat("台帳の再試行", 8)
+	d.Score.Plus[0] = strings.Repeat("独立した グループ ", 12)
+	got := printed(t, p, d, PrintOptions{})
+	at, rows := -1, 0
+	for line := range strings.Lines(got) {
+		line = strings.TrimRight(line, "\n")
+		if n := cells.Width(line); n > printWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+		before, _, ok := strings.Cut(line, " -- ")
+		if !ok || !strings.HasPrefix(line, "  B") || strings.Contains(line, "starts while") || strings.Contains(line, "waits for") {
+			continue
+		}
+		class := strings.LastIndexByte(before, ' ') + 1
+		if rows++; at < 0 {
+			at = cells.Width(before[:class])
+		} else if n := cells.Width(before[:class]); n != at {
+			t.Errorf("the class stands in column %d, not in %d:\n%s", n, at, got)
+		}
+	}
+	if rows < 7 {
+		t.Errorf("%d rows of models in\n%s", rows, got)
+	}
+	d.Edges, d.Steps = []Edge{{From: "一二", To: "2"}, {From: "2", To: "3"}, {From: "4", To: "5"}, {From: "5", To: "3"}}, nil
+	for _, key := range []string{"一二", "2", "3", "4", "5"} {
+		d.Steps = append(d.Steps, Step{Batch: key})
+	}
+	want := []string{"一二 --> B2 --> B3", "B4 ----> B5 --> B3"}
+	if diff := cmp.Diff(want, drawGraph(d)); diff != "" {
+		t.Error(diff)
 	}
 }
 

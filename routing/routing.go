@@ -12,6 +12,7 @@ package routing
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 		runs[i] = s.Skip == ""
 		d.Steps[i] = s
 	}
+	unasked(p, d.Steps)
 	// The score is about the plan. What is asked for comes after it.
 	s := layoutOf(g, runs)
 	if d.Score, err = s.scoreOf(o.Rules); err != nil {
@@ -154,6 +156,8 @@ func skip(p *planparse.Plan, b *planparse.Batch, i, from, to int, env map[string
 		return EmptyNote, nil
 	case b.Done():
 		return "all of it is ticked off in the plan", nil
+	case b.Checkpoint != nil:
+		return "a checkpoint: a person is asked before batch " + b.Checkpoint.At + " is merged", nil
 	}
 	for _, when := range []string{p.Header.When, b.When} {
 		if when == "" {
@@ -168,6 +172,21 @@ func skip(p *planparse.Plan, b *planparse.Batch, i, from, to int, env map[string
 		}
 	}
 	return "", nil
+}
+
+// unasked says of which checkpoints nobody is asked, since the batch that would wait for the person is not run.
+func unasked(p *planparse.Plan, steps []Step) {
+	for i := range p.Batches {
+		c := p.Batches[i].Checkpoint
+		if c == nil || !strings.HasPrefix(steps[i].Skip, "a checkpoint") {
+			continue
+		}
+		if at := slices.IndexFunc(steps, func(s Step) bool { return s.Batch == c.At }); at < 0 {
+			steps[i].Skip = "a checkpoint, and nobody is asked: the plan has no other batch"
+		} else if steps[at].Skip != "" {
+			steps[i].Skip = "a checkpoint, and nobody is asked: batch " + c.At + ", before which a person would be, is not run"
+		}
+	}
 }
 
 func bounds(p *planparse.Plan, o Options) (from, to int, err error) {

@@ -254,7 +254,7 @@ func TestVariants(t *testing.T) {
 
 // No file lies in the folder that nothing uses, and all of them are prompts.
 func TestPromptFiles(t *testing.T) {
-	set, err := prompt.Load(prompt.Layer{Dir: "prompts", FS: Prompts()})
+	set, err := prompt.LoadEmbedded("sampling", prompts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestPromptFiles(t *testing.T) {
 			t.Errorf("%s.md is not the directive of a variant", name)
 		}
 	}
-	files, err := fs.ReadDir(Prompts(), ".")
+	files, err := fs.ReadDir(prompts, "prompts")
 	if err != nil || len(files) != len(variants(t)) { // vanilla has none, the synthesis has one
 		t.Errorf("%d files for %d variants (%v)", len(files), len(variants(t)), err)
 	}

@@ -16,8 +16,7 @@ type SynthesisInput struct {
 	Batch    string // number
 	Decision Decision
 	Attempts []Attempt
-	Tokens   int         // budget of the text, of 4 bytes each; at least [LeastTokens]
-	Prompt   *prompt.Set // wordings of the project; nil has the built-in ones
+	Tokens   int // budget of the text, of 4 bytes each; at least [LeastTokens]
 }
 
 // LeastTokens is the smallest budget of a synthesis brief: below it the facts would not fit.
@@ -39,13 +38,9 @@ type Attempt struct {
 // with what the gates said of them and their diffs, cut to the budget. The same input gives the same bytes. What other
 // programs wrote stands in fences that it can't close.
 func Brief(in SynthesisInput) (string, error) {
-	set := in.Prompt
-	if set == nil {
-		built, err := prompt.Load(prompt.Layer{Dir: "sampling/prompts", FS: Prompts()})
-		if err != nil {
-			return "", err
-		}
-		set = &built
+	set, err := prompt.LoadEmbedded("sampling", prompts)
+	if err != nil {
+		return "", err
 	}
 	if len(in.Attempts) == 0 {
 		return "", fmt.Errorf("write the synthesis brief of batch %s: there are no attempts to read", in.Batch)
@@ -59,9 +54,6 @@ func Brief(in SynthesisInput) (string, error) {
 	})
 	if err != nil {
 		return "", err
-	}
-	if len(head) > budget {
-		return "", fmt.Errorf("write the synthesis brief of batch %s: the prompt alone has %d bytes, and the budget is %d tokens of 4 bytes; shorten synthesis.md", in.Batch, len(head), budget/4)
 	}
 	return head + attempts(in.Attempts, budget-len(head)), nil
 }

@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"embed"
-	"io/fs"
 	"strings"
 )
 
@@ -27,18 +26,11 @@ const (
 	Synthesis         = "synthesis" // of round 2: no candidate is given it
 )
 
+// prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. A project has no
+// wordings of its own in their place: how well a variant does is counted by its name, and another text is another variant.
+//
 //go:embed prompts/*.md
 var prompts embed.FS
-
-// Prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. It is the first
-// layer for prompt.Load, so that a project may have wordings of its own.
-func Prompts() fs.FS {
-	sub, err := fs.Sub(prompts, "prompts")
-	if err != nil {
-		panic(err) // the folder is in this package
-	}
-	return sub
-}
 
 // pool lists what suits each type of batch, by what is likely to go wrong in it (SAMP-10).
 func pool(batchType string) []string {

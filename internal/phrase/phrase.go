@@ -1,5 +1,5 @@
 // Package phrase puts figures and the words of others into sentences: a number with its noun, a sum of money, a text that
-// is kept to one line or to a length. It counts characters and bytes; what counts the cells of a display is internal/ui.
+// is kept to one line or to a length. It counts characters and bytes; what counts the cells of a display is internal/cells.
 package phrase
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -17,29 +18,17 @@ import (
 func Sanitize(s string) string { return phrase.Line(redact.Clean(s)) }
 
 // Width returns how many cells s takes on a display. Escape codes take none.
-func Width(s string) int { return ansi.StringWidth(s) }
+func Width(s string) int { return cells.Width(s) }
 
 // Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
 // even room for the tail nothing is left.
-func Cut(s string, width int, tail string) string {
-	switch {
-	case Width(s) <= width:
-		return s
-	case width < Width(tail):
-		return ""
-	}
-	return ansi.Truncate(s, width, tail)
-}
+func Cut(s string, width int, tail string) string { return cells.Cut(s, width, tail) }
 
 // Pad fills s with spaces on its right up to width cells.
-func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-Width(s)))
-}
+func Pad(s string, width int) string { return cells.Pad(s, width) }
 
 // PadLeft fills s with spaces on its left up to width cells.
-func PadLeft(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-Width(s))) + s
-}
+func PadLeft(s string, width int) string { return cells.PadLeft(s, width) }
 
 // Duration writes d for people: 850ms, 3.2s, 12s, 3m04s, 1h02m.
 func Duration(d time.Duration) string {

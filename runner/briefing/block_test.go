@@ -395,3 +395,43 @@ func TestManyPatterns(t *testing.T) {
 		t.Errorf("the directive does not point at the patterns:\n%s", got)
 	}
 }
+
+// What a phase says before its first task is told with the batch. It shares the budget of the block: it is cut before
+// the references get short, and goes with the style.
+func TestIntroduction(t *testing.T) {
+	in := rich()
+	in.Batch.Intro = "## Phase 2: Page\r\n\r\nNo scripts. " + strings.Repeat("More rules. ", 200)
+	part := func(c Composed) Part {
+		t.Helper()
+		i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Name == "introduction" })
+		if i < 0 {
+			t.Fatalf("no introduction among %+v", c.Parts)
+		}
+		return c.Parts[i]
+	}
+	in.Limits = DefaultLimits()
+	in.Limits.Tokens = 5000
+	c := Compose(in)
+	_, behind, ok := strings.Cut(c.Text, "Wire it.\n~~~~\n\n## What the plan says above the batch\n\n~~~~\n## Phase 2: Page\n\nNo scripts. More rules.")
+	if !ok || strings.Count(behind, "More rules.") != 199 || strings.Contains(c.Block, "No scripts") || part(c).Trimmed != "" {
+		t.Errorf("%+v\n%s", part(c), c.Text)
+	}
+	without := in
+	without.Batch.Intro = ""
+	if d := c.Tokens - Compose(without).Tokens; d < 600 || d > 650 {
+		t.Errorf("it counts as %d tokens", d)
+	}
+	in.Limits.Tokens = 900
+	c = Compose(in)
+	if p := part(c); !p.Kept || p.Trimmed == "" || c.Over || !strings.Contains(c.Text, "No scripts.") || !strings.Contains(c.Block, "server 2") {
+		t.Errorf("%+v, %d tokens\n%s", p, c.Tokens, c.Text)
+	}
+	in.Limits.Tokens = 100
+	if p := part(Compose(in)); p.Kept || p.Trimmed == "" {
+		t.Errorf("%+v", p)
+	}
+	in.Limits.Tokens = 0 // no block, and the plan's own words all the same
+	if c := Compose(in); c.Block != "" || strings.Count(c.Text, "More rules.") != 200 {
+		t.Error(c.Text)
+	}
+}

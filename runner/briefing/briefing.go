@@ -1,9 +1,10 @@
 // Package briefing writes the text that an agent gets for one batch. The same inputs give the same bytes.
 //
 // A brief is made of what is to be done and how, the context block, what went wrong before, the batch as the plan has
-// it, and what the plan says of all batches. The context block closes the gap between a fresh agent and one that was
-// there all along: what to read first, what other batches changed, what failed before in batches of this kind, what
-// the gates will ask. It has a budget; see [Compose] for what gives way when it is too large.
+// it, what the plan says above it of the phase that it stands in, and what the plan says of all batches. The context
+// block closes the gap between a fresh agent and one that was there all along: what to read first, what other batches
+// changed, what failed before in batches of this kind, what the gates will ask. It has a budget; see [Compose] for what
+// gives way when it is too large.
 //
 // Whatever comes from elsewhere (files, commits, progress, failures, the plan itself) stands in fences that it cannot
 // close, without control codes, and is called data. What looks like a secret in it is left out; only what the plan says
@@ -103,17 +104,19 @@ type Commit struct {
 
 // Composed is a brief, with what became of its parts.
 type Composed struct {
-	Text   string `json:"text"`  // the whole brief
-	Block  string `json:"block"` // the context block alone, under "## Run-Plan: Batch N"
-	Tokens int    `json:"tokens"`
+	Text   string `json:"text"`   // the whole brief
+	Block  string `json:"block"`  // the context block alone, under "## Run-Plan: Batch N"
+	Tokens int    `json:"tokens"` // of the block and the introduction
 	Budget int    `json:"budget"`
 	Over   bool   `json:"over"` // it is larger than its budget, since what is left is never trimmed
 	Parts  []Part `json:"parts"`
 
 	Failure string `json:"-"` // the part of Text that tells of the last failed attempt, "" if there is none
+
+	intro string // the part of Text with what the plan says above the batch
 }
 
-// Part is a part of the context block. Ranks count from 1, the most important first (C-06).
+// Part is a part of the context block, or the introduction, which has the same budget. Ranks count from 1, the most important first (C-06).
 type Part struct {
 	Name    string `json:"name"`
 	Rank    int    `json:"rank"`
@@ -132,10 +135,11 @@ type Part struct {
 //  2. the commits of earlier batches, the least relevant first
 //  3. each reference is cut to its first RefLinesLeast lines
 //  4. what there is already, the least telling first, down to 3 lines
-//  5. the codebase style is cut to 240 characters
-//  6. results of earlier batches, the least relevant first, but for one
-//  7. the references, evenly, down to 5 lines each
-//  8. the last result, what there is already, the style, and then the rest of the references
+//  5. what the plan says above the batch is cut to 600 characters
+//  6. the codebase style is cut to 240 characters
+//  7. results of earlier batches, the least relevant first, but for one
+//  8. the references, evenly, down to 5 lines each
+//  9. the last result, what there is already, the style, what stands above the batch, and then the rest of the references
 //
 // A reference that is cut says how many lines more there are.
 func Compose(in Input) Composed {
@@ -162,6 +166,7 @@ func Compose(in Input) Composed {
 	b.Failure = t.String()[behind:]
 	t.WriteString("\n## The batch, as the plan has it\n\n")
 	fencePlan(&t, strings.TrimRight(in.Batch.Text, "\n"))
+	t.WriteString(b.intro)
 	if p := strings.TrimSpace(in.Preamble); p != "" {
 		t.WriteString("\n## What the plan says of all batches\n\n")
 		fencePlan(&t, p)

@@ -60,7 +60,7 @@ func layers() []layer {
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
-		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/lazyre", "internal/phrase", "internal/redact"}},
+		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", nil},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
@@ -97,6 +97,7 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"internal/atomicfile", nil},
+		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
 		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
 		{"internal/config", []string{"internal/tokens"}},
@@ -116,7 +117,7 @@ func layers() []layer {
 		{"internal/tokens", nil},
 		{"internal/tooltest", nil},
 		{"internal/storm", []string{"internal/scratch"}},
-		{"internal/ui", []string{"internal/phrase", "internal/redact"}},
+		{"internal/ui", []string{"internal/cells", "internal/phrase", "internal/redact"}},
 		{"internal/web", nil},
 	}
 }
@@ -138,7 +139,7 @@ func doors() []door {
 		{"database/sql", []string{"internal/store", "internal/storm"}, "queries live beside the schema"},
 		{"github.com/spf13/cobra", []string{"cmd/runplan/app"}, "commands are flags and wiring"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
-		{"github.com/charmbracelet/", []string{"internal/ui"}, "one place talks to the terminal"},
+		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"}, "one place talks to the terminal, and one measures what it shows"},
 		{"github.com/yuin/goldmark", []string{"planparse"}, "markdown is read in one place"},
 		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
 		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},

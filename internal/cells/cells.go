@@ -1,0 +1,35 @@
+// Package cells measures text as a display shows it: in cells. A Chinese character or an emoji takes two of them, an
+// accent that is a character of its own and the codes of a colour take none. So columns stand below each other whatever
+// language a plan is written in; internal/phrase counts characters.
+package cells
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width returns how many cells s takes. Escape codes take none.
+func Width(s string) int { return ansi.StringWidth(s) }
+
+// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
+// even room for the tail nothing is left.
+func Cut(s string, width int, tail string) string {
+	switch {
+	case Width(s) <= width:
+		return s
+	case width < Width(tail):
+		return ""
+	}
+	return ansi.Truncate(s, width, tail)
+}
+
+// Pad fills s with spaces on its right up to width cells.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-Width(s)))
+}
+
+// PadLeft fills s with spaces on its left up to width cells.
+func PadLeft(s string, width int) string {
+	return strings.Repeat(" ", max(0, width-Width(s))) + s
+}

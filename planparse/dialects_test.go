@@ -1,0 +1,109 @@
+package planparse
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The ways in which lists of T-items, numbered items and phases are written besides the ways of the tools that
+// invented them.
+func TestDialects(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"ids in code, in brackets, struck through, with letters and names": {
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] `T001` a", "- [x] ~~T002 b~~ not needed", "- [ ] [T003] [US1] c", "- [ ] T003A d",
+				"- [ ] T004b_schema e", "- [ ] **[T005] [P]** f", "- [ ] `T006 is code`", "- [ ] T1_norm is a name"),
+			want: "spec-kit <phase 1> 1(T001:0 T002:0+ T003:0 T003A:0 T004b_schema:0 T005:0) loose:2", codes: "unassigned-boxes@11",
+		},
+		"T-items below a box of another kind": {
+			in:   in("# T", "", "## Checklist", "", "- [x] `P001` Part", "  - tasks:", "    - [x] `T001` a", "    - [ ] `T002` b"),
+			want: "spec-kit checklist(T001:0+ T002:0) loose:1", codes: "unassigned-boxes@5",
+		},
+		"a last phase without a number": {
+			in:   in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Final Phase: Polish", "", "- [ ] T002 b", "", "## Final phase notes", ""),
+			want: "spec-kit <phase 1> <phase final> 1(T001:0) final(T002:0)",
+		},
+		"a last task without a number": {
+			in:   in("# T", "", "### Task 1: A", "", "### Final Task: Run everything", "", "- [ ] x", "", "### Final tasks", "", "Text."),
+			want: "superpowers 1(1:0) final(final:1)",
+		},
+		"work packages": {
+			in: in("# T", "", "## Work Packages", "", "### WP01 — Data", "", "- [x] T001 a", "- [x] T002 b", "", "### Work Package WP02: Use",
+				"", "**Dependencies**: WP01", "", "- [ ] T003 c"),
+			want: "spec-kit <package WP01> <package WP02> WP01(T001:0+ T002:0+) WP02(T003:0)",
+		},
+		"sections below a heading that only says Tasks": {
+			in:   in("# T", "", "## Tasks", "", "### Backend", "", "- [ ] a", "", "### Frontend", "", "- [ ] b", "- [ ] c"),
+			want: "openspec backend(:0) frontend(:0 :0)",
+		},
+		"sections below several headings": {
+			in:   in("# T", "", "## Story A", "", "### Tests", "", "- [ ] T001 a", "", "### Code", "", "- [ ] T002 b", "", "## Story B", "", "- [ ] T003 c"),
+			want: "spec-kit story-a(T001:0 T002:0) story-b(T003:0)",
+		},
+		"boxes that stand right below the frame": {
+			in:   in("# T", "", "## Tasks", "", "- [ ] T001 a", "", "### More", "", "- [ ] T002 b"),
+			want: "spec-kit tasks(T001:0 T002:0)",
+		},
+		"4.0 before 4.1 is no parent where the others have none": {
+			in:   in("# T", "", "### 1. A", "", "- [ ] 1.1 a", "- [ ] 1.2 b", "", "### 2. B", "", "- [ ] 2.0 c", "- [ ] 2.1 d"),
+			want: "openspec <section 1> <section 2> 1(1.1:0 1.2:0) 2(2.0:0 2.1:0)",
+		},
+		"a box that names a section is not the parent of its items": {
+			in:   in("# T", "", "## Progress", "", "- [ ] 1 — Cards", "", "## 1 — Cards", "", "- [ ] 1.1 a", "- [ ] 1.2 b"),
+			want: "openspec <section 1> progress(1:0) 1(1.1:0 1.2:0)",
+		},
+		"a task in a task that stands in no batch, above the level of batches": {
+			in:    in("# T", "", "#### Batch 1: A", "", "## Task 1: B", "", "### Task 2: C", "", "## Notes", "", "- [ ] loose"),
+			want:  "run-plan <batch 1> 1() 1-2(1:0 2:0) loose:1",
+			codes: "task-outside-batch@5 duplicate-batch@5 unassigned-boxes@11",
+		},
+		"the whole plan in a fence": {
+			in:   in("'''markdown", "# T", "", "### Task 1: A", "", "- [x] a", "", "'''bash", "go test ./...", "'''", "", "### Task 2: B", "", "- [ ] b", "'''", ""),
+			want: "superpowers 1(1:1+) 2(2:1)", codes: "wrapped-plan@1",
+		},
+		"a plan below a fence is not that fence": {
+			in:   in("'''markdown", "### Task 1: A", "'''", "", "### Task 2: B", "", "- [ ] b"),
+			want: "superpowers 2(2:1)",
+		},
+		"a fence of another kind is no plan": {
+			in:   in("'''go", "### Task 1: A", "'''"),
+			want: "none", codes: "no-units@1",
+		},
+	})
+}
+
+func TestTitlesOfBoxes(t *testing.T) {
+	p := parse(t, in("# T", "", "## Phase 1: A", "", "- [ ] **T001** — First", "- [ ] **T002** `[P]` — Second", "- [ ] T003 \\[P\\] Third", "- [ ] ~~T004 Fourth~~ dropped",
+		"", "## Phase 2: B", "", "- [ ] T005 - Fifth"))
+	var got []string
+	for _, b := range p.Batches {
+		for _, task := range b.Tasks {
+			if got = append(got, task.Title); task.Parallel {
+				got[len(got)-1] += " [P]"
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"First", "Second [P]", "Third [P]", "Fourth dropped", "Fifth"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// The list of files ends where the steps begin, and goes on in the next line behind a comma.
+func TestFilesBetweenSteps(t *testing.T) {
+	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;", "  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
+		"- [ ] Add `g` in `h.toml`", "- [ ] Remove/rewrite the tests"))
+	want := Files{Modify: []string{"a.go", "b/c.go", "d.go"}, Create: []string{"e.go"}, Test: []string{}, Delete: []string{}}
+	if diff := cmp.Diff(want, p.Batches[0].Files); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// A wrapped plan keeps the lines of its file, and the fence around it belongs to no batch.
+func TestWrappedPlanKeepsItsLines(t *testing.T) {
+	p := parse(t, in("'''md", "# T", "", "### Task 1: A", "", "- [ ] a", "'''"))
+	b := p.Batches[0]
+	if b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 || strings.Contains(b.Text, "```") {
+		t.Errorf("lines %d to %d, step at %d, text %q", b.StartLine, b.EndLine, b.Tasks[0].Steps[0].Line, b.Text)
+	}
+}

@@ -1,0 +1,59 @@
+package planparse
+
+import (
+	"slices"
+	"strings"
+)
+
+// intros gives each batch what the headings above it say before the first batch below them: "## Phase 2: Storage" with
+// its goal and its rules. What stands before the first unit of work is the preamble, which all batches get.
+func (b *builder) intros(first int) {
+	above := make([][]int, len(b.plan.Batches)) // of each batch, the marks of the headings, the outermost first
+	var ends []int                              // lines that end an introduction
+	var open []int
+	at := 0
+	for i := range b.plan.Batches {
+		batch := &b.plan.Batches[i]
+		if batch.StartLine < first {
+			continue // an item of the front matter
+		}
+		level := 7 // of a batch that is no heading
+		for ; at < len(b.marks) && b.marks[at].line <= batch.StartLine; at++ {
+			m := &b.marks[at]
+			switch {
+			case m.kind != markHeading:
+				continue
+			case m.line == batch.StartLine:
+				level = m.level
+			case at == b.title, m.line < first, i > 0 && m.line <= b.plan.Batches[i-1].EndLine: // in the preamble, or in the batch before
+				continue
+			}
+			open = slices.DeleteFunc(open, func(o int) bool { return b.marks[o].level >= m.level })
+			if m.line < batch.StartLine {
+				open = append(open, at)
+			}
+		}
+		open = slices.DeleteFunc(open, func(o int) bool { return b.marks[o].level >= level })
+		above[i] = slices.Clone(open)
+		ends = append(ends, batch.StartLine)
+		for _, o := range open {
+			ends = append(ends, b.marks[o].line)
+		}
+	}
+	slices.Sort(ends)
+	for i, list := range above {
+		if i > 0 && slices.Equal(list, above[i-1]) { // one text for all that stand below the same headings
+			b.plan.Batches[i].Intro = b.plan.Batches[i-1].Intro
+			continue
+		}
+		var parts []string
+		for _, o := range list {
+			from := b.marks[o].line
+			end, _ := slices.BinarySearch(ends, from+1)
+			if text := b.between(from+1, ends[end]-1); len(strings.TrimSpace(string(text))) > 0 {
+				parts = append(parts, strings.TrimSpace(string(b.between(from, ends[end]-1))))
+			}
+		}
+		b.plan.Batches[i].Intro = strings.Join(parts, "\n\n")
+	}
+}
