@@ -139,6 +139,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	}
 	if err == nil {
 		tip = c.Commit
+		w.warnOnRunBranch(ctx)
 		w.leave(ctx, c)
 		return e, nil
 	}
@@ -166,6 +167,18 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	e.Outcome, e.Base = runner.OutcomeMoved, tip
 	e.Reason = fmt.Sprintf("the run branch was moved from %s to %s by somebody else", short(c.Base), short(tip))
 	return e, nil
+}
+
+// warnOnRunBranch tells a user who has checked the run branch out to look at it that it moves: git shows what the run adds as
+// deleted there, and a commit would take it back.
+func (w *work) warnOnRunBranch(ctx context.Context) {
+	if _, branch, err := w.Repo.Head(ctx); err != nil || branch != w.info.Branch {
+		return
+	}
+	w.onRunBranch.Do(func() {
+		w.Note(fmt.Sprintf("%s is checked out in %s and moves as the run goes on, so git shows there as deleted what the run adds: do not commit there; "+
+			"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
+	})
 }
 
 // leave gives back the workspace of a batch that is merged. It was on the batch's branch, which is gone.

@@ -210,19 +210,27 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 }
 
 // unlooked says what became of candidates none of which came to the gates, "" where one did: then it was the gates that
-// said no, and not the agents that did not come that far.
+// said no, and not the agents that did not come that far. What befell several in the same way is said once.
 func (r *round) unlooked() string {
 	if len(r.gated) > 0 {
 		return ""
 	}
-	var said []string
+	var reasons []string
+	who := map[string][]string{}
 	for _, n := range slices.Sorted(maps.Keys(r.executed)) {
-		said = append(said, fmt.Sprintf("c%d %s", n, cmp.Or(r.executed[n].Reason, string(r.executed[n].Outcome))))
+		why := cmp.Or(r.executed[n].Reason, string(r.executed[n].Outcome))
+		if who[why] == nil {
+			reasons = append(reasons, why)
+		}
+		who[why] = append(who[why], fmt.Sprintf("c%d", n))
 	}
-	if len(said) == 0 {
+	if len(reasons) == 0 {
 		return ""
 	}
-	return "no candidate came to the gates: " + strings.Join(said, "; ")
+	for i, why := range reasons {
+		reasons[i] = strings.Join(who[why], ", ") + " " + why
+	}
+	return "no candidate came to the gates: " + strings.Join(reasons, "; ")
 }
 
 // agent names who made the candidates, all of those that did where another one took over.

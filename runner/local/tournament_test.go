@@ -302,9 +302,9 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 		t.Fatalf("%s: %s", e.Outcome, e.Reason)
 	}
 	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided},
-		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 4"})
+		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"})
 	e := c.judged()
-	want := "no candidate came to the gates: c1 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes; c3 the agent exited with status 4"
+	want := "no candidate came to the gates: c1, c3 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes"
 	if e.Outcome != runner.OutcomeFailed || e.Reason != want {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
 	}

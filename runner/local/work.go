@@ -54,6 +54,8 @@ type work struct {
 	keeper keeper   // of what git heeds in all worktrees
 
 	lookout lookout // what was last seen around the workspaces
+
+	onRunBranch sync.Once // the user was told that the branch they are on moves
 }
 
 // execute lets the agent work in a fresh workspace and stages what it left.

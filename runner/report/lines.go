@@ -152,6 +152,13 @@ func (p *Printer) ending(e runner.Event) []Line {
 func (p *Printer) landed(e runner.Event) []Line {
 	switch e.Outcome {
 	case runner.OutcomeOK:
+		if p.info.Land == "pr" { // nothing is on the branch until somebody merges it
+			said := cmp.Or(e.Reason, "a pull request was opened")
+			if strings.Contains(said, "://") {
+				said = "pull request: " + said
+			}
+			return []Line{{ui.Good, ui.Cut(ui.Sanitize(said), maxLine, "…")}}
+		}
 		return []Line{{ui.Good, ui.Sanitize(fmt.Sprintf("landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch")))}}
 	case runner.OutcomeCancelled:
 		return nil

@@ -44,7 +44,28 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(e.Reason, f.Message) {
 		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
 	}
-	return s
+	return s + lastWords(e)
+}
+
+// maxLastWords bounds what is shown of an agent's last line.
+const maxLastWords = 160
+
+// lastWords is the last line that an agent printed before it failed. A status alone does not tell anybody what to do, and
+// the agent often has: that it is not signed in, or which program it misses.
+func lastWords(e runner.Event) string {
+	if e.Kind != runner.Executed || len(e.Reports) == 0 || e.Reports[0].Gate != "agent" {
+		return ""
+	}
+	var last string
+	for line := range strings.Lines(e.Reports[0].Output) {
+		if line = strings.TrimSpace(ui.Sanitize(line)); line != "" {
+			last = line
+		}
+	}
+	if last == "" || strings.Contains(e.Reason, last) {
+		return ""
+	}
+	return "; it said last: " + ui.Cut(last, maxLastWords, "…")
 }
 
 // firstFinding returns the first finding of a failed gate, errors before the rest.

@@ -22,7 +22,11 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	var how []string
 	if old := p.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {
-			how = append(how, fmt.Sprintf("escalated %s → %s", labelOf(p.info, e.Batch, old), labelOf(p.info, e.Batch, e.Tier)))
+			words := "escalated %s → %s"
+			if below(e.Tier, old) {
+				words = "back from %s to %s" // a new set of attempts begins where the routing did
+			}
+			how = append(how, fmt.Sprintf(words, labelOf(p.info, e.Batch, old), labelOf(p.info, e.Batch, e.Tier)))
 		}
 		p.tiers[e.Batch] = e.Tier
 	}
@@ -199,7 +203,17 @@ func firstReason(e runner.Event) string {
 	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(s, f.Message) {
 		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
 	}
-	return s
+	return s + lastWords(e)
+}
+
+// below reports whether a tier is one of those below another.
+func below(tier, other string) bool {
+	for next, ok := routing.NextTier(tier); ok; next, ok = routing.NextTier(next) {
+		if next == other {
+			return true
+		}
+	}
+	return false
 }
 
 // batches names batches by their numbers: "batch 3", "batches 3 and 4".

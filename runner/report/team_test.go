@@ -94,6 +94,46 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
+// A new set of attempts begins with the tier that the routing chose, which is no escalation.
+func TestTheWayBackIsNoEscalation(t *testing.T) {
+	p := Printer{}
+	p.Lines(runner.Event{Kind: runner.RunStarted, Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "One", Tier: "medium", Label: "sonnet"}}}})
+	for n, step := range []struct{ tier, want string }{
+		{"medium", "attempt 1"}, {"large", "attempt 2, escalated sonnet → opus"}, {"medium", "attempt 3, back from opus to sonnet"},
+		{"small", "attempt 4, back from sonnet to haiku"}, {"large", "attempt 5, escalated haiku → opus"}, {"small", "attempt 6, back from opus to haiku"},
+	} {
+		command := fmt.Sprintf("1/r%d-c0/execute", n+1)
+		got := p.Lines(runner.Event{Kind: runner.Dispatched, Command: command, Batch: "1", Title: "One", Attempt: n + 1, Tier: step.tier})
+		if len(got) != 1 || got[0].Text != "batch 1 (One): "+step.want {
+			t.Errorf("got %+v, want %q", got, step.want)
+		}
+	}
+}
+
+// The last line of an agent that failed is told, for a status alone tells nobody what to do.
+func TestLastWords(t *testing.T) {
+	failed := func(kind runner.EventKind, gate, reason, output string) runner.Event {
+		return runner.Event{Kind: kind, Outcome: runner.OutcomeFailed, Attempt: 1, Reason: reason, Reports: []gates.Report{{Gate: gate, Status: gates.Fail, Output: output}}}
+	}
+	for _, c := range []struct {
+		event runner.Event
+		want  string
+	}{
+		{failed(runner.Executed, "agent", "exited with status 1", "looking\nnot signed in\n\n"), "exited with status 1; it said last: not signed in"},
+		{failed(runner.Executed, "agent", "exited with status 1", ""), "exited with status 1"},
+		{failed(runner.Executed, "agent", "exited with status 1: not signed in", "not signed in\n"), "exited with status 1: not signed in"},
+		{failed(runner.Executed, "agent", "stuck", "\x1b[31m"+strings.Repeat("x", 500)), "stuck; it said last: " + strings.Repeat("x", maxLastWords-1) + "…"},
+		{failed(runner.Gated, "mine", "mine failed", "FAIL\n"), "mine failed"},
+	} {
+		if got := firstReason(c.event); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+		if got := new(Printer).wentWrong(c.event); got != "failed attempt 1: "+c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestTestsAdded(t *testing.T) {
 	n := func(i int) *int { return &i }
 	for want, b := range map[string]runner.BatchSummary{

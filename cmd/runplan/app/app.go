@@ -23,6 +23,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -234,6 +235,28 @@ func invalid(path string, p *planparse.Plan) error {
 		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
 	}
 	return usage(errors.New(b.String()), "nothing was run; runplan check %s tells more", path)
+}
+
+// mostWarnings bounds how many warnings of a plan are shown before a run.
+const mostWarnings = 10
+
+// warnOfPlan tells what reads otherwise than its author may think: a fence that swallows the next batch costs that batch.
+// What is only of note is left to runplan check.
+func (a *App) warnOfPlan(path string, p *planparse.Plan) {
+	shown, more := 0, 0
+	for _, d := range p.Diagnostics {
+		switch {
+		case d.Severity != planparse.SeverityWarning:
+		case shown == mostWarnings:
+			more++
+		default:
+			shown++
+			fmt.Fprintf(a.Stderr, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(a.Stderr, "and %d more: runplan check %s\n", more, path)
+	}
 }
 
 // openJournal opens the journal of a project for reading. A project without one has no runs.

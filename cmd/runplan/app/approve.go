@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/trust"
@@ -26,6 +27,8 @@ type waitingItem struct {
 	Branch   string `json:"branch"`
 	Live     bool   `json:"live"`               // its run is at work
 	Answered string `json:"answered,omitempty"` // given or denied; the run has not taken it up yet
+
+	Checkpoints []planparse.Checkpoint `json:"checkpoints,omitempty"` // of the plan, which are what is asked about
 }
 
 func newApproveCommand(a *App) *cobra.Command {
@@ -37,9 +40,10 @@ func newApproveCommand(a *App) *cobra.Command {
 		Long: `List what waits for a person, over all runs and all feedback of the repository; or agree to the one that is
 named, or with --deny do not. The id of a run's question may be cut short as long as it is clear.
 
-A batch waits once its gates are green, if the plan says "approve: true" of it or if its review leaves it to
-a person. What is merged is the very tree that was approved: if the run branch has moved meanwhile, the run
-asks again. A denial is a failure of the batch, and the reason stands in the brief of the next attempt.
+A batch waits once its gates are green, if the plan says "approve: true" of it, if a checkpoint of the plan follows
+it, or if its review leaves it to a person. What is merged is the very tree that was approved: if the run branch
+has moved meanwhile, the run asks again. A denial is a failure of the batch, and the reason stands in the brief of
+the next attempt.
 
 A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
 a feedback that is a large job: approve feedback/ID is self-fix approve ID.
@@ -101,8 +105,12 @@ func (p *project) waiting(ctx context.Context) ([]waitingItem, error) {
 		if err != nil {
 			return nil, err
 		}
+		plan := planOf(ctx, j, s)
 		for _, w := range s.Waiting {
 			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
+			if w.Batch != "" {
+				item.Checkpoints = plan.Asked(w.Batch)
+			}
 			for _, ev := range unheard {
 				if ev.Command == w.Command && ev.Commit == w.Commit && ev.Tree == w.Tree {
 					item.Answered = map[bool]string{true: "given", false: "denied"}[ev.Kind == runner.ApprovalGiven]
@@ -112,6 +120,28 @@ func (p *project) waiting(ctx context.Context) ([]waitingItem, error) {
 		}
 	}
 	return out, nil
+}
+
+// planOf is the plan of a run as the journal has it. A question can be answered without it.
+func planOf(ctx context.Context, j *store.Journal, s runner.Summary) *planparse.Plan {
+	if text, err := j.PlanText(ctx, s.Run); err == nil {
+		if plan, err := planparse.Parse(s.Plan, text); err == nil {
+			return plan
+		}
+	}
+	return &planparse.Plan{}
+}
+
+// checkpointLines tell a person what the checkpoints of a plan ask of them before a batch is merged.
+func checkpointLines(batch string, list []planparse.Checkpoint) []string {
+	var lines []string
+	for _, c := range list {
+		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch), strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
+		for line := range strings.SplitSeq(c.Text, "\n") {
+			lines = append(lines, "  "+ui.Sanitize(redact.Clean(line)))
+		}
+	}
+	return lines
 }
 
 func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) error {
@@ -148,6 +178,11 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 	}
 	if err := table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
+	}
+	for _, w := range list {
+		if lines := checkpointLines(w.Number, w.Checkpoints); len(lines) > 0 {
+			fmt.Fprintf(a.Stdout, "\n%s\n", strings.Join(lines, "\n"))
+		}
 	}
 	w := list[0]
 	if w.Kind == approveLargeJob {
@@ -228,6 +263,9 @@ func (x *execution) whatToAnswer() string {
 	}
 	var lines []string
 	for _, w := range sums[0].Waiting {
+		if w.Batch != "" {
+			lines = append(lines, checkpointLines(w.Number, x.plan.Asked(w.Batch))...)
+		}
 		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
 	return strings.Join(append(lines, "then go on: runplan resume "+x.run[:8]), "\n")

@@ -181,7 +181,7 @@ func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 	var count atomic.Int32
 	handle := func(s os.Signal) {
 		if s != os.Interrupt {
-			cancel(fmt.Errorf("got %s", s))
+			cancel(fmt.Errorf("got %s", nameOf(s)))
 			return
 		}
 		if count.Add(1) > 1 {
@@ -205,6 +205,17 @@ func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 		}
 	}()
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
+}
+
+// nameOf is what people call a signal.
+func nameOf(s os.Signal) string {
+	switch s {
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	}
+	return s.String()
 }
 
 // result tells how it went and what to do now.

@@ -85,7 +85,7 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	}
 	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
 	if err != nil {
-		return err
+		return a.ofUser(err)
 	}
 	defer box.Close()
 	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})

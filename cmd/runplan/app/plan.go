@@ -173,10 +173,10 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
 	}
 	table(w, []string{"dimension", "points", "why"}, rows)
-	if len(r.Advice)+len(p.Diagnostics) > 0 {
+	if len(r.Advice)+len(r.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}
-	for _, d := range p.Diagnostics {
+	for _, d := range r.Diagnostics {
 		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
 	}
 	for _, d := range r.Advice {

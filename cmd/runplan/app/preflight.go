@@ -8,12 +8,16 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
 )
 
 // preflight looks before anything is spent: at git, at the checkout and at the disk (ERR-07).
-func (a *App) preflight(ctx context.Context, p *project, plan string, o runOptions) error {
+func (a *App) preflight(ctx context.Context, p *project, plan string, info runner.Info, o runOptions) error {
 	if err := p.repo.Ident(ctx); err != nil {
 		return usage(err, "tell it: git config user.name \"Your Name\" && git config user.email you@example.org")
+	}
+	if err := a.largeFiles(ctx, p, o.json); err != nil {
+		return err
 	}
 	name, err := p.planPath(plan)
 	if err != nil {
@@ -28,6 +32,15 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, o runOptio
 		return usage(fmt.Errorf("the checkout has changes that the run would not see: %s", listOf(changed, 5)),
 			"commit or stash them, or run without them: --allow-dirty")
 	}
+	if err := canLand(ctx, p, info); err != nil {
+		return err
+	}
+	if len(changed) > 0 && info.Land == "ff" && !o.json {
+		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only where the checkout has no changes\n", info.BaseBranch)
+	}
+	if _, err := a.onPath("gh"); err != nil && info.Land == "pr" && !o.json {
+		fmt.Fprintln(a.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
+	}
 	if n := len(without(untracked, name)); n > 0 && !o.json {
 		fmt.Fprintf(a.Stderr, "%d untracked file(s) are not part of the run\n", n)
 	}
@@ -40,6 +53,28 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, o runOptio
 			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
 	}
 	return a.signing(ctx, p)
+}
+
+// canLand refuses a way to land that is closed from the start. Told only once the work is done, it would be the work's
+// fault in the books, and no resume could put it right.
+func canLand(ctx context.Context, p *project, info runner.Info) error {
+	switch info.Land {
+	case "ff":
+		if info.BaseBranch == "" {
+			return usage(errors.New("no branch is checked out (detached HEAD), so there is none to fast-forward"),
+				"check out the branch that the work is for, or leave it on a branch of its own: --land branch")
+		}
+	case "pr":
+		remotes, err := p.repo.Run(ctx, "remote")
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(remotes) == "" {
+			return usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
+				"add one: git remote add origin URL; or leave the work on a branch of its own: --land branch")
+		}
+	}
+	return nil
 }
 
 // signing tries the signature that each commit will need, while somebody may still be there to unlock the

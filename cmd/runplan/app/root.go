@@ -44,9 +44,14 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usage(fmt.Errorf("unknown command %q", args[0]), "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
+			err := fmt.Errorf("unknown command %q", args[0])
+			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+				return usage(err, "did you mean runplan %s? all commands: runplan --help", strings.Join(like, ", or runplan "))
+			}
+			return usage(err, "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
 		},
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("runplan {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see: %s --help", cmd.CommandPath())
@@ -63,6 +68,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.AddCommand(newDocsCommand(), newExitCodesTopic())
 	a.addEngines(root)
 	addCompletions(a, root)
+	knownTopics(root)
 	argumentsAreUsage(root)
 	return root
 }
@@ -92,6 +98,22 @@ func commandGroups(a *App) []commandGroup {
 		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
 		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
 		{groupSetup, []*cobra.Command{newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+	}
+}
+
+// knownTopics makes help on what there is not an error. Cobra shows the help of the nearest command above, which reads as
+// if that were the answer.
+func knownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Args = func(_ *cobra.Command, args []string) error {
+		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return usage(fmt.Errorf("there is no help on %q", strings.Join(args, " ")), "all commands: runplan --help")
+		}
+		return nil
 	}
 }
 

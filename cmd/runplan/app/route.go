@@ -224,6 +224,7 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 	if err := invalid(path, plan); err != nil {
 		return err
 	}
+	a.warnOfPlan(path, plan)
 	p, err := a.openProject(ctx)
 	if errors.Is(err, git.ErrNotRepo) {
 		p, err = nil, nil // a plan can be looked at anywhere

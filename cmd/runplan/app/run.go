@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,6 +154,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err := invalid(path, plan); err != nil {
 		return err
 	}
+	a.warnOfPlan(path, plan)
 	p, err := a.openProject(ctx)
 	if err != nil {
 		return err
@@ -206,7 +208,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		fmt.Fprintln(a.Stdout, "nothing was run (--dry-run)")
 		return nil
 	}
-	if err := a.preflight(ctx, p, path, o); err != nil {
+	if err := a.preflight(ctx, p, path, info, o); err != nil {
 		return err
 	}
 	if err := a.trustConfig(p, o.trust); err != nil {
@@ -335,6 +337,13 @@ func slugOf(path string) string {
 
 // chooseSlug finds a name that no other work is kept under, and locks it.
 func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fresh bool) (*local.Lock, error) {
+	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
+		if err == nil {
+			err = usage(errors.New("the branch runplan is in the way: runs have branches below that name, and git cannot have both"),
+				"rename it: git branch -m runplan NAME")
+		}
+		return nil, err
+	}
 	base := info.Slug
 	for n := 1; ; n++ {
 		slug := base
@@ -370,6 +379,12 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 		}
 		return false, nil
 	}
+	if len(sums) > 0 && sums[0].Plan == plan && slug == slugOf(plan) && !fresh && carriedOut(sums[0]) {
+		fmt.Fprintf(a.Stderr, "run %s carried out all of %s before, up to commit %s; this run begins anew\n", sums[0].Run[:8], plan, short(sums[0].Commit))
+	}
+	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
+		return false, err // somebody's own branch, and git has none below one that is there
+	}
 	ref := "refs/heads/" + local.RunBranch(slug)
 	tip, err := p.repo.Resolve(ctx, ref)
 	if err != nil || tip == "" {
@@ -379,7 +394,36 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 	if err != nil || !merged {
 		return false, err
 	}
+	if dir, err := p.checkedOut(ctx, local.RunBranch(slug)); err != nil || dir != "" {
+		return false, err // who works there would have the branch moved under their hands
+	}
 	return true, p.dropBranch(ctx, ref, tip)
+}
+
+// checkedOut returns the folder where a branch is checked out, "" where it is nowhere.
+func (p *project) checkedOut(ctx context.Context, branch string) (string, error) {
+	list, err := p.repo.Run(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	var dir string
+	for line := range strings.SplitSeq(list, "\n") {
+		if at, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir = at
+		}
+		if line != "branch refs/heads/"+branch {
+			continue
+		}
+		if _, err := os.Stat(dir); err == nil { // git remembers worktrees that were removed by hand
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+// carriedOut tells whether a run left nothing of its plan to do.
+func carriedOut(s runner.Summary) bool {
+	return !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
 // afresh is the command that starts a run of a plan anew. One of the solver's says so: what is done here by a model of this
@@ -413,6 +457,12 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 		return err
 	}
 	defer lock.Release()
+	if dir, err := p.checkedOut(ctx, info.Branch); err != nil {
+		return err
+	} else if dir != "" {
+		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: what it adds would look deleted there", info.Branch, dir),
+			"check out another branch there, such as git checkout %s; then: runplan resume", first(info.BaseBranch, "--detach"))
+	}
 	o.take(info.Flags)
 	p.solver = o.solver
 	others, err := o.limits.fallbackAgain(info, p.config.Run)

@@ -102,7 +102,7 @@ func (a *App) trustOwn(p *project) error {
 	if err != nil || len(list) == 0 {
 		return nil // it will be asked for
 	}
-	return pins.Trust(p.repo.Root, trust.Digest(list), time.Now())
+	return a.ofUser(pins.Trust(p.repo.Root, trust.Digest(list), time.Now()))
 }
 
 func newConfigCommand(a *App) *cobra.Command {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -222,8 +221,12 @@ of each candidate term by term, and who won. Both take --json.` + exitStatus(exi
 	return cmd
 }
 
-// followEvery is how often --follow looks for more.
-const followEvery = 200 * time.Millisecond
+// followEvery is how often --follow looks for more, aliveEvery how often it looks whether more can come. The latter takes
+// the lock of the run for a moment, in which a resume would be turned away.
+const (
+	followEvery = 200 * time.Millisecond
+	aliveEvery  = 2 * time.Second
+)
 
 func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
@@ -240,27 +243,39 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 	out, _ := a.Stdout.(*os.File)
 	style := ui.StyleFor(a.Getenv, out)
 	printer := report.Printer{Zone: time.Local}
+	looked := time.Now()
 	for next := 0; ; {
 		ended := false
 		for ev, err := range local.Events(ctx, j, run, next) {
 			if err != nil {
 				return err
 			}
-			next, ended = ev.Seq+1, ev.Kind == runner.RunFinished
+			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished, time.Now()
 			if asJSON {
-				line, err := json.Marshal(ev)
-				if err != nil {
+				if err := printJSONLine(a, ev); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stdout, "%s\n", line)
 				continue
 			}
 			for _, l := range printer.Lines(ev) {
-				fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")), style.Line(l.Tone, l.Text))
+				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")), style.Line(l.Tone, l.Text)); err != nil {
+					return err
+				}
 			}
 		}
 		if !follow || ended {
 			return nil
+		}
+		if time.Since(looked) > aliveEvery {
+			looked = time.Now()
+			gone, err := p.gone(ctx, run)
+			if err != nil {
+				return err
+			}
+			if gone != "" {
+				fmt.Fprintf(a.Stderr, "run %s: %s\n", run[:8], gone)
+				return nil
+			}
 		}
 		select {
 		case <-time.After(followEvery):
@@ -268,6 +283,24 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 			return fail(exitInterrupted, errors.New(""), "")
 		}
 	}
+}
+
+// gone tells that a run which has not ended is at work nowhere, "" while it may be.
+func (p *project) gone(ctx context.Context, run string) (string, error) {
+	sums, err := p.summaries(ctx, runner.Filter{Run: run})
+	if err != nil || len(sums) == 0 || !sums[0].Status.Live() {
+		return "", err
+	}
+	p.lookAlive(sums)
+	if sums[0].Status.Live() {
+		return "", nil
+	}
+	// It may have ended between the two looks, and then it has more to tell.
+	again, err := p.summaries(ctx, runner.Filter{Run: run})
+	if err != nil || len(again) == 0 || !again[0].Status.Live() {
+		return "", err
+	}
+	return sums[0].Reason, nil
 }
 
 // findRun returns the id of the run that is meant: by its id or the beginning of it, by its plan, or the newest.

@@ -103,6 +103,6 @@ func printJSONLine(a *App, v any) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%s\n", line)
-	return nil
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", line)
+	return err
 }

@@ -157,7 +157,7 @@ func (a *App) trustConfig(p *project, given string) error {
 		return usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
 			"trust it: runplan trust config; where nobody can be asked: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12])
 	}
-	return pins.Trust(p.repo.Root, digest, time.Now())
+	return a.ofUser(pins.Trust(p.repo.Root, digest, time.Now()))
 }
 
 func (a *App) showExecutables(list []trust.Executable) {
@@ -205,7 +205,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 				return usage(err, "")
 			}
 			digest := trust.Digest(list)
-			if err := pins.Trust(p.repo.Root, digest, time.Now()); err != nil {
+			if err := a.ofUser(pins.Trust(p.repo.Root, digest, time.Now())); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])

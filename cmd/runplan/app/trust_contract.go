@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,6 +26,16 @@ func (a *App) userDir() (string, error) {
 		return "", usage(err, "set RUNPLAN_HOME to a folder of your own")
 	}
 	return filepath.Dir(file), nil
+}
+
+// ofUser gives an error about the user's own files what to do about it: they are not where those of a repository are.
+func (a *App) ofUser(err error) error {
+	var at *fs.PathError
+	dir, other := a.userDir()
+	if other != nil || !errors.As(err, &at) {
+		return err
+	}
+	return fail(exitCannotRun, err, "runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
 }
 
 // keeper keeps the contract of this user.

@@ -26,7 +26,8 @@ type view struct {
 	plain   *ui.Plain
 	style   ui.Style
 	json    io.Writer
-	stop    func() // what ^C means while the live view reads keys
+	deaf    io.Writer // where it is told, once, that nobody gets the events of json; nil once it was
+	stop    func()    // what ^C means while the live view reads keys
 	closed  bool
 }
 
@@ -40,7 +41,7 @@ func newView(a *App, o runOptions, _ runner.Info) *view {
 	v.style = ui.StyleFor(a.Getenv, errFile)
 	switch {
 	case o.json:
-		v.json = a.Stdout
+		v.json, v.deaf = a.Stdout, a.Stderr
 	case !o.plain && errFile != nil && ui.Interactive(a.Getenv, inFile, errFile):
 		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now, Interrupt: v.interrupt})
 	default:
@@ -73,8 +74,13 @@ func (v *view) Event(e runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.json != nil {
-		if line, err := json.Marshal(e); err == nil {
-			v.json.Write(append(line, '\n'))
+		line, err := json.Marshal(e)
+		if err == nil {
+			_, err = v.json.Write(append(line, '\n'))
+		}
+		if err != nil && v.deaf != nil {
+			fmt.Fprintf(v.deaf, "runplan: print the events: %v\n  → events are missing there; the run goes on, and runplan log --json has all of them\n", err)
+			v.deaf = nil
 		}
 		return
 	}
