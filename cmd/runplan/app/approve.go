@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,7 +223,7 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 		return err
 	}
 	defer j.Close()
-	who := first(by.Name, p.person(ctx))
+	who := cmp.Or(by.Name, p.person(ctx))
 	said := w.Yes(who, redact.Clean(by.Reason))
 	word := "approved"
 	if deny {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: first(o.reviewer, "agent")}, d)
+	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
 	if err != nil {
 		return blueprintTrouble(err)
 	}
@@ -195,7 +196,7 @@ func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions)
 	case err != nil:
 		return blueprintTrouble(err)
 	}
-	rec.Reviewer = first(o.reviewer, rec.Reviewer)
+	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
 	return a.handleReview(r, rec, o)
 }
 

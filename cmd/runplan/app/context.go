@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,7 +247,7 @@ const digestBytes = 6 << 10
 
 // input is what the next attempt at a batch would be told of the run so far.
 func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
-	in := briefing.Input{PlanTitle: first(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
+	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
 	for _, key := range h.ended {
 		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
 		if i >= 0 && key != b.Key {
@@ -289,7 +290,7 @@ func (p *project) baseOf(ctx context.Context, h past, given string) (string, err
 		if err != nil {
 			return "", fail(exitCannotRun, err, "")
 		}
-		return first(tip, h.sum.Commit), nil
+		return cmp.Or(tip, h.sum.Commit), nil
 	}
 	head, _, err := p.repo.Head(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -157,5 +158,5 @@ func (p *project) critiqueExecutables() []trust.Executable {
 	if !c.Critique.Enabled || c.Source("critique.enabled") != file && c.Source("critique.reviewer") != file {
 		return nil
 	}
-	return []trust.Executable{{Where: "critique", What: "ask " + first(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
+	return []trust.Executable{{Where: "critique", What: "ask " + cmp.Or(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
 }

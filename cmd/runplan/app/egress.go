@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -176,7 +177,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 			return nil, err
 		}
 		reach := command.New(c).Reach()
-		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data, When: first(when[name], "with --agent "+name), Local: reach.Local})
+		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data, When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,7 +254,7 @@ func (a *App) quietConfig(p *project) local.Config {
 // sameEngine refuses to go on with a run on another engine than it is on. It comes before anything of an earlier process is
 // looked for on this machine, where a worker may be at work for the very run.
 func (x *execution) sameEngine(ctx context.Context) error {
-	asked, was := first(x.app.engine, here), first(x.info.Flags[engineFlag], here)
+	asked, was := cmp.Or(x.app.engine, here), cmp.Or(x.info.Flags[engineFlag], here)
 	if asked == was {
 		return nil
 	}

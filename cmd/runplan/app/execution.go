@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,8 +133,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		Sampling: tournaments,
 		Repo:     x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
-			Total: first(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
-			Idle:  first(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
+			Total: cmp.Or(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
+			Idle:  cmp.Or(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
 			Grace: time.Duration(c.Run.Grace),
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
@@ -148,7 +149,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: first(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
+		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
 		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -135,7 +136,7 @@ func (c crew) missed() string {
 
 // fallback are those that take over in a new run.
 func (l *limitFlags) fallback(c config.Run) (successors, error) {
-	asked := first(l.onLimit, c.OnLimit)
+	asked := cmp.Or(l.onLimit, c.OnLimit)
 	over, _ := config.Fallback(asked)
 	switch {
 	case !over:

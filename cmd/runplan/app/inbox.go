@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,7 +164,7 @@ func (a *App) showInbox(items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, first(ui.Sanitize(i.Intent), "-"), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
 	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "text"}, rows)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
 		return err
 	}
-	stages, err := namedStages(first(o.stages, p.config.Stages.Default))
+	stages, err := namedStages(cmp.Or(o.stages, p.config.Stages.Default))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	c := x.project.config
 	options := llm.OptionsOf(c.Models)
 	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.repo.Root, x.subject.Redact
-	task := first(x.task, newTaskID()) // in the log of calls
+	task := cmp.Or(x.task, newTaskID()) // in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
 		return x.app.logged(x.project, x.completer(o, m), task, reviewCall)
 	}
@@ -37,7 +38,7 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 		if m.Provider == llm.Command {
 			o.PassEnv, programs = r.PassEnv, true
 		}
-		out = append(out, review.Reviewer{Name: name, Vendor: first(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
+		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
 	}
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
@@ -97,8 +98,8 @@ func (x *inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 
 func reviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	m := llm.Model{
-		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: first(r.BaseURL, c.Models.BaseURL), Command: r.Command,
-		MaxTokens: first(r.MaxTokens, c.Models.MaxTokens), Window: first(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
+		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL), Command: r.Command,
+		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens), Window: cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
 		Source: "review.reviewers." + name,
 	}
 	if m.Provider == "" {
@@ -130,7 +131,7 @@ func (x *inspection) author(ctx context.Context) review.Author {
 	for line := range strings.Lines(out) {
 		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
 			preset := x.project.config.Agents[agent].Preset
-			return review.Author{Agent: agent, Vendor: review.VendorOf(first(preset, agent))}
+			return review.Author{Agent: agent, Vendor: review.VendorOf(cmp.Or(preset, agent))}
 		}
 	}
 	return review.Author{}

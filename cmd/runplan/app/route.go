@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary
 		return routing.Options{}, err
 	}
 	return routing.Options{
-		From: r.from, To: r.to, Env: env, Mode: first(r.mode, c.Routing.Mode), Workers: int(r.workers), NoSpeculate: r.noSpeculate,
+		From: r.from, To: r.to, Env: env, Mode: cmp.Or(r.mode, c.Routing.Mode), Workers: int(r.workers), NoSpeculate: r.noSpeculate,
 		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
 		Models: modelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
 	}, nil
@@ -83,7 +84,7 @@ func rulesOf(c config.Routing) routing.Rules {
 // modelsOf returns what the tiers stand for with an agent: as its settings say, else as its preset does.
 func modelsOf(c config.Config, agent string) map[string]string {
 	models := map[string]string{}
-	if preset, ok := command.PresetOf(first(c.Agents[agent].Preset, agent)); ok {
+	if preset, ok := command.PresetOf(cmp.Or(c.Agents[agent].Preset, agent)); ok {
 		for tier, model := range preset.Models {
 			models[tier] = model
 		}
@@ -100,7 +101,7 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 	var out []routing.Sample
 	for _, s := range sums {
 		for _, b := range s.Batches {
-			by := first(b.Agent, s.Agent)
+			by := cmp.Or(b.Agent, s.Agent)
 			state := runner.Status(b.State)
 			if state != runner.Passed && state != runner.Failed || by != agent && (agent != "" || by == script.Name) {
 				continue

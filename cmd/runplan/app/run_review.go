@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"time"
@@ -60,7 +61,7 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 		Persona: in.Persona, Margin: in.Margin, NewID: in.NewID, Price: x.app.reviewPrice(),
 		More: append(security.All(p.config.Review.Online), prose.New(), prose.Names()),
 		Vendor: func(agent, model string) string {
-			return review.VendorOf(first(model, p.config.Agents[agent].Preset, agent))
+			return review.VendorOf(cmp.Or(model, p.config.Agents[agent].Preset, agent))
 		},
 	}
 	if out.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
@@ -95,7 +96,7 @@ func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 	}
 	return &blueprint.Reviewer{
 		Deps:    blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: x.subject.Redact},
-		Sources: x.app.summaryOptions, Model: m, LLM: x.app.logged(p, x.completer(options, m), first(x.task, newTaskID()), blueprintCall),
+		Sources: x.app.summaryOptions, Model: m, LLM: x.app.logged(p, x.completer(options, m), cmp.Or(x.task, newTaskID()), blueprintCall),
 	}, x.forPrograms(m.Provider == llm.Command)
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,7 +179,7 @@ func newSelfFixListCommand(a *App) *cobra.Command {
 			var rows [][]string
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), first(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
 			}
 			return table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		},

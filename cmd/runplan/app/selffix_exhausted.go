@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -48,7 +49,7 @@ func (x *execution) openFeedback(ctx context.Context) error {
 			ID: "run-" + x.run[:8] + "-" + slugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
 			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %d attempts: %s",
-				b.Number, b.Title, filepath.ToSlash(x.info.Plan), b.Attempts, first(b.Reason, "no reason is known"))),
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), b.Attempts, cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
 			continue // an earlier go at the run told of it

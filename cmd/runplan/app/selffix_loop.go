@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -86,7 +87,7 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 			return l.asker(ctx, kind, stage)
 		}
 	}
-	attempts, err := p.attempts(0, first(o.agent, c.Feedback.Agent))
+	attempts, err := p.attempts(0, cmp.Or(o.agent, c.Feedback.Agent))
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -121,7 +122,7 @@ func (l *selfFix) base(ctx context.Context, f feedback.Forge) (feedback.Target, 
 		return feedback.Target{}, usage(err, "make a first commit: git add -A && git commit -m start")
 	}
 	if want := l.project.config.Feedback.Base; want != "" && want != branch {
-		return feedback.Target{}, usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, first(branch, "no branch")), "git switch %s; or change feedback.base", want)
+		return feedback.Target{}, usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")), "git switch %s; or change feedback.base", want)
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {

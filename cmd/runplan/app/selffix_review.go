@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	if in.Reviewers, err = x.reviewers(ctx); err != nil {
 		return none, err
 	}
-	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(first(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {
 		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
 	}

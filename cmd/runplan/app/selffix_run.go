@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -46,7 +47,7 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 		if err != nil {
 			return feedback.Ran{}, err
 		}
-		ran.Reason = first(why, ran.Reason)
+		ran.Reason = cmp.Or(why, ran.Reason)
 	}
 	return ran, nil
 }
@@ -60,7 +61,7 @@ func (l *selfFix) runOptions() runOptions {
 	o.route.add(flags)
 	o.sample.add(flags)
 	o.plain, o.allowDirty, o.land, o.trust = true, true, "branch", l.options.trust
-	o.agent = first(l.options.agent, l.project.config.Feedback.Agent)
+	o.agent = cmp.Or(l.options.agent, l.project.config.Feedback.Agent)
 	return o
 }
 

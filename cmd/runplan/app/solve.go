@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,8 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 				return err
 			}
 			if err := p.unsaid(llm.Coding, o.solver.stages, budget,
-				need{"solve.max_attempts", "--max-attempts", first(o.maxAttempts, p.config.Solve.MaxAttempts) != 0},
-				need{"solve.max_refinement_loops", "--max-refinement-loops", first(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
+				need{"solve.max_attempts", "--max-attempts", cmp.Or(o.maxAttempts, p.config.Solve.MaxAttempts) != 0},
+				need{"solve.max_refinement_loops", "--max-refinement-loops", cmp.Or(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
 			); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (o solveOptions) keep(set func(name, value string, on bool)) {
 
 // take brings it back.
 func (o *solveOptions) take(flags map[string]string) {
-	o.stages, o.task = first(o.stages, flags["stages"]), first(o.task, flags["task"])
+	o.stages, o.task = cmp.Or(o.stages, flags["stages"]), cmp.Or(o.task, flags["task"])
 	if o.loops.n == nil && flags["max-refinement-loops"] != "" {
 		_ = o.loops.Set(flags["max-refinement-loops"]) // a number when it was written
 	}
@@ -93,10 +94,10 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	if err := s.budget.Validate(); err != nil {
 		return s, usage(err, "correct [budget] in .runplan/config.toml")
 	}
-	if s.stages, err = namedStages(first(o.stages, p.config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+	if s.stages, err = namedStages(cmp.Or(o.stages, p.config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
 		return s, err
 	}
-	loops := first(o.loops.n, p.config.Solve.MaxRefinementLoops)
+	loops := cmp.Or(o.loops.n, p.config.Solve.MaxRefinementLoops)
 	if loops == nil {
 		return s, usage(errors.New("it is not said how often an attempt may ask for more context"),
 			"give --max-refinement-loops to solve, or set solve.max_refinement_loops in .runplan/config.toml; 0 is never")
@@ -122,9 +123,9 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 	}
 	var list []string
 	for _, x := range append([]need{
-		{"budget.context_window", "--context-window", figures || first(window, c.Budget.ContextWindow) > 0},
+		{"budget.context_window", "--context-window", figures || cmp.Or(window, c.Budget.ContextWindow) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
-		{"stages.default", "--stages", first(stages, c.Stages.Default) != ""},
+		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
 	}, more...) {
 		if !x.said {
 			list = append(list, fmt.Sprintf("%s (%s)", x.key, x.flag))
@@ -139,9 +140,9 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 // attempts is how many attempts a batch has: the flag, else the setting. Those of the solver have no default: each takes the
 // time of a model (SOLVE-06).
 func (p *project) attempts(flag int, agent string) (int, error) {
-	n := first(flag, p.config.Run.MaxAttempts)
+	n := cmp.Or(flag, p.config.Run.MaxAttempts)
 	if agent == solver.Name {
-		n = first(flag, p.config.Solve.MaxAttempts)
+		n = cmp.Or(flag, p.config.Solve.MaxAttempts)
 		if n == 0 {
 			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "there is no default: each attempt takes the time of a model")
 		}

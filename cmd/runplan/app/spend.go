@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -169,7 +170,7 @@ func (s spent) table(w io.Writer, all bool) error {
 			cost = ledger.Dollars(*l.CostUSD)
 		}
 		row := []string{
-			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), first(ui.Sanitize(l.Model), "-"), string(l.Outcome),
+			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"), string(l.Outcome),
 			tokensOf(l.Input), tokensOf(l.Output), tokensOf(l.CacheRead), cost, string(l.Source),
 		}
 		if all {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func addRun(s *trust.Standup, r runner.Summary) {
 		case "merged":
 			merged++
 		case "failed":
-			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), first(ui.Sanitize(b.Reason), "failed")))
+			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
 	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,14 +106,14 @@ func (l *limitFlags) check() error {
 
 // apply puts the limits into a new run.
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
-	_, then := config.Fallback(first(l.onLimit, c.OnLimit))
-	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, first(l.maxCost, c.MaxCostUSD), c.UnknownCost
+	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
+	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost
 }
 
 // again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
 // it now: whoever changed them after a stop meant that.
 func (l *limitFlags) again(info *runner.Info, c config.Run) {
-	_, then := config.Fallback(first(l.onLimit, info.OnLimit))
+	_, then := config.Fallback(cmp.Or(l.onLimit, info.OnLimit))
 	info.OnLimit, info.UnknownCost = then, c.UnknownCost
 	if l.cmd.Flags().Changed("max-cost") {
 		info.MaxCostUSD = l.maxCost // 0 lifts the limit

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 	return corpus.Collector{
 		Root: p.repo.Root, Adapter: curriculum.CodeArchitect,
 		Told: func(r corpus.Reviewed) {
-			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(first(r.File, r.Unit)), r.Fidelity)
+			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
 			r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +36,7 @@ func (p *project) executables() []trust.Executable {
 		}
 		what := strings.Join(a.Command, " ")
 		if a.Preset != "" {
-			what = strings.TrimSpace("preset " + a.Preset + " permission " + first(a.Permission, "workspace") + " " + what)
+			what = strings.TrimSpace("preset " + a.Preset + " permission " + cmp.Or(a.Permission, "workspace") + " " + what)
 		}
 		if len(a.PassEnv) > 0 {
 			what += " (sees " + strings.Join(a.PassEnv, ", ") + ")"

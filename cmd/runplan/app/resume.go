@@ -1,0 +1,242 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+func newResumeCommand(a *App) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "resume [PLAN.md|RUN]",
+		Short: "Go on with a run that was stopped, killed, or failed",
+		Long: `Go on with a run: the given one, or the newest that is not finished.
+
+A batch is skipped only while its receipt still verifies: its commit is on the run branch
+and holds the tree that the gates saw. Failed batches get a new set of attempts.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return a.resumeRun(cmd.Context(), name, o)
+		},
+	}
+	o.common(cmd)
+	o.ofAgent(cmd)
+	cmd.Flags().BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; batches whose text changed are run again")
+	return cmd
+}
+
+// resumeRun goes on with a run of the journal.
+func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	sum, err := p.unfinished(ctx, name)
+	if err != nil {
+		return err
+	}
+	info, stored, err := p.recall(ctx, sum.Run)
+	if err != nil {
+		return err
+	}
+	if err := a.trustConfig(p, o.trust); err != nil {
+		return err
+	}
+	lock, err := local.TakeLock(p.layout.Lock(info.Slug), time.Now())
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if dir, err := p.checkedOut(ctx, info.Branch); err != nil {
+		return err
+	} else if dir != "" {
+		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: what it adds would look deleted there", info.Branch, dir),
+			"check out another branch there, such as git checkout %s; then: runplan resume", cmp.Or(info.BaseBranch, "--detach"))
+	}
+	o.take(info.Flags)
+	p.solver = o.solver
+	others, err := o.limits.fallbackAgain(info, p.config.Run)
+	if err != nil {
+		return err
+	}
+	o.limits.again(&info, p.config.Run)
+	file := info.Plan
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.repo.Root, filepath.FromSlash(file))
+	}
+	plan, text, err := a.planOfResume(p, file, &info, stored, o.accept)
+	if err != nil {
+		return err
+	}
+	decision := routing.Decision{}
+	for _, b := range info.Batches {
+		decision.Steps = append(decision.Steps, routing.Step{Batch: b.Key, Needs: b.Needs, Skip: b.Skip})
+	}
+	agent, why, err := a.chooseAgent(p, info.Plan, plan, decision, cmp.Or(o.agent, info.Agent))
+	if err != nil {
+		return err
+	}
+	who, err := a.crewOf(p, info.Plan, agent, others)
+	if err != nil {
+		return err
+	}
+	if missed := who.missed(); missed != "" {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(missed))
+	}
+	info.Agents = who.infos(p.config.Config)
+	if info.Agent != agent.Name() {
+		info.Agent, info.Models = agent.Name(), modelsOf(p.config.Config, agent.Name())
+	}
+	if err := p.layout.Make(); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why}
+	return x.start(ctx)
+}
+
+// planOfResume returns the plan that a run goes on with: the file, while it is what the run was started
+// with. A changed plan is refused, unless the user says that it is meant.
+func (a *App) planOfResume(p *project, file string, info *runner.Info, stored []byte, accept bool) (*planparse.Plan, []byte, error) {
+	then, err := planparse.Parse(info.Plan, stored)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.hideTitles(p, then)
+	plan, text, err := readPlan(file)
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
+		return then, stored, nil
+	}
+	a.hideTitles(p, plan)
+	if plan.Digest == info.PlanDigest {
+		return plan, text, nil
+	}
+	if planparse.SameButTicks(stored, text) {
+		return then, stored, nil // the run itself may have ticked
+	}
+	if err := invalid(file, plan); err != nil {
+		return nil, nil, err
+	}
+	var changed []string
+	same := len(plan.Batches) == len(info.Batches)
+	for i := range info.Batches {
+		b, ok := plan.Batch(info.Batches[i].Key)
+		if !ok {
+			same = false
+			changed = append(changed, info.Batches[i].Number+" (gone)")
+		} else if local.BatchDigest(b) != info.Batches[i].Digest {
+			changed = append(changed, b.Number)
+		}
+	}
+	what := "text outside of its batches"
+	if len(changed) > 0 {
+		what = "batch " + strings.Join(changed, ", ")
+	}
+	if !same {
+		return nil, nil, usage(fmt.Errorf("%w: %s now has other batches (%s)", local.ErrPlanChanged, info.Plan, what), "start afresh: %s", afresh(info.Agent, info.Plan))
+	}
+	if !accept {
+		return nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, what),
+			"take the change back; or go on with the new text: runplan resume --accept-changes; or start afresh: %s", afresh(info.Agent, info.Plan))
+	}
+	info.PlanDigest = plan.Digest
+	info.Batches = slices.Clone(info.Batches)
+	for i := range info.Batches {
+		b, _ := plan.Batch(info.Batches[i].Key)
+		info.Batches[i].Digest, info.Batches[i].Title = local.BatchDigest(b), redact.Clean(b.Title)
+	}
+	return plan, text, nil
+}
+
+// summaries lists runs; a project without a journal has none.
+func (p *project) summaries(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
+	j, err := p.openJournal(ctx)
+	var fl *failure
+	if errors.As(err, &fl) && fl.code == exitUsage {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	return local.List(ctx, j, f)
+}
+
+// unfinished finds the run that is meant by name: an id or the beginning of one, a plan, or "".
+func (p *project) unfinished(ctx context.Context, name string) (runner.Summary, error) {
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	if len(sums) == 0 {
+		return runner.Summary{}, usage(fmt.Errorf("%s has no runs yet", p.repo.Root), "start one: runplan PLAN.md")
+	}
+	path := name
+	if name != "" {
+		if path, err = p.planPath(name); err != nil {
+			return runner.Summary{}, err
+		}
+	}
+	finished := false
+	for _, s := range sums {
+		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
+			continue
+		}
+		if s.Status != runner.RunDone {
+			return s, nil
+		}
+		finished = true
+		if name != "" {
+			break
+		}
+	}
+	if finished {
+		return runner.Summary{}, fail(exitOK, errNothingToDo, "")
+	}
+	return runner.Summary{}, usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
+}
+
+// errNothingToDo is told to the user, and is a success.
+var errNothingToDo = errors.New("nothing to resume: all runs are finished")
+
+// recall reads back what a run is about, as it was last known, and the plan it was started with.
+func (p *project) recall(ctx context.Context, run string) (runner.Info, []byte, error) {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return runner.Info{}, nil, err
+	}
+	defer j.Close()
+	var info *runner.Info
+	for ev, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return runner.Info{}, nil, err
+		}
+		if ev.Job != nil {
+			info = ev.Job
+		}
+	}
+	if info == nil {
+		return runner.Info{}, nil, fail(exitCannotRun, fmt.Errorf("the journal does not tell how run %s began", run), "")
+	}
+	text, err := j.PlanText(ctx, run)
+	return *info, text, err
+}

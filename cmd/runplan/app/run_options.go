@@ -1,0 +1,109 @@
+package app
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of run and resume. A zero value means that the configuration decides.
+type runOptions struct {
+	agent        string
+	land         string
+	maxAttempts  int
+	maxTime      time.Duration
+	agentTimeout time.Duration
+	idleTimeout  time.Duration
+	route        routeFlags
+	limits       limitFlags
+	sample       sampleFlags
+	solver       solveOptions
+	requireTests bool
+	allowDirty   bool
+	fresh        bool
+	dryRun       bool
+	tick         bool
+	json         bool
+	plain        bool
+	accept       bool
+	serve        bool
+	trust        string
+	noCritique   bool
+}
+
+// common are the flags that run and resume share.
+func (o *runOptions) common(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var((*span)(&o.maxTime), "max-time", "stop after this time; resume goes on (exit 4)")
+	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
+	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for so long")
+	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	o.limits.add(cmd)
+	f.BoolVar(&o.noCritique, "no-critique", false, "nobody looks at the steps of agents while they work, whatever critique.enabled says")
+	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
+	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
+	f.BoolVar(&o.serve, "serve", false, "serve a page to look at the run while it is at work, see runplan serve")
+}
+
+// ofAgent is the flag that chooses who works.
+func (o *runOptions) ofAgent(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
+}
+
+// span is a flag for a time that is longer than none.
+type span time.Duration
+
+func (s *span) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *span) Type() string { return "duration" }
+
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return errors.New("it is a time such as 90s or 30m, above 0")
+	}
+	*s = span(d)
+	return nil
+}
+
+// flags keeps what the command line asked for, for the journal.
+func (o runOptions) flags() map[string]string {
+	m := map[string]string{}
+	set := func(name, v string, on bool) {
+		if on {
+			m[name] = v
+		}
+	}
+	set("from", o.route.from, o.route.from != "")
+	set("to", o.route.to, o.route.to != "")
+	set("require-tests", "true", o.requireTests)
+	set("allow-dirty", "true", o.allowDirty)
+	set("tick", "true", o.tick)
+	set("no-critique", "true", o.noCritique)
+	set("agent-timeout", o.agentTimeout.String(), o.agentTimeout > 0)
+	set("idle-timeout", o.idleTimeout.String(), o.idleTimeout > 0)
+	o.solver.keep(set)
+	return m
+}
+
+// take brings back the flags that a resumed run was started with; flags given now win.
+func (o *runOptions) take(flags map[string]string) {
+	o.requireTests = o.requireTests || flags["require-tests"] != ""
+	o.tick = o.tick || flags["tick"] != ""
+	o.noCritique = o.noCritique || flags["no-critique"] != ""
+	o.solver.take(flags)
+	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.agentTimeout == 0 {
+		o.agentTimeout = d
+	}
+	if d, err := time.ParseDuration(flags["idle-timeout"]); err == nil && o.idleTimeout == 0 {
+		o.idleTimeout = d
+	}
+}
