@@ -1,0 +1,174 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// submodules checks them out, with the user's checkout as reference. One that cannot be had is a warning:
+// the batch may not need it.
+func (p *Pool) submodules(ctx context.Context, s *Space) error {
+	if _, err := os.Stat(filepath.Join(s.Dir, ".gitmodules")); err != nil {
+		return nil
+	}
+	_, err := s.Run(ctx, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive", "--force")
+	if err != nil {
+		p.note(fmt.Sprintf("submodules of %s are not complete: %v", s.Dir, err))
+	}
+	return nil
+}
+
+// copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
+// configuration name. It returns what it copied. What an earlier batch did to its copies is undone.
+func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
+	globs := p.included()
+	if len(globs) == 0 {
+		return nil, nil
+	}
+	from, err := os.OpenRoot(p.repo.Root)
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(s.Dir) // a link that an agent left in the place of a folder leads nowhere
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer to.Close()
+	var missing, differ []string
+	blocked := map[string]string{} // path → what stands in its way
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", s.Dir, g)
+		}
+		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
+			if d.IsDir() && (path == DirName || path == ".git") {
+				return doublestar.SkipDir
+			}
+			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
+				return nil
+			}
+			if way := s.Blocked(path); way != "" {
+				blocked[path] = way
+				return nil
+			}
+			there, err := to.Lstat(path)
+			switch mine, merr := d.Info(); {
+			case merr != nil:
+				return merr
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append(missing, path)
+			case err != nil:
+				return err
+			case !there.Mode().IsRegular() || there.Size() != mine.Size() || !there.ModTime().Equal(mine.ModTime()):
+				differ = append(differ, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, g, err)
+		}
+	}
+	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked)))) // the others are in git, which has brought them here
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	for _, path := range differ {
+		if ours[path] {
+			missing = append(missing, path)
+		}
+	}
+	for path, way := range blocked {
+		if !ours[way] {
+			continue
+		}
+		if err := to.RemoveAll(way); err != nil {
+			return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+		}
+		missing = append(missing, path)
+	}
+	slices.Sort(missing)
+	for _, path := range missing {
+		if err := copyFile(from, to, path); err != nil {
+			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, path, err)
+		}
+	}
+	return missing, nil
+}
+
+// included are the patterns of the files that are copied.
+func (p *Pool) included() []string {
+	globs := slices.Clone(p.setup.Copy)
+	data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude"))
+	if err != nil {
+		return globs // there is none, as a rule
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			globs = append(globs, strings.TrimPrefix(line, "/"))
+		}
+	}
+	return globs
+}
+
+// setUp runs the configured command in a workspace that has not seen it, and reports whether it did.
+func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
+	if p.setup.Command == "" {
+		return false, nil
+	}
+	var m marker
+	if err := readJSON(markerOf(s.Dir), &m); err != nil {
+		return false, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	if m.Setup == p.setup.Command {
+		return false, nil
+	}
+	res, err := proc.Run(ctx, proc.Cmd{
+		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: s.Dir, Env: p.setup.Env,
+		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
+	})
+	if p.stir != nil {
+		p.stir()
+	}
+	if err != nil {
+		return true, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	if !res.OK() {
+		return true, &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+	}
+	m.Setup = p.setup.Command
+	return true, writeJSON(markerOf(s.Dir), m)
+}
+
+// SetupError is a workspace that could not be made ready. No agent is to blame for it.
+type SetupError struct{ Command, How, Output string }
+
+func (e *SetupError) Error() string {
+	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
+}
+
+// describe says in words how a program ended.
+func describe(r proc.Result) string {
+	switch r.Ended {
+	case proc.Exited:
+		return fmt.Sprintf("exited with status %d", r.Exit)
+	case proc.Signaled:
+		return "was killed by " + r.Signal
+	case proc.Total:
+		return "reached its time limit"
+	case proc.Idle:
+		return "printed nothing for too long"
+	}
+	return "was stopped"
+}
