@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"slices"
@@ -133,16 +134,22 @@ func (l *Live) pump() {
 	}
 }
 
-// insert puts a line above the board. Lines are wrapped here, because bubbletea miscounts the rows of those
-// that are a multiple of the width.
+// insert puts a line above the board.
 func (l *Live) insert(line string) {
 	w, _ := Size(l.o.Out)
-	for part := range strings.SplitSeq(ansi.Hardwrap(line, w, true), "\n") {
-		if part == "" {
-			part = " " // bubbletea drops an empty line
-		}
+	for _, part := range wrapped(line, w) {
 		l.program.Send(tea.Println(part)())
 	}
+}
+
+// wrapped breaks a line between words where there is room for whole ones. It is done here, because bubbletea miscounts the
+// rows of lines that are a multiple of the width, and drops empty ones.
+func wrapped(line string, width int) []string {
+	parts := strings.Split(ansi.Wrap(line, width, ""), "\n")
+	for i, p := range parts {
+		parts[i] = cmp.Or(p, " ")
+	}
+	return parts
 }
 
 // Close draws the board for the last time, in full length, and gives the terminal back. It may be called

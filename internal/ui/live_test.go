@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
 )
 
 // record starts a live board on a pipe and returns what comes out once it is closed.
@@ -127,5 +128,21 @@ func TestTheFrameNeverGetsLower(t *testing.T) {
 	m.live.Update(long(3, 2))
 	if is := strings.Count(m.View().Content, "\n"); is != was {
 		t.Errorf("%d lines after %d", is, was)
+	}
+}
+
+// Lines above the board break between words; what is longer than the terminal is wide breaks where it has to.
+func TestWrapped(t *testing.T) {
+	for line, want := range map[string][]string{
+		"    code that is indented keeps it":      {"    code that is", "indented keeps it"},
+		"exactly twenty chars":                    {"exactly twenty chars"},
+		"/a/path/without/any/space/in/it":         {"/a/path/without/any/", "space/in/it"},
+		"日本語日本語日本語日本語":                            {"日本語日本語日本語日", "本語"},
+		"\x1b[31mred words that go on and\x1b[0m": {"\x1b[31mred words that go on", "and\x1b[0m"},
+		"": {" "},
+	} {
+		if diff := cmp.Diff(want, wrapped(line, 20)); diff != "" {
+			t.Errorf("%q: %s", line, diff)
+		}
 	}
 }
