@@ -31,6 +31,19 @@ var (
 	markWhy   = lazyre.New(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
 )
 
+// Above returns the first of the comments and decorators that stand right above a line, or the line itself. Lines count
+// from 1.
+func Above(lines []string, line int) int {
+	for line > 1 && line <= len(lines) {
+		text := strings.TrimSpace(lines[line-2])
+		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"}, func(mark string) bool { return strings.HasPrefix(text, mark) }) {
+			break
+		}
+		line--
+	}
+	return line
+}
+
 // ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
 // that says why is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {

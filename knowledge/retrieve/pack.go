@@ -101,14 +101,14 @@ func (p *pass) part(c Choice, in *content) Part {
 	case c.Kind == kindFile:
 		return p.wholeFile(x, in)
 	case c.Detail == Primary:
-		x.Start = in.above(c.Start)
+		x.Start = outline.Above(in.lines, c.Start)
 		less := x
 		less.Detail, less.Start = Supporting, c.Start
 		less = p.described(less, c.described(in))
 		x.less = &less
 		return p.lines(x, in)
 	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
-		x.Start = in.above(c.Start)
+		x.Start = outline.Above(in.lines, c.Start)
 		less := p.described(x, c.Signature)
 		x.less = &less
 		return p.lines(x, in)

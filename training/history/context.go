@@ -92,7 +92,7 @@ func (m *maker) shown(c *change, answer edits.Answer) []retrieve.Part {
 	}
 	for _, i := range c.touched {
 		if x := &s.symbols[i]; x.end-x.start < symbolLines {
-			spans = append(spans, lineSpan{s.above(x.start), x.end, x})
+			spans = append(spans, lineSpan{outline.Above(s.lines, x.start), x.end, x})
 		}
 	}
 	if len(spans) == 0 { // it is deleted

@@ -98,18 +98,6 @@ func (s *source) span(from, to int) string {
 	return strings.Join(s.lines[from-1:to], "\n")
 }
 
-// above is the first line of the comments and decorators right above a definition.
-func (s *source) above(line int) int {
-	for line > 1 && line <= len(s.lines) {
-		text := strings.TrimSpace(s.lines[line-2])
-		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"}, func(mark string) bool { return strings.HasPrefix(text, mark) }) {
-			break
-		}
-		line--
-	}
-	return line
-}
-
 var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
 // take takes what stands in a file.
