@@ -75,7 +75,7 @@ func parseLabel(text []byte) label {
 		return l
 	}
 	switch c := text[0]; {
-	case c == '[' || c == 'T' || c == 't' || c == '`':
+	case c == '[' || c >= 'A' && c <= 'Z' || c == 't' || c == '`':
 		if n, id := scanT(text); n > 0 {
 			l.kind, l.id = labelT, id
 			l.title, l.parallel = titleTags(text[n:])
@@ -134,13 +134,29 @@ func scanT(text []byte) (n int, id string) {
 	return len(text) - len(rest) + k, id
 }
 
-func scanTNumber(s []byte) int {
-	if len(s) < 2 || s[0] != 'T' {
+// storyPrefix returns the length of what names the story in an id: 4 in "US1-T05". "T001-T005" is a range.
+func storyPrefix(s []byte) int {
+	n := 0
+	for n < len(s) && n < 4 && s[n] >= 'A' && s[n] <= 'Z' {
+		n++
+	}
+	digits := n
+	for n < len(s) && n < digits+3 && isDigit(s[n]) {
+		n++
+	}
+	if digits == 0 || digits == 1 && s[0] == 'T' || n == digits || n+2 >= len(s) || s[n] != '-' || s[n+1] != 'T' || !isDigit(s[n+2]) {
 		return 0
 	}
-	n := 1
-	if s[1] == '-' {
-		n = 2
+	return n + 1
+}
+
+func scanTNumber(s []byte) int {
+	n := storyPrefix(s)
+	if len(s) < n+2 || s[n] != 'T' {
+		return 0
+	}
+	if n++; s[n] == '-' {
+		n++
 	}
 	digits := n
 	for n < len(s) && isDigit(s[n]) {

@@ -50,16 +50,17 @@ type checker struct {
 	report Report
 }
 
-// dimension adds an aspect of which good of all cases are fine.
-func (c *checker) dimension(name string, weight, good, all int, reason string) {
-	share := 1.0
-	if all > 0 {
-		share = float64(good) / float64(all)
-	} else if len(c.plan.Batches) == 0 {
-		share = 0
+// dimension adds an aspect of which good of all cases are fine. Where a plan has no such case, the aspect does not apply
+// and costs nothing; a plan without batches is no plan, and earns nothing.
+func (c *checker) dimension(name string, weight, good, all int, cases, fine string) {
+	d := Dimension{Name: name, Weight: weight, Reason: fmt.Sprintf("%d of %d %s %s", good, all, cases, fine)}
+	switch {
+	case all > 0:
+		d.Points = int(math.Round(float64(weight) * float64(good) / float64(all)))
+	case len(c.plan.Batches) > 0:
+		d.Points, d.Reason = weight, "does not apply: there are no "+cases
 	}
-	points := int(math.Round(float64(weight) * share))
-	c.report.Dimensions = append(c.report.Dimensions, Dimension{name, weight, points, fmt.Sprintf("%d of %d %s", good, all, reason)})
+	c.report.Dimensions = append(c.report.Dimensions, d)
 }
 
 func (c *checker) dimensions() {
@@ -100,13 +101,13 @@ func (c *checker) dimensions() {
 		}
 	}
 	n := len(c.plan.Batches)
-	c.dimension("granularity", 20, small, tasks, "tasks take at most 100 lines")
-	c.dimension("verification", 20, checked, n, "batches say how to check their outcome")
-	c.dimension("files", 15, named, n, "batches name the files they touch, in a list or in their text")
-	c.dimension("batch-size", 10, sized, n, "batches hold one to five tasks")
-	c.dimension("order", 10, ordered, n, "batches depend on earlier ones only")
-	c.dimension("tests", 15, tested, creates, "batches that change code say how it is tested")
-	c.dimension("single-outcome", 10, single, n, "batch titles name one outcome")
+	c.dimension("granularity", 20, small, tasks, "tasks", "take at most 100 lines")
+	c.dimension("verification", 20, checked, n, "batches", "say how to check their outcome")
+	c.dimension("files", 15, named, n, "batches", "name the files they touch, in a list, in their text or in the blocks that they spell out")
+	c.dimension("batch-size", 10, sized, n, "batches", "hold one to five tasks")
+	c.dimension("order", 10, ordered, n, "batches", "depend on earlier ones only")
+	c.dimension("tests", 15, tested, creates, "batches that list code to change", "say how it is tested")
+	c.dimension("single-outcome", 10, single, n, "batch titles", "name one outcome")
 }
 
 // verifies reports whether the batch names a command, or at least what is to be seen in the end.
@@ -120,6 +121,9 @@ func verifies(b *Batch) bool {
 func namesFiles(b *Batch) bool {
 	f := &b.Files
 	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) > 0 {
+		return true
+	}
+	if slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
 		return true
 	}
 	for text := b.Text; ; {

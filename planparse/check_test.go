@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -25,6 +26,21 @@ func TestCheckPraisesAGoodPlan(t *testing.T) {
 	}
 	if weights != 100 {
 		t.Errorf("the weights add up to %d", weights)
+	}
+}
+
+// A batch that spells its files out names them, and what a plan has none of costs nothing.
+func TestCheckOfALiteralPlan(t *testing.T) {
+	r := Check(parse(t, in("# P", "## Batch 1: The function", "### Task 1: Write it", "'''go file=greet.go", "package greet", "'''", "Run: `go vet ./...`", "Expected: PASS")))
+	got := map[string]string{}
+	for _, d := range r.Dimensions {
+		got[d.Name] = fmt.Sprintf("%d: %s", d.Points, d.Reason)
+	}
+	if r.Score != 100 || !strings.HasPrefix(got["files"], "15: 1 of 1 batches name") || got["tests"] != "15: does not apply: there are no batches that list code to change" {
+		t.Errorf("%d of 100: %v", r.Score, got)
+	}
+	if r := Check(parse(t, "Nothing.\n")); r.Score != 0 {
+		t.Errorf("no plan is worth %d", r.Score)
 	}
 }
 

@@ -66,6 +66,23 @@ func TestDialects(t *testing.T) {
 			in:   in("'''markdown", "### Task 1: A", "'''", "", "### Task 2: B", "", "- [ ] b"),
 			want: "superpowers 2(2:1)",
 		},
+		"a numbered list below a heading that just says steps": {
+			in: in("# T", "", "1. No step", "2. No step", "", "## Implementation Steps", "", "1. Add the table", "   - with an index", "2. **Read** it:", "", "'''go", "x", "'''", "",
+				"3. Show it", "", "Then:", "4. Ship it", "", "## Notes", "", "1. One", "2. Two"),
+			want: "superpowers 1(1:0) 2(2:0) 3(3:0) 4(4:0)", codes: "list-as-tasks@8",
+		},
+		"a numbered list that counts nothing": {
+			in:   in("# T", "", "## Steps", "", "1. a", "1. b", "1. c"),
+			want: "superpowers 1(1:0) 2(2:0) 3(3:0)", codes: "list-as-tasks@5",
+		},
+		"a numbered list beside boxes or phases": {
+			in:   in("# T", "", "## Steps", "", "1. a", "2. b", "", "## Work", "", "- [ ] c"),
+			want: "openspec work(:0)",
+		},
+		"a list of one, of bullets, or elsewhere": {
+			in:   in("# T", "", "## Steps", "", "1. a", "", "- b", "- c", "", "### Questions", "", "1. d?", "2. e?"),
+			want: "none", codes: "no-units@1",
+		},
 		"a fence of another kind is no plan": {
 			in:   in("'''go", "### Task 1: A", "'''"),
 			want: "none", codes: "no-units@1",
@@ -95,6 +112,24 @@ func TestFilesBetweenSteps(t *testing.T) {
 		"- [ ] Add `g` in `h.toml`", "- [ ] Remove/rewrite the tests"))
 	want := Files{Modify: []string{"a.go", "b/c.go", "d.go"}, Create: []string{"e.go"}, Test: []string{}, Delete: []string{}}
 	if diff := cmp.Diff(want, p.Batches[0].Files); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// An item of a numbered list is a batch with something in it, and what is said below it is its text.
+func TestListAsTasks(t *testing.T) {
+	p := parse(t, in("# T", "", "## Steps", "", "1. Add the table", "2. Read it", "   Run: `make`"))
+	if b := p.Batches; len(b) != 2 || b[0].Empty || b[0].Title != "Add the table" || b[0].EndLine != 5 || b[1].Commands[0].Run != "make" || len(p.Errors()) > 0 {
+		t.Errorf("got %+v", b)
+	}
+}
+
+// A version is no file, and an empty box ends a list of files.
+func TestVersionsAreNoFiles(t *testing.T) {
+	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `x.toml` from `1.4` to `2.0.0rc1`", "- Modify: 2.0.0rc1", "- Modify: `v1.2.3-beta.2`, `>=3.11`, `1.x`, `1.0.dev3`",
+		"- Modify: `1.2.md`, `v2.py`, `2024.01.txt`, `7z.1`, `v1.2/a`", "- [ ]"))
+	want := []string{"x.toml", "1.2.md", "v2.py", "2024.01.txt", "7z.1", "v1.2/a"}
+	if diff := cmp.Diff(want, p.Batches[0].Files.Modify); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}
 }

@@ -29,6 +29,10 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	if o.batch != r.batch {
 		r.open, r.batch = false, o.batch
 	}
+	if r.open && m.kind == markText && len(m.text) > 0 && m.text[0] == '|' {
+		r.row(m, o)
+		return ""
+	}
 	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent >= 0
 	if r.more = ""; more {
 		r.goesOn(label, m.text)
@@ -50,7 +54,7 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
 			return r.read(m, o, label, rest)
 		}
-	case r.open && m.kind == markBox && m.text[0] != '`': // the steps stand right below the list
+	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps stand right below the list
 		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
@@ -59,6 +63,23 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		r.open = false
 	}
 	return ""
+}
+
+// row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path is meant.
+func (r *filesReader) row(m *mark, o owner) {
+	verb, path := "", []byte(nil)
+	for row := m.text; len(row) > 1; {
+		var cell []byte
+		cell, row = cutCell(row)
+		if v := fileVerb(strings.ToLower(strings.Trim(plain(cell), "_:"))); v != "" && v != "move" {
+			verb = strings.ToLower(strings.Trim(plain(cell), "_:"))
+		} else if path == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
+			path = cell
+		}
+	}
+	if path != nil {
+		r.read(m, o, verb, path)
+	}
 }
 
 // goesOn remembers the label of a line that ends in the middle of its list.
@@ -329,7 +350,45 @@ func looksLikePath(p string) bool {
 	if dot == 0 {
 		return len(p) > 1 // .gitignore
 	}
-	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/")
+	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/") && !isVersion(p)
+}
+
+// isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots, and then nothing but
+// what versions end in. "1.2.md" and "v2.py" are files.
+func isVersion(p string) bool {
+	p = strings.TrimLeft(p, "^~<>=!")
+	p = strings.TrimPrefix(p, "v")
+	parts := 0
+	for parts == 0 || strings.HasPrefix(p, ".") {
+		rest := strings.TrimPrefix(p, ".")
+		number := strings.TrimLeft(rest, "0123456789")
+		if len(number) == len(rest) && parts > 0 && rest != "" && (rest[0] == 'x' || rest[0] == '*') {
+			number = rest[1:]
+		}
+		if len(number) == len(rest) {
+			break
+		}
+		p, parts = number, parts+1
+	}
+	if parts < 2 {
+		return false
+	}
+	for p != "" { // rc1, -beta.2, .dev3, .post1, +build5
+		p = strings.TrimLeft(p, ".-_+0123456789")
+		n := 0
+		for n < len(p) && isLetter(p[n]) {
+			n++
+		}
+		switch strings.ToLower(p[:n]) {
+		case "a", "b", "rc", "pre", "alpha", "beta", "dev", "post", "final", "snapshot", "build":
+		case "":
+			return p == ""
+		default:
+			return false
+		}
+		p = p[n:]
+	}
+	return true
 }
 
 // cleanPath gives a path its one spelling, with slashes. ok is false where it leaves the workspace.

@@ -27,6 +27,7 @@ func (b *builder) fill() {
 		f.mark(i)
 	}
 	b.warnBoxes()
+	b.tracks()
 	b.finishTasks()
 	b.warnDone()
 	f.block.finish()
@@ -43,7 +44,7 @@ func (f *filler) mark(i int) {
 
 // step files a checkbox or a step marker with its task.
 func (f *filler) step(m *mark, o owner) {
-	if o.self || m.unit.kind == unitTask { // the task itself
+	if o.self || m.unit.kind == unitTask || m.kind == markRepeat { // the task itself, or what repeats it
 		return
 	}
 	box := m.kind == markBox

@@ -61,8 +61,8 @@ func (b *builder) closeRanges() {
 		_, stop := b.span(batch.StartLine, batch.EndLine)
 		body := text[min(start, stop):stop]
 		batch.Text = body
-		// a checkbox or an element says what to do by itself, a heading doesn't
-		byItself := b.plan.Format == FormatGSD || len(batch.Tasks) > 0 && batch.Tasks[0].Box
+		// a checkbox, an element or an item of a list says what to do by itself, a heading doesn't
+		byItself := b.plan.Format == FormatGSD || b.fromList || len(batch.Tasks) > 0 && batch.Tasks[0].Box
 		batch.Empty = len(strings.TrimSpace(body)) == 0 && !byItself
 		sum := sha256.Sum256(b.between(batch.StartLine, batch.EndLine))
 		batch.Digest = hex.EncodeToString(sum[:])
@@ -90,7 +90,7 @@ func (b *builder) count() {
 	}
 	for i := range b.marks {
 		m := &b.marks[i]
-		if m.kind == markBox {
+		if m.kind == markBox || m.kind == markRepeat {
 			c.Checkboxes++
 			if done(m.state) {
 				c.Checked++
@@ -107,7 +107,7 @@ func (m *mark) marker() bool {
 	switch m.kind {
 	case markHeading:
 		return m.unit.kind == unitStep && m.unit.id != "" && isDigit(m.unit.id[0])
-	case markBox, markItem, markText:
+	case markBox, markItem, markText, markRepeat:
 		return isMarker(m.text)
 	}
 	return false

@@ -155,6 +155,7 @@ func atoi(s string) int {
 // build finds the format by its units, in the order of how unmistakable they are, and reads the plan by
 // its rules.
 func (b *builder) build() {
+	b.repeats()
 	f := b.facts()
 	b.plan.Batches = make([]Batch, 0, max(len(f.batches), len(f.tasks), len(f.groups)))
 	switch {
@@ -188,7 +189,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks(f)
 		b.buildTasks(f)
-	case b.titleAsTask():
+	case b.titleAsTask(), b.listAsTasks():
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
 	default:

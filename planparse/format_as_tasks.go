@@ -1,6 +1,10 @@
 package planparse
 
-import "strings"
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
 
 // What is called otherwise may be the tasks of a plan: here its headings are made task headings.
 
@@ -81,4 +85,67 @@ func (b *builder) stepsAsTasks(f facts) {
 		b.marks[i].unit.kind = unitTask
 	}
 	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task", len(f.steps))
+}
+
+// listAsTasks makes tasks of the numbered list right below a heading such as "Implementation Steps", where a plan has
+// nothing else: neither boxes nor headings that are units.
+func (b *builder) listAsTasks() bool {
+	type item struct{ mark, number int }
+	var items []item
+	head, first, last := -1, -1, 0 // the heading, that of the first item, the number that was written last
+	for i := range b.marks {
+		m := &b.marks[i]
+		switch {
+		case m.kind == markHeading:
+			if head = -1; stepsTitle(plain(m.text)) {
+				head, last = i, -1
+			}
+		case head < 0 || m.parent >= 0 || len(m.text) == 0:
+		case m.kind == markItem, m.kind == markText && last > 0: // "2." right below text is text to CommonMark
+			n := b.itemNumber(m)
+			if n < 0 || m.kind == markText && n != last+1 {
+				continue
+			}
+			if first < 0 {
+				first = head
+			}
+			it := item{i, n}
+			if n == last { // "1." in front of each
+				it.number = items[len(items)-1].number + 1
+			}
+			items, last = append(items, it), n
+		}
+	}
+	if len(items) < 2 {
+		return false
+	}
+	for _, it := range items {
+		m := &b.marks[it.mark]
+		title := m.text
+		if m.kind == markText {
+			title = bytes.TrimLeft(title, "0123456789")[1:]
+		}
+		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(it.number), title: plain(title), ok: true}
+		m.kind, m.level = markHeading, deepest
+	}
+	b.fromList = true
+	b.report(SeverityInfo, b.marks[items[0].mark].line, "list-as-tasks", "the plan has neither boxes nor headings that are units of work: "+
+		"the %d numbered items below %q are read as its tasks", len(items), b.marks[first].text)
+	return true
+}
+
+// deepest is the level of a unit that is no heading: each heading ends it.
+const deepest = 7
+
+// itemNumber returns the number that a list item was given, -1 in a list of bullets.
+func (b *builder) itemNumber(m *mark) int {
+	line := bytes.TrimLeft(b.lineText(m.line), " \t\ufeff")
+	n := 0
+	for n < len(line) && isDigit(line[n]) {
+		n++
+	}
+	if n+1 >= len(line) || line[n] != '.' && line[n] != ')' || line[n+1] != ' ' && line[n+1] != '\t' {
+		return -1
+	}
+	return atoi(string(line[:n]))
 }

@@ -25,6 +25,8 @@ func FuzzParse(f *testing.F) {
 		in("# Phase 1", "- [ ] T001 [P] a", "  - [ ] T002 b", "Run: `x`", "Expected: PASS"),
 		in("## 第一阶段：a", "### 任务 2：b", "**文件：** `x.go`", "**1단계: c**", "运行：`y`", "预期：失败", "### T3: d", "**Status:** done **依赖：** 任务2"),
 		in("# Task ID: 1", "## Slice 2: a", "- [ ] **Unit 3: b**", "      - [ ] T4: c"),
+		in("## Progress", "- [x] Task 1: a", "- [ ] b", "## Task 1: a", "| [ ] | T001 | b |", "| T002 | c | [x] |", "**Files:**", "| Modify | `x` |", "## b"),
+		in("# Steps", "1. a", "   - b", "1. c", "d", "3. e", "## f", "- [ ] US1-T05 g", "4. [ ] h"),
 		"> - [ ] a\n\n\t- [ ] b\r\n~~~\n<!--\n",
 	} {
 		f.Add([]byte(src))

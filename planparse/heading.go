@@ -104,7 +104,9 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 func ticketUnit(s []byte) unit {
 	u := unit{kind: unitTask, word: "task"}
 	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
-	switch {
+	switch story := storyPrefix(s); {
+	case story > 0:
+		prefix = s[story+1:]
 	case isStory:
 		u.kind, u.word = unitPiece, "story"
 	case bytes.HasPrefix(s, []byte("WP")):

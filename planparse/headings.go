@@ -71,6 +71,12 @@ func (b *builder) reportNearMisses() {
 	for _, line := range b.hidden {
 		b.warn(line, "near-miss-box", "the box is indented by four blanks or more and so is code, not a task")
 	}
+	for i, line := range b.odd {
+		if i == 0 || line != b.odd[i-1]+1 { // once for a table
+			b.report(SeverityInfo, line, "near-miss-box", "the box in this table is no task: a row is one if its first cell is the box, "+
+				"or if it has one box and an id such as T001")
+		}
+	}
 	for i := range b.marks {
 		m := &b.marks[i]
 		if m.kind != markText {

@@ -29,6 +29,7 @@ type markKind uint8
 const (
 	markHeading markKind = iota
 	markBox
+	markRepeat // a box that repeats what stands elsewhere; see [builder.repeats]
 	markItem
 	markText
 	markFence
@@ -47,6 +48,7 @@ type outline struct {
 
 	oddBox  int   // line of the first box behind another marker than "-"
 	hidden  []int // lines that look like work, but stand in indented code
+	odd     []int // rows of tables that hold an open box and are no task
 	noUnit  unit
 	noLabel label
 }
@@ -149,7 +151,27 @@ func (o *outline) heading(n *ast.Heading, item int) {
 
 func (o *outline) textLine(start, stop, item int) {
 	text := bytes.TrimSpace(o.src[start:stop])
-	o.add(mark{kind: markText, line: o.lineOf(start), parent: item, text: text})
+	m := mark{kind: markText, line: o.lineOf(start), parent: item, text: text}
+	switch {
+	case len(text) == 0:
+	case text[0] == '|':
+		if state, rest, boxes, ok := cutRow(text); ok {
+			l := parseLabel(rest)
+			m.kind, m.state, m.text, m.label = markBox, state, rest, &l
+			o.boxes++
+		} else if boxes > 0 {
+			o.odd = append(o.odd, m.line)
+		}
+	case isDigit(text[0]): // "2. [ ] Title" right below text is text to CommonMark
+		rest := bytes.TrimLeft(text, "0123456789")
+		if len(rest) > 2 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' ' {
+			if rest = bytes.TrimLeft(rest[1:], " "); len(rest) > 0 && rest[0] == '[' {
+				o.entry(rest, m.line, item, '1')
+				return
+			}
+		}
+	}
+	o.add(m)
 }
 
 func (o *outline) item(n ast.Node, item int, bullet byte) {

@@ -22,7 +22,7 @@ var (
 )
 
 const noUnits = "no unit of work found: write batches (## Batch 1: Title), tasks (### Task 1: Title), " +
-	"numbered boxes (- [ ] 1. Title) or boxes below phase headings"
+	"numbered boxes (- [ ] 1. Title), boxes below phase headings, or a numbered list below \"## Steps\""
 
 // Parse reads a plan. The name (a path, as a rule) is used in messages only.
 //
@@ -86,6 +86,9 @@ type builder struct {
 	title  int              // index of the mark that is the title, -1 without one
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
+
+	fromList bool     // the batches are the items of a numbered list
+	repeated []repeat // boxes that only repeat what stands elsewhere
 
 	titleUnit unit // what the title would open if it were no title
 }

@@ -221,6 +221,27 @@ func (p *Plan) Asked(key string) []Checkpoint {
 	return out
 }
 
+// Boxes returns the lines of the checkboxes that are ticked when the batch is done: those of its tasks and of their steps, and
+// its own where its format knows no tasks, or where it has none.
+func (b *Batch) Boxes() []int {
+	var lines []int
+	add := func(line int, box bool) {
+		if box {
+			lines = append(lines, line)
+		}
+	}
+	for _, t := range b.Tasks {
+		add(t.Line, t.Box)
+		for _, s := range t.Steps {
+			add(s.Line, s.Box)
+		}
+	}
+	for _, s := range b.Steps {
+		add(s.Line, s.Box)
+	}
+	return lines
+}
+
 // Done reports whether the plan itself says that nothing is left to do: each task is ticked off, or
 // each box where the format knows no tasks.
 func (b *Batch) Done() bool {

@@ -6,8 +6,8 @@ import (
 )
 
 // boxPattern finds what may be a checkbox. Whether it is one, the parser says; here only texts are compared
-// and lines changed that the parser named.
-const boxPattern = `(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+)\[[ \txX]\]([ \t*\\\r]|$)`
+// and lines changed that the parser named. In a row of a table, it is the first cell that starts with a box.
+const boxPattern = `(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+|[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*\|(?:(?:[^|\\\n]|\\.)*\|)*?[ \t]*)\[[ \txX]\]([ \t*|\\\r]|$)`
 
 // SameButTicks reports whether two plans differ in nothing but the state of checkboxes.
 func SameButTicks(a, b []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,7 @@ func TestTick(t *testing.T) {
 		"a link is no box":                    {src: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n", lines: []int{1, 2, 3}, want: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n"},
 		"lines of a fence count":              {src: "```\n- [ ] a\n```\n- [ ] b\n", lines: []int{4}, want: "```\n- [ ] a\n```\n- [x] b\n", n: 1},
 		"bytes that are no text are kept":     {src: "\xff\xfe\n- [ ] \xff\n", lines: []int{2}, want: "\xff\xfe\n- [x] \xff\n", n: 1},
+		"rows of tables":                      {src: "| [ ] | T1 |\n| T2 | a \\| [ ] | [ ]|\n| [x] | [ ] |\n| a [ ] |\n", lines: []int{1, 2, 3, 4}, want: "| [x] | T1 |\n| T2 | a \\| [ ] | [x]|\n| [x] | [ ] |\n| a [ ] |\n", n: 2},
 		"a return within a line ends no line": {src: "a\rb\n- [ ] c\n", lines: []int{2}, want: "a\rb\n- [x] c\n", n: 1},
 	}
 	for name, tt := range tests {
@@ -110,6 +112,8 @@ func TestSameButTicks(t *testing.T) {
 		"a state that is no tick":       {"- [ ] a\n", "- [~] a\n", false},
 		"brackets in prose":             {"turn [ ] on\n", "turn [x] on\n", false},
 		"brackets in the text of a box": {"- [ ] set [ ]\n", "- [ ] set [x]\n", false},
+		"a tick in a table":             {"| T1 | [ ] |\n", "| T1 | [x] |\n", true},
+		"another cell of a table":       {"| T1 | [ ] | [ ] |\n", "| T1 | [ ] | [x] |\n", false},
 		"a link":                        {"- [x](a.md)\n", "- [ ](a.md)\n", false},
 		"a heading":                     {"# - [ ] a\n", "# - [x] a\n", false},
 	}
@@ -147,6 +151,22 @@ func TestTickWhatTheParserNames(t *testing.T) {
 	}
 }
 
+// A batch without tasks has boxes to tick all the same: those that stand right below its heading.
+func TestBoxesOfABatch(t *testing.T) {
+	for src, want := range map[string][]int{
+		in("# T", "", "## Batch 1: A", "", "- [ ] a", "- [x] b", "", "'''", "- [ ] c", "'''"):                    {5, 6},
+		in("# T", "", "## Phase 1: A", "", "Text.", "", "### Success Criteria", "", "- [ ] a"):                   {9},
+		in("# T", "", "## Batch 1: A", "", "### Task 1: B", "", "- [ ] **Step 1: c**", "", "**Step 2: d**"):      {7},
+		in("# T", "", "- [ ] 1. a", "  - [ ] 1.1 b"):                                                             {3, 4},
+		in("# T", "", "## Batch 1: A", "", "Text."):                                                              nil,
+		in("# T", "", "## Batch 1: A", "", "- [ ] before the tasks", "", "### Task 1: B", "", "- [ ] of a task"): {9},
+	} {
+		if got := parse(t, src).Batches[0].Boxes(); !slices.Equal(got, want) {
+			t.Errorf("%s\nlines %v, want %v", src, got, want)
+		}
+	}
+}
+
 // openBoxes are the lines of the boxes that a plan has yet to tick.
 func openBoxes(t *testing.T, src []byte) map[int]bool {
 	t.Helper()
@@ -177,7 +197,7 @@ func openBoxes(t *testing.T, src []byte) map[int]bool {
 
 // Whatever the text and the lines, nothing but named boxes changes.
 func FuzzTick(f *testing.F) {
-	for _, src := range []string{"- [ ] a\n\t1. [x] b\r\n> * [ ] c", "- - [ ] a\n", "```\n- [ ] a\n", "[ ]\n- [ ]", "\r- [ ] a\r\n\xff- [ ]\n", "- [\t] a"} {
+	for _, src := range []string{"- [ ] a\n\t1. [x] b\r\n> * [ ] c", "- - [ ] a\n", "```\n- [ ] a\n", "[ ]\n- [ ]", "\r- [ ] a\r\n\xff- [ ]\n", "- [\t] a", "| a | [ ] |\n- | \\| [x]|"} {
 		f.Add([]byte(src), uint64(0b101))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, bits uint64) {

@@ -208,6 +208,34 @@ func commandLabel(label string) string {
 	return ""
 }
 
+// stepsTitle reports whether a heading says that the numbered list below it is the plan.
+func stepsTitle(title string) bool {
+	switch strings.ToLower(strings.Trim(title, " :.")) {
+	case "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work", "work plan", "action plan",
+		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "migration steps", "todo", "to do",
+		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos", "pasos de implementación",
+		"étapes", "passos", "шаги", "план":
+		return true
+	}
+	return false
+}
+
+// saysProgress reports whether a heading stands over a list of how far the work is, and not over work.
+func saysProgress(title string) bool {
+	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status", "tracker", "tracking",
+		"overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso", "progresso", "avancement", "прогресс")
+}
+
+// isState reports whether a text says what a box means: the row of a legend.
+func isState(text string) bool {
+	switch strings.ToLower(strings.Trim(text, " .`*_")) {
+	case "open", "todo", "to do", "to-do", "not started", "not yet started", "pending", "planned", "in progress", "started", "incomplete",
+		"done", "complete", "completed", "finished", "blocked", "skipped", "dropped", "cancelled", "canceled", "deferred", "unchecked", "checked":
+		return true
+	}
+	return false
+}
+
 // namesCheck reports whether a text, in lower case, says what is to be seen in the end.
 func namesCheck(text string) bool {
 	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest", "npm test", "cargo test",
