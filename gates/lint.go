@@ -74,7 +74,7 @@ func (w *work) settleLint(p Project, all []Project) {
 	}
 	w.rep.Findings = kept
 	if old > 0 {
-		w.note("%d findings in files that did not change only warn", old)
+		w.note("%s in files that did not change only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
 	}
 }
 

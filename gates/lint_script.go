@@ -29,7 +29,13 @@ type eslintFile struct {
 func nodeLint(ctx context.Context, w *work, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
-		w.skip("no linter is configured")
+		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
+			// Many such scripts mend what they find, and a gate changes nothing. Whoever knows that this one does not may say so.
+			w.skip("eslint is not configured, and the lint script of %s is not run unasked, as it may change files; to have it run: [[gates.command]] name = %q, run = %q",
+				p.Marker, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
+			return nil
+		}
+		w.skip("no linter is configured: there is neither a configuration of eslint nor a lint script in %s", p.Marker)
 		return nil
 	}
 	tool := w.tool(p.Root, "node_modules/.bin/eslint", "")
@@ -95,6 +101,15 @@ func noRules(config []byte) bool {
 		}
 	}
 	return true
+}
+
+// lintCommand runs the lint script of a package.
+func lintCommand(dir, root string) string {
+	run := packageManager(dir, root) + " run lint"
+	if root != "." {
+		run = "cd " + root + " && " + run
+	}
+	return run
 }
 
 func eslintConfig(dir, root string) string {

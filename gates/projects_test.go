@@ -141,11 +141,30 @@ test('later', { skip: true }, () => {});
 	if rep := look(t, dir, "lint:node"); rep.Status != Skipped || rep.Note == "" {
 		t.Errorf("%+v", rep)
 	}
+	scripted := tree(t, map[string]string{"web/package.json": `{"scripts":{"lint":"biome check --write ."}}`, "web/yarn.lock": "", "web/a.js": "x\n"})
+	if rep := look(t, scripted, "lint:node:web"); rep.Status != Skipped || !strings.Contains(rep.Note, `name = "lint:node:web", run = "cd web && yarn run lint"`) {
+		t.Errorf("%+v", rep)
+	}
 	bare := tree(t, map[string]string{
 		"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`,
 	})
 	if rep := look(t, bare, "tests"); rep.Status != Skipped || !strings.Contains(rep.Note, "package.json") {
 		t.Errorf("npm's placeholder counts as a suite: %+v", rep)
+	}
+}
+
+// What installs the dependencies of a package has to be able to: npm ci wants a lock file.
+func TestTheAdviceToInstallGoesByTheLockFile(t *testing.T) {
+	for lock, want := range map[string]string{"": "npm install", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci", "pnpm-lock.yaml": "pnpm install", "yarn.lock": "yarn install", "bun.lock": "bun install"} {
+		files := map[string]string{"package.json": `{"devDependencies":{"vitest":"1"}}`, "a.test.js": ""}
+		if lock != "" {
+			files[lock] = ""
+		}
+		dir := tree(t, files)
+		_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:node").Check(t.Context(), Subject{Dir: dir})
+		if err == nil || !strings.Contains(err.Error(), "run "+want+", or let") {
+			t.Errorf("with %q: %v", lock, err)
+		}
 	}
 }
 

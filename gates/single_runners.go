@@ -178,7 +178,7 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		}
 		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
 		if !ok {
-			return testRun{}, fmt.Errorf("the package of %s depends on %s, which is not installed: run npm ci, or let the workspace's set-up do it", s.Path, own.tool)
+			return testRun{}, fmt.Errorf("the package of %s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", s.Path, own.tool, installs(w.subject.Dir, root))
 		}
 		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
 		if err != nil {

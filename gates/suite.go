@@ -162,7 +162,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 			}
 			w.find(Finding{
 				Rule: ruleHidden, Severity: sev,
-				Message: fmt.Sprintf("%d tests failed, and yet the command ended with exit status 0", res.Failed),
+				Message: phrase.Count(res.Failed, "test") + " failed, and yet the command ended with exit status 0",
 				Fix:     "let the command fail when a test fails",
 			})
 		}
@@ -196,7 +196,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 	if !out.ok() && len(res.Failures) == 0 {
 		msg := out.how()
 		if res.Failed > 0 {
-			msg += fmt.Sprintf(", %d tests failed", res.Failed)
+			msg += ", " + phrase.Count(res.Failed, "test") + " failed"
 		} else {
 			msg += ", and no failing test was named"
 		}

@@ -32,7 +32,7 @@ func nodeSuite(dir string, p Project) []suite {
 		if run[0] == "vitest" || run[0] == "jest" {
 			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
 			if !ok {
-				return nil, fmt.Errorf("%s depends on %s, which is not installed: run npm ci, or let the workspace's set-up do it", p.Marker, run[0])
+				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", p.Marker, run[0], installs(dir, p.Root))
 			}
 			abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
 			if err != nil {
@@ -45,7 +45,7 @@ func nodeSuite(dir string, p Project) []suite {
 			cause: func(r ran) error {
 				_, have := upwards(w.subject.Dir, p.Root, "node_modules")
 				if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
-					return errors.New("the dependencies of " + p.Marker + " are not installed: run npm ci, or let the workspace's set-up do it")
+					return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) + ", or let the workspace's set-up do it")
 				}
 				return nil
 			},
@@ -71,6 +71,20 @@ func packageManager(dir, root string) string {
 		}
 	}
 	return "npm"
+}
+
+// installs is the command that installs what a package depends on: to the letter of its lock file, where it has one.
+func installs(dir, root string) string {
+	tool := packageManager(dir, root)
+	if tool != "npm" {
+		return tool + " install"
+	}
+	for _, lock := range []string{"package-lock.json", "npm-shrinkwrap.json"} {
+		if _, ok := upwards(dir, root, lock); ok {
+			return "npm ci"
+		}
+	}
+	return "npm install"
 }
 
 // nodeTests reports whether `node --test` would find something.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Sample is what one batch of an earlier run took.
@@ -172,7 +174,7 @@ func (o Options) past() string {
 	if n == 0 {
 		return ""
 	}
-	batches := fmt.Sprintf("%d batches", n)
+	batches := phrase.Count(n, "batch")
 	if len(runs) == 1 {
 		return batches + " of 1 earlier run"
 	}

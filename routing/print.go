@@ -271,9 +271,11 @@ func cut(s string, width int) string {
 	return s
 }
 
-// Minutes writes a time as people say it of work: 45s, 14min, 2h 05min.
+// Minutes writes a time as people say it of work: 45s, 14min, 2h 05min. What takes less than a second takes some time.
 func Minutes(d time.Duration) string {
 	switch {
+	case d > 0 && d < time.Second:
+		return "under 1s"
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
 	case d < time.Hour:

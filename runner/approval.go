@@ -93,6 +93,9 @@ func (m *Machine) onHeld(t *track, placed []*track) bool {
 // propose asks a person whether the candidate of t may be merged.
 func (m *Machine) propose(t *track) Command {
 	why := "the plan asks for a person's approval"
+	if t.Asks != "" {
+		why += ": " + t.Asks
+	}
 	if t.doubt != "" {
 		why = "the review leaves it to a person: " + t.doubt
 	}

@@ -200,3 +200,24 @@ func TestFindApproval(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// Whoever is asked at a checkpoint reads what it asks wherever the question is told.
+func TestTheQuestionSaysWhatACheckpointAsks(t *testing.T) {
+	info := plans(Info{Workers: 1, MaxAttempts: 1}, "a?")
+	info.Batches[0].Asks = "open the page"
+	m, err := New(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmds := m.Start()
+	for seq, e := range []Event{{Kind: Executed, Commit: "c", Tree: "t"}, {Kind: Gated}} {
+		if len(cmds) != 1 {
+			t.Fatalf("%+v", cmds)
+		}
+		e.Seq, e.Command, e.Batch, e.Outcome = seq+1, cmds[0].ID, "a", OutcomeOK
+		cmds = m.Apply(e)
+	}
+	if len(cmds) != 1 || cmds[0].Kind != Ask || cmds[0].Why != "the plan asks for a person's approval: open the page" {
+		t.Errorf("%+v", cmds)
+	}
+}

@@ -222,6 +222,7 @@ type BatchInfo struct {
 	Label    string   `json:"label,omitempty"`     // the tier as the configuration calls it
 	Model    string   `json:"model,omitempty"`     // instead of what the tier stands for
 	Approve  bool     `json:"approve,omitempty"`   // a person has to agree before it is merged
+	Asks     string   `json:"asks,omitempty"`      // with Approve: the first line of what a checkpoint of the plan asks then
 	Sample   int      `json:"sample,omitempty"`    // candidates that compete from the start; 0 is none
 	ExpectMS int64    `json:"expect_ms,omitempty"` // how long it is likely to take; 0 is unknown
 }

@@ -142,7 +142,7 @@ func (o Opinion) Text() string {
 		text += fmt.Sprintf(", %d for its open questions", n)
 	}
 	if n := len(o.Record.Unseen); n > 0 {
-		text += fmt.Sprintf(", %d files not seen", n)
+		text += ", " + phrase.Count(n, "file") + " not seen"
 	}
 	return text
 }

@@ -195,11 +195,11 @@ func (w *walk) check(ctx context.Context) (step, error) {
 	}
 	switch {
 	case errs > 0:
-		return step{StageFail, fmt.Sprintf("%d findings block; the first: %s", errs, c.Findings[0].Message)}, nil
+		return step{StageFail, fmt.Sprintf("%s; the first: %s", phrase.Count(errs, "finding blocks", "findings block"), c.Findings[0].Message)}, nil
 	case len(c.Unseen) > 0:
 		return step{StageFail, "not all of the source could be read: " + reasons(c.Unseen)}, nil
 	}
-	return step{StagePass, fmt.Sprintf("%d findings, none blocks", len(c.Findings))}, nil
+	return step{StagePass, phrase.Count(len(c.Findings), "finding") + ", none blocks"}, nil
 }
 
 func (w *walk) validate(ctx context.Context) (step, error) { return judged(w.Validate(ctx)) }

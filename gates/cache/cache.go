@@ -101,7 +101,13 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if s.Tree == "" || surroundings == "" {
 		return ""
 	}
-	// A batch is written with all that is in it: its JSON leaves out what the plan spells out, which gates look at.
+	// A batch is written with all that is in it: its JSON leaves out what the plan spells out, which gates look at. What it
+	// points to is written apart, as where that lies says nothing.
+	batch, checkpoint := s.Batch, ""
+	if batch.Checkpoint != nil {
+		checkpoint = fmt.Sprintf("%#v", *batch.Checkpoint)
+		batch.Checkpoint = nil
+	}
 	data, err := json.Marshal(struct {
 		Info         gates.Info
 		Surroundings string
@@ -109,9 +115,10 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 		All          bool
 		Changed      []string
 		Batch        string
+		Checkpoint   string `json:",omitempty"`
 		Literal      bool
 		Before       *gates.TestCount
-	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, fmt.Sprintf("%#v", s.Batch), s.Literal, s.Before})
+	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, fmt.Sprintf("%#v", batch), checkpoint, s.Literal, s.Before})
 	if err != nil {
 		return ""
 	}

@@ -148,6 +148,9 @@ func fill(v reflect.Value) {
 		for i := range v.NumField() {
 			fill(v.Field(i))
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0))
@@ -161,6 +164,8 @@ func each(t *testing.T, at string, v reflect.Value, do func(at string, v reflect
 		for i := range v.NumField() {
 			each(t, at+"."+v.Type().Field(i).Name, v.Field(i), do)
 		}
+	case reflect.Pointer:
+		each(t, at, v.Elem(), do)
 	case reflect.Slice:
 		do(at, v)
 		each(t, at+"[0]", v.Index(0), do)

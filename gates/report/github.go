@@ -95,7 +95,7 @@ func Summary(w io.Writer, r Run) error {
 		}
 	}
 	if n > shown {
-		fmt.Fprintf(&b, "\n%d more findings are in the log.\n", n-shown)
+		fmt.Fprintf(&b, "\n%s in the log.\n", phrase.Count(n-shown, "more finding is", "more findings are"))
 	}
 	if _, err := io.WriteString(w, b.String()+"\n"); err != nil {
 		return fmt.Errorf("write the summary: %w", err)

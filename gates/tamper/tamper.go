@@ -101,7 +101,8 @@ func (j judge) unless(named bool, then gates.Severity) gates.Severity {
 	return gates.Error
 }
 
-// tooLarge finds files that matter and can no longer be looked at.
+// tooLarge finds files that matter and cannot be looked at. One that is new has nothing to be compared with, but who writes
+// tests or settings that nobody can read may hide anything in them.
 func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 	changes, err := j.s.Diff.Changes(ctx)
 	if err != nil {
@@ -112,7 +113,11 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 		have[f.Path] = true
 	}
 	for _, c := range changes {
-		if !have[c.Path] && (isTest(c.Path) || kindOf(c.Path) != "" || mixed(c.Path)) {
+		switch {
+		case have[c.Path] || !isTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
+		case c.Status == gates.Added:
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to be looked at, so nobody knows what it does to the tests")
+		default:
 			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was", "the file is too large to be compared with what it was")
 		}
 	}

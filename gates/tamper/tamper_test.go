@@ -437,6 +437,10 @@ func TestTamper(t *testing.T) {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"//"+strings.Repeat("x", 3<<20)+"\n"),
 			want: []string{"error tamper/too-large a_test.go"},
 		},
+		"a new test file too large to be looked at": {
+			before: one("a.go", "package a\n"), after: map[string]string{"a.go": "package a\n", "a_test.go": goTest + "//" + strings.Repeat("x", 3<<20) + "\n"},
+			want: []string{"error tamper/too-large a_test.go"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -450,6 +454,21 @@ func TestTamper(t *testing.T) {
 				t.Errorf("-want +got:\n%s\n%+v", d, rep.Findings)
 			}
 		})
+	}
+}
+
+// A file that is new was never small.
+func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
+	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
+	for before, want := range map[string]string{"": "the new file is too large to be looked at", goTest: "too large to be compared with what it was"} {
+		old := map[string]string{"a.go": "package a\n"}
+		if before != "" {
+			old["a_test.go"] = before
+		}
+		rep, _ := gatetest.Look(t, tamper.New(), gatetest.Change(t, old, map[string]string{"a.go": "package a\n", "a_test.go": long}))
+		if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Message, want) || (before == "") == strings.Contains(rep.Findings[0].Fix, "as it was") {
+			t.Errorf("%+v", rep.Findings)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
@@ -74,7 +75,7 @@ func TAP(lines []string) Result {
 	r.Known = seen > 0 || plans > 0
 	if missing := planned - seen; plans > 0 && missing > 0 {
 		r.Failed += missing
-		r.fail(Failure{Name: "plan", Message: fmt.Sprintf("%d tests were planned and %d ran", planned, seen)})
+		r.fail(Failure{Name: "plan", Message: fmt.Sprintf("%s planned and %d ran", phrase.Count(planned, "test was", "tests were"), seen)})
 	}
 	return r
 }

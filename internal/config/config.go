@@ -85,6 +85,11 @@ func decode(file string, data []byte, c *Config) error {
 		return errors.New(msg)
 	case errors.As(err, &de):
 		line, col := de.Position()
+		if key := strings.Join(de.Key(), "."); strings.Contains(de.Error(), "cannot decode TOML ") {
+			if want := takes(reflect.TypeFor[Config](), de.Key()); want != "" {
+				return fmt.Errorf("%s:%d:%d: %s takes %s, and is set to %s", file, line, col, key, want, given(data, de.Key()))
+			}
+		}
 		return fmt.Errorf("%s:%d:%d: %s", file, line, col, de.Error())
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, err)

@@ -597,3 +597,24 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 		}
 	}
 }
+
+// Whoever wrote a value of the wrong kind is told of the key, what it takes and what it has, and not of Go.
+func TestAValueOfTheWrongKindIsToldInTheWordsOfTheFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, and is set to the text "three"`,
+		"[run]\nland = 5":                              "run.land takes a text in quotes, and is set to 5",
+		"[agents.x]\ncommand = 'x'":                    `agents.x.command takes a list in [ ], and is set to the text "x"`,
+		"run = 3":                                      "run takes a table of keys, and is set to 3",
+		"sampling.close = []":                          "sampling.close takes a number, and is set to a list",
+		"[[gates.command]]\nname = true\nrun = 'true'": "gates.command.name takes a text in quotes",
+	} {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load([]string{file}, func(string) (string, bool) { return "", false })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -24,7 +24,7 @@ func TestWrongCritique(t *testing.T) {
 		"enabled = true\nreviewer = 'judge'": `critique.reviewer is "judge", and review.reviewers has none of that name`,
 		"wait = 5":                           "is not a duration",
 		"maximal_calls = 3":                  "unknown key",
-		`enabled = "perhaps"`:                "cannot decode",
+		`enabled = "perhaps"`:                `:2:11: critique.enabled takes true or false, and is set to the text "perhaps"`,
 	} {
 		if _, err := modelsFile(t, "[critique]\n"+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

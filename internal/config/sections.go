@@ -30,7 +30,7 @@ type Config struct {
 type Run struct {
 	Agent          string   `toml:"agent" doc:"agent to use: script, solver, or a name under [agents]; empty picks script for a literal plan"`
 	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
-	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed"`
+	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed; where the work of others got in its way it is built anew, as often again"`
 	AgentTimeout   Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
 	IdleTimeout    Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
 	Grace          Duration `toml:"grace" doc:"time between asking a program to end and killing it"`

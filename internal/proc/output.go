@@ -128,6 +128,14 @@ func notFound(name string) error {
 	return fmt.Errorf("%w: install %s, or put its folder into PATH", ErrNotFound, name)
 }
 
+// barredError is a program that is there and may not be executed. It counts as [ErrNotFound], and does not say so.
+type barredError struct{ file string }
+
+func (e *barredError) Error() string {
+	return fmt.Sprintf("%s may not be executed; try chmod +x %[1]s", e.file)
+}
+func (e *barredError) Is(target error) bool { return target == ErrNotFound }
+
 // startError tells a missing program from a missing working directory and from the rest.
 func startError(err error, c Cmd) error {
 	if c.Dir != "" { // the system reports a missing directory as a missing program
@@ -143,7 +151,7 @@ func startError(err error, c Cmd) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: there is no such file, or the interpreter in its first line is missing", ErrNotFound)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: the file may not be executed; try chmod +x %s", ErrNotFound, c.Args[0])
+		return &barredError{c.Args[0]}
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("%w: it is neither a program nor a script with #! in its first line", err)
 	}

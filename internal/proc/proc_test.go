@@ -98,6 +98,9 @@ func TestMissingProgramIsErrNotFoundWithAHint(t *testing.T) {
 		if _, err = Output(t.Context(), Cmd{Args: []string{prog}, Dir: dir}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Output %s: %v is not ErrNotFound", prog, err)
 		}
+		if prog == plain && (strings.Contains(err.Error(), "not found") || !strings.Contains(err.Error(), "chmod +x "+plain)) {
+			t.Errorf("a file that is there is said not to be: %v", err)
+		}
 	}
 	_, err := Run(t.Context(), Cmd{Args: []string{"true"}, Dir: filepath.Join(dir, "gone")})
 	if err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "gone") {

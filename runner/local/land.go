@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
@@ -22,6 +23,10 @@ func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (r
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Outcome: runner.OutcomeOK}
 	var refused string
 	var err error
+	if c.Commit == w.info.Base && w.info.Land == "pr" {
+		e.Reason = "no pull request was opened: all that the plan asks for was there before"
+		return e, nil
+	}
 	switch w.info.Land {
 	case "ff":
 		refused, err = w.fastForward(ctx, c)
@@ -86,7 +91,7 @@ func said(text string) string {
 		}
 	}
 	if more := len(lines) - mostSaid; more > 0 {
-		lines = append(lines[:mostSaid], fmt.Sprintf("… %d more lines", more))
+		lines = append(lines[:mostSaid], "… "+phrase.Count(more, "more line"))
 	}
 	return strings.Join(lines, " / ")
 }

@@ -50,6 +50,9 @@ func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (st
 	if err != nil || from == made {
 		return "", err
 	}
+	if literal(w.Agent) {
+		return "nothing is left of it: what it did is there already", nil
+	}
 	return "nothing is left of it: what it did is there already, so its commit is empty", nil
 }
 

@@ -26,7 +26,7 @@ type Receipt struct {
 	Title       string           `json:"title"`
 	Digest      string           `json:"digest"` // of the batch's text in the plan
 	Base        string           `json:"base"`
-	Head        string           `json:"head"` // the batch's one commit
+	Head        string           `json:"head"` // the batch's one commit; the same as base where all of it was there already
 	Tree        string           `json:"tree"`
 	Gates       []GateReceipt    `json:"gates"`
 	TestsBefore *gates.TestCount `json:"tests_before"`
@@ -189,6 +189,10 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, digests map[
 		for line := range strings.Lines(out) {
 			commit, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
 			trees[commit] = tree
+		}
+		// A batch that found its work done is vouched for by the commit that it stood on, which may be the first of all.
+		if trees[w.info.Base], err = w.Repo.TreeOf(ctx, w.info.Base); err != nil {
+			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
 		}
 	}
 	bad := map[string]string{}

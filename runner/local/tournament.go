@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/sampling"
@@ -94,7 +95,11 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if err != nil {
 		return e, err
 	}
-	e.Reason = strings.Join(slices.DeleteFunc(append(slices.Clone(plan.Reasons), plan.Cost, plan.Time), func(s string) bool { return s == "" }), "; ")
+	why := slices.Clone(plan.Reasons)
+	if plan.Action != sampling.Sample && plan.Trigger != "" && len(why) > 1 {
+		why[0], _, _ = strings.Cut(why[0], ": ") // what asked for candidates, and not how many there would have been
+	}
+	e.Reason = strings.Join(slices.DeleteFunc(append(why, plan.Cost, plan.Time), func(s string) bool { return s == "" }), "; ")
 	switch plan.Action {
 	case sampling.GiveUp:
 		e.Outcome = runner.OutcomeFailed
@@ -181,6 +186,10 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		}
 		held.Synthesis, held.Final = &synthesis, sampling.AfterSynthesis(held.Decision, synthesis)
 		cands = append(cands, synthesis)
+	} else if barren, err := w.barren(ctx, c.Base, r); err != nil {
+		return e, err
+	} else if barren && held.Decision.Next == sampling.Synthesize {
+		held.Final = sampling.Decision{Next: sampling.Fail, Passers: held.Decision.Passers, Reasons: []string{"no candidate left a change, so there is nothing to make a synthesis of"}}
 	}
 	for _, cand := range cands {
 		e.Scores = append(e.Scores, w.scored(cand))
@@ -196,8 +205,10 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, nil
 	default:
 		e.Outcome = runner.OutcomeFailed
-		if why := r.unlooked(); why != "" {
-			e.Reason = why
+		if fates := r.fates(); fates != "" && len(r.gated) == 0 && r.second {
+			e.Reason = "no candidate came to the gates: " + fates // so it was not the gates that said no
+		} else if fates != "" {
+			e.Reason += ": " + fates
 		}
 		if err := w.lastWord(c, &e, r); err != nil {
 			return e, err
@@ -209,28 +220,55 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	return e, nil
 }
 
-// unlooked says what became of candidates none of which came to the gates, "" where one did: then it was the gates that
-// said no, and not the agents that did not come that far. What befell several in the same way is said once.
-func (r *round) unlooked() string {
-	if len(r.gated) > 0 {
-		return ""
+// barren tells whether no candidate of the round left a change that another could be made of. One that has no verdict may
+// have left one.
+func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
+	below, err := w.Repo.TreeOf(ctx, base)
+	if err != nil {
+		return false, fmt.Errorf("look at what the candidates changed: %w", err)
 	}
+	for _, s := range r.slots {
+		made, done := r.executed[s.Number]
+		if !done || made.Tree != "" && made.Tree != below {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// mostFate bounds what is said of a candidate that failed.
+const mostFate = 200
+
+// fates says what became of the candidates that did not pass: of those that came to the gates, which gate said no and what
+// it found first. The synthesis comes first, as it had the last word; what befell several in the same way is said once.
+func (r *round) fates() string {
 	var reasons []string
 	who := map[string][]string{}
-	for _, n := range slices.Sorted(maps.Keys(r.executed)) {
-		why := cmp.Or(r.executed[n].Reason, string(r.executed[n].Outcome))
+	numbers := slices.Sorted(maps.Keys(r.executed))
+	if n := len(numbers) - 1; n >= 0 && numbers[n] > len(r.slots) {
+		numbers = append(numbers[n:], numbers[:n]...)
+	}
+	for _, n := range numbers {
+		ev, name := r.executed[n], fmt.Sprintf("c%d", n)
+		if g, ok := r.gated[n]; ok {
+			ev = g
+		}
+		if ev.Outcome == runner.OutcomeOK {
+			continue
+		}
+		if n > len(r.slots) {
+			name = "synthesis"
+		}
+		why := phrase.Cut(cmp.Or(ev.Reason, string(ev.Outcome)), mostFate)
 		if who[why] == nil {
 			reasons = append(reasons, why)
 		}
-		who[why] = append(who[why], fmt.Sprintf("c%d", n))
-	}
-	if len(reasons) == 0 {
-		return ""
+		who[why] = append(who[why], name)
 	}
 	for i, why := range reasons {
 		reasons[i] = strings.Join(who[why], ", ") + " " + why
 	}
-	return "no candidate came to the gates: " + strings.Join(reasons, "; ")
+	return strings.Join(reasons, "; ")
 }
 
 // agent names who made the candidates, all of those that did where another one took over.

@@ -89,6 +89,7 @@ func (c *cup) made(number int, text string, said runner.Outcome) {
 	c.happened(runner.Event{Kind: runner.Executed, Candidate: number, Outcome: runner.OutcomeOK, Tree: tree})
 	g := runner.Event{Kind: runner.Gated, Candidate: number, Outcome: said, Tree: tree}
 	if said == runner.OutcomeFailed {
+		g.Reason = "words failed: candidate " + strings.TrimSpace(text)
 		g.Reports = []gates.Report{
 			{Gate: "lessons", Status: gates.Pass, Output: "nothing"},
 			{Gate: "words", Status: gates.Fail, Findings: []gates.Finding{{Message: "candidate " + text, Severity: gates.Error}}},
@@ -294,8 +295,9 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 // Where the gates looked at nothing, it is the agents of which there is something to say.
 func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	_, half := c.change("1.c1", c.base, "word.txt", "half a word\n")
 	c.happened(
-		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
+		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: half, Reason: "the agent exited with status 3"},
 		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeUnchanged, Reason: "the agent changed nothing, but the batch asks for changes"},
 	)
 	if e := c.judged(); e.Outcome != runner.OutcomeUndecided {
@@ -304,9 +306,27 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided},
 		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"})
 	e := c.judged()
-	want := "no candidate came to the gates: c1, c3 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes"
+	want := "no candidate came to the gates: synthesis, c1 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes"
 	if e.Outcome != runner.OutcomeFailed || e.Reason != want {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
+	}
+}
+
+// Of nothing nothing can be made: where no candidate left a change, no agent is paid for a synthesis.
+func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
+	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	below, err := c.Repo.TreeOf(t.Context(), c.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.happened(
+		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: below, Reason: "the agent exited with status 1"},
+		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 1"},
+	)
+	e := c.judged()
+	want := "no candidate left a change, so there is nothing to make a synthesis of: c1, c2 the agent exited with status 1"
+	if e.Outcome != runner.OutcomeFailed || e.Reason != want || len(e.Scores) != 2 {
+		t.Errorf("%s: %s; %d scores", e.Outcome, e.Reason, len(e.Scores))
 	}
 }
 
@@ -317,7 +337,9 @@ func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
 		runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
 	c.made(3, "wrong again\n", runner.OutcomeFailed)
-	if e := c.judged(); e.Outcome != runner.OutcomeFailed || strings.Contains(e.Reason, "came to the gates") {
+	want := "the synthesis failed its gates, and no candidate passed in round 1; the batch fails: " +
+		"synthesis words failed: candidate wrong again; c1 words failed: candidate wrong; c2 the agent exited with status 3"
+	if e := c.judged(); e.Outcome != runner.OutcomeFailed || e.Reason != want {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -515,7 +516,7 @@ func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 	for i, r := range reports {
 		if n := len(r.Findings); n > most {
 			r.Findings = r.Findings[:most]
-			r.Note = strings.TrimSpace(fmt.Sprintf("%s (%d more findings in the log)", r.Note, n-most))
+			r.Note = strings.TrimSpace(fmt.Sprintf("%s (%s in the log)", r.Note, phrase.Count(n-most, "more finding")))
 		}
 		r.Findings = append([]gates.Finding(nil), r.Findings...)
 		for k := range r.Findings {

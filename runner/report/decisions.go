@@ -135,7 +135,11 @@ func (d *Decisions) gated(e runner.Event, name string, say func(routing.Kind, st
 }
 
 func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
-	say(routing.LogMerge, "%s as %s: %s, no conflicts", name, short(e.Commit), phrase.Count(d.files[e.Batch], "file"))
+	if e.Commit != "" && e.Commit == e.Base {
+		say(routing.LogMerge, "%s without a commit: what it asks for is in %s already", name, short(e.Base))
+	} else {
+		say(routing.LogMerge, "%s as %s: %s, no conflicts", name, short(e.Commit), phrase.Count(d.files[e.Batch], "file"))
+	}
 	if n, ok := d.after[e.Batch]; ok {
 		d.tests = &n
 	}

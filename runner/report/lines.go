@@ -24,6 +24,7 @@ const maxLine = 300
 // Printer turns the events of one run into lines, one event at a time. The zero Printer is ready.
 type Printer struct {
 	Zone  *time.Location // of the times of day that are told; nil is UTC
+	Brief bool           // why a run ended badly is told by somebody else, so that it is not told twice
 	watch Watch
 	info  runner.Info
 	told  map[string]bool   // what was said once in this session and need not be said again
@@ -143,7 +144,7 @@ func (p *Printer) ending(e runner.Event) []Line {
 		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s of work in %s, predicted %s",
 			times(real), ui.Duration(millis(worked(s))), ui.Duration(millis(s.DurationMS)), times(s.SpeedUp))})
 	}
-	if e.Reason != "" && e.Reason != stopWord(e.Outcome) {
+	if e.Reason != "" && e.Reason != stopWord(e.Outcome) && (!p.Brief || e.Outcome == runner.OutcomeOK) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
 	return out
@@ -222,6 +223,10 @@ func (p *Printer) batch(e runner.Event) []Line {
 			how := "merged %s in %s"
 			if len(b.Candidates) > 0 { // they were made side by side
 				how = "merged %s after %s of work"
+			}
+			if e.Commit != "" && e.Commit == e.Base {
+				say(ui.Good, "passed without a commit: what it asks for is in %s already", short(e.Base))
+				break
 			}
 			say(ui.Good, how, short(e.Commit), ui.Duration(millis(b.DurationMS)))
 		case runner.OutcomeMoved:

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/gates"
@@ -59,12 +60,14 @@ func Main(a App) int {
 	ballast := make([]byte, 4<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
+	out := &output{to: a.Stdout}
+	a.Stdout = out
 	root := newRootCommand(&a)
 	root.SetArgs(withRun(root, a.Args))
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	err := root.ExecuteContext(context.Background())
+	err := out.outcome(root.ExecuteContext(context.Background()))
 	if err == nil {
 		return exitOK
 	}
@@ -191,6 +194,13 @@ func (a *App) loadConfig(projectFile string) (*config.Loaded, error) {
 		user = ""
 	}
 	c, err := config.Load([]string{user, projectFile}, a.Getenv)
+	var unread *fs.PathError
+	if errors.As(err, &unread) {
+		if unread.Path == user && errors.Is(err, syscall.ENOTDIR) {
+			return nil, usage(err, "a part of that path is a file and no folder; set RUNPLAN_HOME to a folder of your own")
+		}
+		return nil, usage(err, "see that it is a file that you can read")
+	}
 	if err != nil {
 		return nil, usage(err, "runplan config --keys lists what can be set")
 	}
@@ -207,6 +217,8 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 		return nil, nil, usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():
 		return nil, nil, usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
+	case !info.Mode().IsRegular() && !isDescriptor(path): // who opens a pipe waits for somebody to write
+		return nil, nil, usage(fmt.Errorf("%s is no file but a %s", path, kindOf(info.Mode())), "give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
 		return nil, nil, usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
 	}
@@ -219,6 +231,22 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 		return nil, nil, usage(err, "")
 	}
 	return p, src, nil
+}
+
+// isDescriptor tells what a shell hands over as open, such as /dev/stdin, or the file that stands for <(command).
+func isDescriptor(path string) bool {
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+}
+
+// kindOf names what is no file and no folder.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
 }
 
 // invalid turns the errors of a plan into one error that names each place.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -199,7 +200,7 @@ func (a *App) showChecked(all []blueprint.Checked) {
 				warns++
 			}
 		}
-		fmt.Fprintf(a.Stdout, "%s (%s): %d errors, %d warnings\n", c.Unit, c.State, errs, warns)
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"), phrase.Count(warns, "warning"))
 	}
 }
 

@@ -74,6 +74,7 @@ func (x *execution) start(ctx context.Context) error {
 		defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	}
 	view := newView(x.app, x.options, x.info)
+	view.printer.Brief = true // it ends with an error that says why
 	defer view.Close()
 	if x.options.serve {
 		note := view.Note
@@ -230,6 +231,8 @@ func (x *execution) result(res runner.Result) error {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
 		if x.info.Land == "branch" && res.Tip != x.info.Base {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
+		} else if x.info.Land == "branch" && slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
+			fmt.Fprintln(out, "nothing to merge: all that the plan asks for was there before")
 		}
 	}
 	switch res.Status {
@@ -299,17 +302,20 @@ func (x *execution) tickPlan() {
 		return
 	}
 	lines := map[int]bool{}
+	merged := 0
 	for _, b := range sums[0].Batches {
 		pb, ok := x.plan.Batch(b.Key)
 		if !ok || b.State != string(runner.Passed) {
 			continue
 		}
-		for _, t := range pb.Tasks {
-			lines[t.Line] = true
-			for _, s := range t.Steps {
-				lines[s.Line] = true
-			}
+		merged++
+		for _, line := range pb.Boxes() {
+			lines[line] = true
 		}
+	}
+	if merged > 0 && len(lines) == 0 {
+		fmt.Fprintf(x.app.Stderr, "runplan: nothing was ticked: what was merged has no checkboxes in %s\n", filepath.Base(x.planFile))
+		return
 	}
 	src, err := os.ReadFile(x.planFile)
 	if err == nil && !planparse.SameButTicks(x.text, src) {

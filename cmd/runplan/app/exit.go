@@ -68,9 +68,12 @@ func fail(code int, err error, hint string, args ...any) error {
 // codeOf finds the exit code and the advice for an error.
 func codeOf(err error) (code int, hint string) {
 	var f *failure
+	var out *outputError
 	switch {
 	case err == nil:
 		return exitOK, ""
+	case errors.As(err, &out):
+		return exitCannotRun, "the answer is not whole; see where standard output goes to, and that there is room"
 	case errors.As(err, &f):
 		return f.code, f.hint
 	case errors.Is(err, local.ErrLocked):

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge"
@@ -360,7 +361,7 @@ func (a *App) printFile(c knowledge.FileContext) {
 		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Cut(ui.Sanitize(x.Content), 100, "…"))
 	}
 	for _, x := range c.CoChanges {
-		fmt.Fprintf(a.Stdout, "changes with  %s (%d commits)\n", ui.Sanitize(x.Path), x.Count)
+		fmt.Fprintf(a.Stdout, "changes with  %s (%s)\n", ui.Sanitize(x.Path), phrase.Count(x.Count, "commit"))
 	}
 	for _, x := range c.Commits {
 		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Cut(ui.Sanitize(x.Message), 80, "…"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -44,7 +45,7 @@ func newParseCommand(a *App) *cobra.Command {
 				return err
 			}
 			if len(plan.Errors()) > 0 {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: %d error(s), see above", args[0], len(plan.Errors())), "")
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			return nil
 		},
@@ -56,7 +57,8 @@ func newParseCommand(a *App) *cobra.Command {
 func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	c := p.Counts
 	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
-	fmt.Fprintf(w, "format %s: %d batches, %d tasks, %d checkboxes (%d ticked), %d groups\n\n", p.Format, c.Batches, c.Tasks, c.Checkboxes, c.Checked, c.Groups)
+	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"), phrase.Count(c.Tasks, "task"),
+		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
 	var rows [][]string
 	for _, b := range p.Batches {
 		done := 0
@@ -109,7 +111,7 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 				printCheck(a.Stdout, args[0], plan, r)
 			}
 			if err := invalid(args[0], plan); err != nil {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: %d error(s)", args[0], len(plan.Errors())), "")
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			if derr != nil {
 				return usage(fmt.Errorf("%s: %w", args[0], derr), "")
@@ -167,7 +169,8 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	if len(p.Errors()) > 0 {
 		verdict = "cannot be run"
 	}
-	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %d batches, %d tasks)\n\n", path, verdict, r.Score, p.Format, p.Counts.Batches, p.Counts.Tasks)
+	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,
+		phrase.Count(p.Counts.Batches, "batch"), phrase.Count(p.Counts.Tasks, "task"))
 	var rows [][]string
 	for _, d := range r.Dimensions {
 		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -54,7 +56,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("runplan {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, "see: %s --help", cmd.CommandPath())
+		return usage(plainValue(err), "see: %s --help", cmd.CommandPath())
 	})
 	for _, g := range commandGroups(a) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
@@ -69,6 +71,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	a.addEngines(root)
 	addCompletions(a, root)
 	knownTopics(root)
+	knownShells(root)
 	argumentsAreUsage(root)
 	return root
 }
@@ -117,11 +120,64 @@ func knownTopics(root *cobra.Command) {
 	}
 }
 
+// knownShells makes a completion for a shell that there is none for an error. Cobra shows the help of the command, and
+// whoever writes that into a file of their shell finds out later.
+func knownShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var shells []string
+		for _, c := range cmd.Commands() {
+			shells = append(shells, c.Name())
+		}
+		return usage(fmt.Errorf("there is no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
+	}
+	completion.Args = cobra.ArbitraryArgs
+}
+
+// plainValue says what a flag takes, where the error says which function of Go did not take what it was given.
+func plainValue(err error) error {
+	var wrong *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &wrong) || !errors.As(err, &number) {
+		return err
+	}
+	takes := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+		"float64": "a number", "bool": "true or false",
+	}[wrong.GetFlag().Value.Type()]
+	if takes == "" {
+		takes = "another value"
+	}
+	if errors.Is(number, strconv.ErrRange) {
+		takes = "a smaller number"
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\": it takes %s", wrong.GetValue(), wrong.GetFlag().Name, takes)
+}
+
+// zeroIsNone refuses 0 for a flag that does not take it, and that has it while it is not given.
+func zeroIsNone(cmd *cobra.Command) error {
+	const name = "max-attempts"
+	if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
+		return usage(fmt.Errorf("--%s 0: at least 1 is needed", name), "leave the flag out for what the configuration says")
+	}
+	return nil
+}
+
 // argumentsAreUsage makes wrong arguments of any command an error of usage, with the way to its help.
 func argumentsAreUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
+			if err == nil {
+				err = zeroIsNone(cmd)
+			}
 			var known *failure
 			if err == nil || errors.As(err, &known) {
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -169,5 +170,9 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 
 // landLine says what becomes of the work.
 func landLine(info runner.Info) []string {
-	return []string{fmt.Sprintf("Land: %s; at most %d attempts a batch", info.Land, info.MaxAttempts)}
+	text := fmt.Sprintf("Land: %s; at most %s a batch", info.Land, phrase.Count(info.MaxAttempts, "attempt"))
+	if info.Workers > 1 {
+		text += ", and as many again where the work of others gets in its way"
+	}
+	return []string{text}
 }

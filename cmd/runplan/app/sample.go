@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -149,7 +150,7 @@ func (s *sampleFlags) lines(runner.Info) []string {
 	if len(s.told) <= mostTold {
 		return s.told
 	}
-	return append(slices.Clone(s.told[:mostTold]), fmt.Sprintf("Sampling: so for %d more batches", len(s.told)-mostTold))
+	return append(slices.Clone(s.told[:mostTold]), "Sampling: so for "+phrase.Count(len(s.told)-mostTold, "more batch"))
 }
 
 func samplingSettings(c config.Sampling) sampling.Settings {

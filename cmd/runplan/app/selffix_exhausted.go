@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -48,8 +49,8 @@ func (x *execution) openFeedback(ctx context.Context) error {
 		w := feedback.Words{
 			ID: "run-" + x.run[:8] + "-" + slugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
-			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %d attempts: %s",
-				b.Number, b.Title, filepath.ToSlash(x.info.Plan), b.Attempts, cmp.Or(b.Reason, "no reason is known"))),
+			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
 			continue // an earlier go at the run told of it

@@ -103,7 +103,7 @@ func (a *App) showStatus(ctx context.Context, p *project, name string, o statusO
 	if o.lines {
 		return report.StatusLines(a.Stdout, runs)
 	}
-	out, _ := a.Stdout.(*os.File)
+	out := a.stdoutFile()
 	width, _ := ui.Size(out)
 	if !ui.IsTerminal(out) {
 		width = 0
@@ -240,7 +240,7 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 	if err != nil {
 		return err
 	}
-	out, _ := a.Stdout.(*os.File)
+	out := a.stdoutFile()
 	style := ui.StyleFor(a.Getenv, out)
 	printer := report.Printer{Zone: time.Local}
 	looked := time.Now()

@@ -90,7 +90,7 @@ func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON b
 		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
 		return nil
 	}
-	out, _ := a.Stdout.(*os.File)
+	out := a.stdoutFile()
 	style := ui.StyleFor(a.Getenv, out)
 	for _, l := range lines {
 		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -37,9 +39,24 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 		info.Batches = append(info.Batches, runner.BatchInfo{
 			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
 			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
-			Approve: b.Approve,
+			Approve: b.Approve, Asks: firstAsked(p.Asked(b.Key)),
 		})
 	}
+}
+
+// mostAsked bounds what a question quotes of a checkpoint, in characters. Who answers is shown all of it.
+const mostAsked = 160
+
+// firstAsked is the first line that checkpoints have for a person.
+func firstAsked(list []planparse.Checkpoint) string {
+	for _, c := range list {
+		for line := range strings.Lines(c.Text) {
+			if line = phrase.Line(redact.Clean(line)); line != "" {
+				return phrase.Cut(line, mostAsked)
+			}
+		}
+	}
+	return ""
 }
 
 // canMerge sees to it that team mode is left alone where git cannot do what its merge queue needs: quietly where nobody

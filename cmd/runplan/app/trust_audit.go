@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -43,7 +44,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 				case !c.Owned():
 					file = "there is no owner.toml"
 				}
-				fmt.Fprintf(a.Stdout, "%d entries, none changed or missing; %s\n", len(entries), file)
+				fmt.Fprintf(a.Stdout, "%s, none changed or missing; %s\n", phrase.Count(len(entries), "entry", "entries"), file)
 				return nil
 			}
 			// What is there is shown even when something is wrong with it: who looks needs it then.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // prefix begins the names of the gates that are tools of others.
@@ -98,7 +99,7 @@ func (t tool) gate(online bool) gates.Gate {
 			l.Find(f)
 		}
 		if old > 0 {
-			l.Note("%d findings are in lines that did not change, and only warn", old)
+			l.Note("%s in lines that did not change, and only %s", phrase.Count(old, "finding is", "findings are"), phrase.Noun(old, "warns", "warn"))
 		}
 		return nil
 	})
