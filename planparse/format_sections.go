@@ -118,9 +118,7 @@ func (s *sections) assign() {
 		m := &s.marks[i]
 		if m.kind == markHeading {
 			inner := len(stack)
-			for len(stack) > 0 && s.marks[stack[len(stack)-1]].level >= m.level {
-				stack = stack[:len(stack)-1]
-			}
+			stack = s.around(stack, m.level)
 			// A plain heading behind an inner section does not lead back to the outer one: batches are
 			// ranges of lines. The first round looks past that, to learn what the outer one holds.
 			behind := s.holds != nil && len(stack) < inner

@@ -28,12 +28,12 @@ func (b *builder) intros(first int) {
 			case at == b.title, m.line < first, i > 0 && m.line <= b.plan.Batches[i-1].EndLine: // in the preamble, or in the batch before
 				continue
 			}
-			open = slices.DeleteFunc(open, func(o int) bool { return b.marks[o].level >= m.level })
+			open = b.around(open, m.level)
 			if m.line < batch.StartLine {
 				open = append(open, at)
 			}
 		}
-		open = slices.DeleteFunc(open, func(o int) bool { return b.marks[o].level >= level })
+		open = b.around(open, level)
 		above[i] = slices.Clone(open)
 		ends = append(ends, batch.StartLine)
 		for _, o := range open {

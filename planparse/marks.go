@@ -233,3 +233,11 @@ func (o *outline) fenceText(f *fence) string {
 	}
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
+
+// around leaves of the open headings, the outermost first, those that a heading of the level stands below.
+func (b *builder) around(open []int, level int) []int {
+	for len(open) > 0 && b.marks[open[len(open)-1]].level >= level {
+		open = open[:len(open)-1]
+	}
+	return open
+}

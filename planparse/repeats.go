@@ -27,10 +27,7 @@ func (b *builder) repeats() {
 		switch m := &b.marks[i]; {
 		case m.kind == markHeading:
 			r.section()
-			for len(r.open) > 0 && b.marks[r.open[len(r.open)-1]].level >= m.level {
-				r.open = r.open[:len(r.open)-1]
-			}
-			r.open, r.head, r.list = append(r.open, i), i, r.list[:0]
+			r.open, r.head, r.list = append(b.around(r.open, m.level), i), i, r.list[:0]
 		case m.kind == markBox:
 			r.list = append(r.list, i)
 		}
@@ -164,10 +161,7 @@ func (r *repeatFinder) prepare() {
 		m := &r.marks[i]
 		switch m.kind {
 		case markHeading:
-			for len(open) > 0 && r.marks[open[len(open)-1]].level >= m.level {
-				open = open[:len(open)-1]
-			}
-			open = append(open, i)
+			open = append(r.around(open, m.level), i)
 			whole := plain(m.text)
 			if tracked = saysProgress(whole); tracked || i == r.title {
 				continue

@@ -13,7 +13,7 @@ type Groups struct {
 // MostGroups bounds what [NewGroups] takes.
 const MostGroups = 64
 
-// NewGroups prepares the search. Each literal has at least [Shortest] bytes. A group without any, which is that of an
+// NewGroups prepares the search. It panics if there are more than [MostGroups]: who has them knows how many. Each literal has at least [Shortest] bytes. A group without any, which is that of an
 // expression of which nothing is known, is found in each text.
 func NewGroups(groups ...[]Lit) *Groups {
 	if len(groups) > MostGroups {

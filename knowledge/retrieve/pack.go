@@ -173,7 +173,7 @@ func (c Choice) described(in *content) string {
 	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
 		text += "\n" + indented(doc, "    ")
 	}
-	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && isTest(c.Path) && tests != "" {
+	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && IsTest(c.Path) && tests != "" {
 		text += "\n" + indented(tests, "    ")
 	}
 	if members := in.outlined(c.Start+1, c.End); c.Kind == string(outline.Class) && members != "" {

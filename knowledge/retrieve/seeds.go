@@ -85,7 +85,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 	for _, name := range order {
 		paths := byName[name]
 		slices.SortStableFunc(paths, func(a, b string) int {
-			return cmp.Or(cmp.Compare(strconv.FormatBool(isTest(a)), strconv.FormatBool(isTest(b))), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(strconv.FormatBool(IsTest(a)), strconv.FormatBool(IsTest(b))), cmp.Compare(a, b))
 		})
 		certain := sure
 		n := p.Limits.SymbolFiles
@@ -115,7 +115,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 				hit[name] = 3
 			}
 		}
-		found, err := p.Base.SymbolsByName(ctx, p.Repo, "*"+glob(stem(k))+"*")
+		found, err := p.Base.SymbolsByName(ctx, p.Repo, "*"+glob(Stem(k))+"*")
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 		}
 		for name, n := range hit {
 			gain := n * worth / len(hit)
-			if isTest(name) && s.Query.Kind != Testing {
+			if IsTest(name) && s.Query.Kind != Testing {
 				gain /= 3 // a test says a lot of the words of what it tests
 			}
 			score[name] += gain
@@ -153,11 +153,11 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 
 // hasWord tells whether a name has a word in it, be it one or many.
 func hasWord(name, word string) bool {
-	return slices.ContainsFunc(Humps(name), func(h string) bool { return stem(h) == stem(word) })
+	return slices.ContainsFunc(Humps(name), func(h string) bool { return Stem(h) == Stem(word) })
 }
 
-// stem is a word without the mark of the plural.
-func stem(word string) string {
+// Stem is a word without the mark of the plural.
+func Stem(word string) string {
 	if len(word) > 3 && !strings.HasSuffix(word, "ss") {
 		return strings.TrimSuffix(word, "s")
 	}
@@ -174,8 +174,8 @@ func glob(word string) string {
 	return "[" + strings.ToUpper(first) + first + "]" + string(r[1:])
 }
 
-// isTest tells a file of tests by its name.
-func isTest(name string) bool {
+// IsTest tells a file of tests by its name.
+func IsTest(name string) bool {
 	base := path.Base(name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	return strings.HasPrefix(base, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") ||

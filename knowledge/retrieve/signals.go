@@ -128,7 +128,7 @@ func (p *pass) cores(s State, contents []*content) []core {
 // byName weighs by names: what the core uses, what uses the core, and what tests assert of it. Names of Python are told by
 // edges, those of its tests all the same.
 func (c *content) byName(f File, cores []core) {
-	test := isTest(f.Path)
+	test := IsTest(f.Path)
 	if f.Language == string(outline.Python) && !test {
 		return
 	}

@@ -234,12 +234,10 @@ func (t terms) ranked(files map[string]*candidate, seen map[string]int) []*candi
 }
 
 func kindWeight(p string) float64 {
-	end := path.Ext(p)
-	bare := strings.TrimSuffix(path.Base(p), end)
 	switch {
-	case slices.Contains([]string{".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"}, end):
+	case slices.Contains([]string{".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"}, path.Ext(p)):
 		return documentWeight
-	case strings.HasPrefix(bare, "test_") || strings.HasSuffix(bare, "_test") || strings.HasSuffix(bare, ".test") || strings.HasSuffix(bare, ".spec"):
+	case retrieve.IsTest(p):
 		return testWeight
 	}
 	return 1

@@ -159,7 +159,7 @@ const unknown = -1
 // changes none, that is unknown and not bad.
 func (w *work) signals() []signal {
 	tested := signal{"tested", unknown, "it changes no test"}
-	if slices.ContainsFunc(w.changes, func(c *change) bool { return isTest(c.path) }) {
+	if slices.ContainsFunc(w.changes, func(c *change) bool { return retrieve.IsTest(c.path) }) {
 		tested = signal{"tested", 1, "it changes tests too"}
 	}
 	return []signal{

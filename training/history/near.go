@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
 // near reads what the changed files import.
@@ -164,8 +165,8 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	for i, w := range all {
 		stems := map[string]string{}
 		for _, k := range w.keywords {
-			if stems[stem(k)] == "" {
-				stems[stem(k)] = k
+			if stems[retrieve.Stem(k)] == "" {
+				stems[retrieve.Stem(k)] = k
 			}
 		}
 		list := slices.DeleteFunc(w.tree.having(stems, pool), func(f found) bool {

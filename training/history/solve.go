@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/briefing"
 )
@@ -36,7 +37,7 @@ func (w *work) order() []int {
 	}
 	rank := make([]int, len(w.changes))
 	for i, c := range w.changes {
-		if isTest(c.path) {
+		if retrieve.IsTest(c.path) {
 			rank[i] = 100
 		}
 		for j := range w.changes {
@@ -97,7 +98,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		switch {
 		case c.after == nil:
 			to = &b.Files.Delete
-		case isTest(c.path):
+		case retrieve.IsTest(c.path):
 			to = &b.Files.Test
 		case c.before == nil:
 			to = &b.Files.Create

@@ -195,7 +195,7 @@ func (q query) has(name string) []string {
 	have := stems(strings.TrimSuffix(name, path.Ext(name)))
 	var out []string
 	for _, k := range q.keywords {
-		if slices.Contains(have, stem(k)) {
+		if slices.Contains(have, retrieve.Stem(k)) {
 			out = append(out, k)
 		}
 	}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,19 +34,11 @@ func listed(texts []string, most int) string {
 	return strings.Join(out, ", ")
 }
 
-// stem is a word without the mark of the plural.
-func stem(word string) string {
-	if len(word) > 3 && !strings.HasSuffix(word, "ss") {
-		return strings.TrimSuffix(word, "s")
-	}
-	return word
-}
-
 // stems are the words of a name.
 func stems(name string) []string {
 	var out []string
 	for _, h := range retrieve.Humps(name) {
-		if h = stem(h); len(h) >= 3 && !slices.Contains(out, h) {
+		if h = retrieve.Stem(h); len(h) >= 3 && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
 	}
@@ -112,14 +103,6 @@ func words(text string) map[string]bool {
 
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$'
-}
-
-// isTest tells a file of tests by its name.
-func isTest(name string) bool {
-	base := path.Base(name)
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	return strings.HasPrefix(base, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") ||
-		slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(d string) bool { return d == "tests" || d == "test" || d == "__tests__" })
 }
 
 // bareCode is code without its comments and without what stands between quotes. It goes by lines: of a comment or a text that
