@@ -7,6 +7,7 @@ N        ?= 200
 SEED     ?= 1
 BENCH    ?=
 STORM    ?=
+ATTACK   ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
 export CGO_ENABLED ?= 0
@@ -18,7 +19,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -42,8 +43,9 @@ vet: ## gofmt and go vet, which need no download
 	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 
-tools: ## install the optional programs that tests use: ast-grep, into bin/tools
+tools: ## install the optional programs that tests use into bin/tools: ast-grep, and jest, vitest and mocha where there is npm
 	bash patterns/install-ast-grep.sh
+	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix bin/tools/js jest@29.7.0 vitest@3.2.7 mocha@11.7.5; fi
 
 ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, five minutes of CPU
 	@bash testscripts/ollama/build.sh
@@ -76,6 +78,9 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1 STORM="-mode team"
 	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
+
+attack: ## run cheating and honest agents and count which changes were merged; ATTACK=-short, ATTACK="-run go_ -v"
+	$(GO) run ./internal/attack $(ATTACK)
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }

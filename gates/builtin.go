@@ -2,7 +2,6 @@ package gates
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -91,26 +90,32 @@ func noSuite(projects []Project) string {
 	return "no test suite found, although there is " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// noTests is the visible skip of a tree without a suite (GATE-04). Where tests passed before, they were removed.
+// noTests is the visible skip of a tree without a suite (GATE-04). Whether there were tests before is asked by [prove].
 func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true}
 	return builtin{info: info, do: func(_ context.Context, w *work) error {
-		before := w.subject.Before
-		switch {
-		case before != nil && before.Passed > 0:
-			w.find(Finding{
-				Rule: RuleFewerTests, Severity: Error,
-				Message: fmt.Sprintf("0 tests pass, %d passed before: %s", before.Passed, why),
-				Fix:     "bring the tests back",
-			})
-		case w.requireTests:
-			w.find(Finding{
-				Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
-				Fix: `add tests, name the command that runs them in a gate called "tests", or do not require them`,
-			})
-		default:
+		if !w.requireTests {
 			w.skip("%s", why)
+			return nil
 		}
+		w.find(Finding{
+			Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
+			Fix: `add tests, name the command that runs them in a gate called "tests", or do not require them`,
+		})
 		return nil
 	}}
+}
+
+// isSuite reports whether a gate is a test suite.
+func isSuite(gate string) bool { return covers(testsName, gate) }
+
+// Suites makes the test gates of the tree in dir, without the visible skip of a tree that has none.
+func Suites(dir string, s Settings) []Gate {
+	var out []Gate
+	for _, g := range Builtin(dir, s) {
+		if isSuite(g.Info().Name) && (g.Info().Name != testsName || g.Info().Command != "") {
+			out = append(out, g)
+		}
+	}
+	return out
 }

@@ -52,6 +52,10 @@ func commandGate(c CommandGate) builtin {
 			res.Failures = places(w, c.Dir, out.text)
 		}
 		note(w, c.Dir, "", out, res)
+		w.rep.Cases = res.Cases
+		if covers(testsName, c.Name) {
+			w.uncalibrated("it is a command of the configuration's own")
+		}
 		if res.Known || covers(testsName, c.Name) {
 			conclude(w, res)
 		}

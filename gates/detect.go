@@ -191,6 +191,7 @@ type nodePackage struct {
 	Scripts      map[string]string `json:"scripts"`
 	Deps         map[string]string `json:"dependencies"`
 	DevDeps      map[string]string `json:"devDependencies"`
+	Type         string            `json:"type"`
 	Workspaces   json.RawMessage   `json:"workspaces"`
 	ESLintConfig json.RawMessage   `json:"eslintConfig"`
 	Prettier     json.RawMessage   `json:"prettier"`

@@ -101,6 +101,9 @@ func section(r Report, limit int) string {
 	if r.Note != "" {
 		b.WriteString(phrase.Fit(r.Note, 300) + "\n")
 	}
+	if text := r.Proof.String(); text != "" {
+		b.WriteString(phrase.Fit(text, 300) + "\n")
+	}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 	// Findings may take two thirds where there is output to show as well.
@@ -131,6 +134,9 @@ func findingLine(f Finding) string {
 		at += ": "
 	}
 	msg := strings.ReplaceAll(phrase.Fit(f.Message, 500), "\n", "\n    ")
+	if f.Test != "" && !strings.Contains(msg, f.Test) {
+		msg += " (test " + phrase.Fit(f.Test, 200) + ")"
+	}
 	out := fmt.Sprintf("- %s%s [%s]\n", at, msg, f.Rule)
 	if f.Fix != "" {
 		out += "    fix: " + phrase.Fit(f.Fix, 200) + "\n"

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
 )
@@ -69,7 +70,22 @@ type Subject struct {
 	Changed []string // paths changed since Base, slashes, relative to Dir, sorted
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
-	Env     []string   // environment for programs, complete
+
+	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of their own.
+	Sealed bool
+	// Planted, if set, is told of each file of the tree that a gate planted tests in, and put back.
+	Planted func(path string)
+	// BaseTests returns the tests that a gate named when it looked at Base; nil where nobody knows them. It may run
+	// that gate's suite, so it is asked only where the answer matters.
+	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
+	// BaseSuites returns the names of the test gates of Base; nil where nobody knows them.
+	BaseSuites func(ctx context.Context) ([]string, error)
+	// Held runs the suite of a gate on the candidate's code with the tests of Base; nil where nobody can.
+	Held func(ctx context.Context, gate string) (HeldRun, error)
+	// ChangedTests says what follows from a test that only passes as the candidate has it.
+	ChangedTests ChangedTests
+
+	Env     []string // environment for programs, complete
 	Timeout time.Duration
 	Diff    Diff   // what changed, with its content; nil where it is not known
 	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
@@ -108,7 +124,57 @@ type Report struct {
 	Exit     *int          `json:"exit,omitempty"`     // its exit status
 	Log      string        `json:"log,omitempty"`      // file with the full output
 	LogHash  string        `json:"log_hash,omitempty"` // hex SHA-256 of that file
+	Proof    *Proof        `json:"proof,omitempty"`    // what the answer of a test suite is worth; nil for other gates
+
+	// Cases are the tests that ran, by name. They stay out of the journal: there may be thousands.
+	Cases []testout.Case `json:"-"`
 }
+
+// Proof tells what the answer of a test suite is worth.
+type Proof struct {
+	Calibration Calibration `json:"calibration"`
+	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
+	Named       bool        `json:"named,omitempty"`   // the tests that ran were compared by name with those of the base
+	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
+	Held        *Held       `json:"held,omitempty"`    // nil where no test of the base changed
+	Asks        string      `json:"asks,omitempty"`    // what a person has to agree to before the change is merged
+}
+
+// Calibration tells whether a suite was seen to fail a test that must fail and to pass one that must pass.
+type Calibration string
+
+// A suite that cannot be calibrated, such as a shell script, is believed as before, and its receipt says so.
+const (
+	Calibrated   Calibration = "calibrated"
+	Uncalibrated Calibration = "uncalibrated"
+)
+
+// Held is what the tests of the base, as they were before a batch, say of the candidate's code.
+type Held struct {
+	Ran     int      `json:"ran"`
+	Passed  int      `json:"passed"`
+	Changed []string `json:"changed,omitempty"` // tests that pass as the candidate has them and fail as the base had them
+	Why     string   `json:"why,omitempty"`     // why they could not be run, "" where they were
+}
+
+// HeldRun is what came of the base's tests on the candidate's code.
+type HeldRun struct {
+	Nothing  bool           // nothing that decides how tests run was changed, so there was nothing to run
+	Cases    []testout.Case // the tests that ran
+	Why      string         // why they could not be run, "" where they were
+	Left     []string       // test files of the base that do not build with the candidate's code, and were left out
+	Reverted bool           // all that changed is as it was in an older commit
+}
+
+// ChangedTests says what follows from a test that passes as the candidate has it and fails as the base had it.
+type ChangedTests string
+
+// Such a test warns, asks for a person's approval, or fails. The zero value warns.
+const (
+	ChangedWarn    ChangedTests = "warn"
+	ChangedApprove ChangedTests = "approve"
+	ChangedFail    ChangedTests = "fail"
+)
 
 // AddNote puts a sentence behind what the note says.
 func (r *Report) AddNote(text string) {
@@ -129,6 +195,10 @@ type Finding struct {
 	Fix      string   `json:"fix,omitempty"`
 	Test     string   `json:"test,omitempty"`  // the test that it is about, as its runner calls it
 	Known    bool     `json:"known,omitempty"` // it was there before the change, so that the change is not to blame
+
+	// Advice marks what was only read in the text of tests. It decides where the tests could not be run or cannot be
+	// trusted; elsewhere it warns, since what was executed beats what was read.
+	Advice bool `json:"advice,omitempty"`
 }
 
 // Severity ranks a finding.

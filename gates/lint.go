@@ -94,7 +94,8 @@ var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)
 
 // goLint runs go vet, which also sees what does not compile, and gofmt -l.
 func goLint(ctx context.Context, w *work, p Project, all []Project) error {
-	vet, err := w.run(ctx, program{args: []string{"go", "vet", "./..."}, dir: p.Root})
+	// With -trimpath, which GOFLAGS may hold, go answers from its cache with paths of another checkout of the same code.
+	vet, err := w.run(ctx, program{args: []string{"go", "vet", "-trimpath=false", "./..."}, dir: p.Root})
 	if err != nil {
 		return fmt.Errorf("lint the Go module of %s: %w", p.Marker, err)
 	}

@@ -42,6 +42,10 @@ const (
 	RuleFewerTests   = "fewer-tests"        // fewer tests pass than before (RUN-07)
 	RuleUnknownCount = "test-count-unknown" // the number of tests was known before and no longer is
 	RuleNoReason     = "no-finding"         // a gate failed and did not say where
+
+	RuleMissingTest = "missing-test"        // a test ran on the base and does not run now
+	RuleEditedRed   = "edited-red-test"     // a test was red on the base, and was changed until it passed
+	RuleExpectation = "changed-expectation" // a test passes as it is now, and fails as the base has it
 )
 
 const (
@@ -54,13 +58,13 @@ const (
 // failure that blocks lets the other gates of its cost class finish and stops the dearer ones, which are reported as
 // skipped. A gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
 //
-// Once the last gate that costs no more than a test suite has answered, the number of tests that passed is compared
-// with s.Before (RUN-07), unless a gate has failed anyway: failing tests pass no more, and a broken build hides how many
-// there are. The last report with a count is handed to observe only then.
+// Once the last gate that costs no more than a test suite has answered, [prove] compares what ran with what ran on the
+// base, unless a gate has failed anyway: failing tests pass no more, and a broken build hides how many there are. The
+// reports of suites, and those that fail by [Finding.Advice] alone, are handed to observe only then.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
-	judge := -1 // the gate after which test counts are compared
+	judge := -1 // the gate after which the tests are compared
 	for i, g := range order {
 		if g.Info().Cost <= Costly {
 			judge = i
@@ -71,12 +75,12 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 	if observe == nil {
 		observe = func(Report) {}
 	}
-	held := -1 // index of the last report with a count, not yet shown
+	var waiting []int // indexes of the reports that are not shown yet
 	release := func() {
-		if held >= 0 {
-			observe(v.Reports[held])
-			held = -1
+		for _, i := range waiting {
+			observe(v.Reports[i])
 		}
+		waiting = nil
 	}
 	failed, failedCost := "", Cost(0)
 	for i, g := range order {
@@ -92,28 +96,54 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 			}
 		}
 		v.Reports = append(v.Reports, rep)
-		if rep.Tests != nil && i <= judge {
-			release()
-			held = len(v.Reports) - 1
+		if i <= judge && (rep.Tests != nil || isSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
+			waiting = append(waiting, len(v.Reports)-1)
 		} else {
 			observe(rep)
 		}
-		if i == judge && failed == "" && rep.Status != Fail {
-			compareCounts(&v, s.Before)
+		if failed == "" && rep.decided() {
+			failed, failedCost = rep.Gate, info.Cost
 		}
-		if i == judge {
-			release()
+		if i != judge {
+			continue
 		}
-		if failed == "" {
-			for j := len(v.Reports) - 1; j >= 0; j-- {
-				if v.Reports[j].Status == Fail {
-					failed, failedCost = v.Reports[j].Gate, order[j].Info().Cost
-				}
+		if v.comparable() {
+			shown := len(v.Reports)
+			if err := prove(ctx, &v, s); err != nil {
+				release()
+				return v, err
+			}
+			for n := shown; n < len(v.Reports); n++ {
+				waiting = append(waiting, n)
+			}
+		}
+		release()
+		for _, r := range v.Reports {
+			if failed == "" && r.Status == Fail {
+				failed, failedCost = r.Gate, Costly
 			}
 		}
 	}
 	v.Status = worst(v.Reports)
 	return v, nil
+}
+
+// comparable reports whether the tests that ran can be compared with those of the base: no gate failed, or only suites
+// did, and not by a test or a build. A suite that was told to lie names what it left out.
+func (v Verdict) comparable() bool {
+	for _, r := range v.Reports {
+		if r.decided() && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
+			return f.Severity == Error && (f.Rule == ruleTest || f.Rule == RuleBuild || f.Rule == ruleExit || f.Rule == RuleNoReason)
+		})) {
+			return false
+		}
+	}
+	return true
+}
+
+// decided reports whether a report fails for more than what was only read in tests.
+func (r Report) decided() bool {
+	return r.Status == Fail && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
 }
 
 // check asks one gate and makes its answer fit the contract, whoever wrote the gate.
@@ -199,34 +229,6 @@ func tidy(rep Report, hide func(string) string) Report {
 		f.Line, f.Col = max(0, f.Line), max(0, f.Col)
 	}
 	return rep
-}
-
-// compareCounts holds the tests that passed against those of the last batch that passed (RUN-07, GATE-05).
-func compareCounts(v *Verdict, before *TestCount) {
-	now := v.Tests()
-	if before == nil || now == nil || now.Passed >= before.Passed {
-		return
-	}
-	last := -1
-	for i, r := range v.Reports {
-		if r.Tests != nil {
-			last = i
-		}
-	}
-	rep := &v.Reports[last]
-	for _, r := range v.Reports {
-		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName) {
-			rep.AddNote("the number of tests is not compared with before, since " + r.Gate + " was skipped")
-			return
-		}
-	}
-	rep.Status = Fail
-	rep.Findings = append(rep.Findings, Finding{
-		Rule: RuleFewerTests, Severity: Error,
-		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)",
-			now.Passed, before.Passed, now.Failed, now.Skipped),
-		Fix: "bring the missing tests back, or make those that are skipped run",
-	})
 }
 
 func worst(reports []Report) Status {

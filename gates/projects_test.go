@@ -51,6 +51,15 @@ func TestGoProject(t *testing.T) {
 			t.Errorf("what stood in other files blocks: %v %+v", err, rep)
 		}
 	})
+	t.Run("the same code in another folder is found there with -trimpath", func(t *testing.T) {
+		t.Setenv("GOFLAGS", "-trimpath")
+		for range 2 {
+			dir := tree(t, with(goProject, map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\n// B is twice the same.\nfunc B() { fmt.Printf(\"%d\", \"y\") }\n"}))
+			if rep := look(t, dir, "lint:go"); !hasFinding(rep, "vet", "b/b.go", 6, "%d") {
+				t.Errorf("%+v", rep.Findings)
+			}
+		}
+	})
 	t.Run("without go nobody looked", func(t *testing.T) {
 		dir := tree(t, goProject)
 		for _, name := range []string{"tests:go", "lint:go"} {
@@ -291,9 +300,10 @@ func TestNoSuite(t *testing.T) {
 	if err != nil || rep.Status != Fail {
 		t.Errorf("%v %+v", err, rep)
 	}
-	rep, err = find(t, Builtin(dir, Settings{Detect: true}), "tests").Check(t.Context(), Subject{Dir: dir, Before: &TestCount{Passed: 224}})
-	if err != nil || rep.Status != Fail || !hasFinding(rep, RuleFewerTests, "", 0, "224 passed before") {
-		t.Errorf("the suite was removed: %v %+v", err, rep)
+	none := find(t, Builtin(dir, Settings{Detect: true}), "tests")
+	v, err := Run(t.Context(), []Gate{none}, Subject{Dir: dir, Before: &TestCount{Passed: 224}}, nil)
+	if err != nil || v.Status != Fail || !hasFinding(v.Reports[0], RuleFewerTests, "", 0, "224 passed before") {
+		t.Errorf("the suite was removed: %v %+v", err, v)
 	}
 }
 

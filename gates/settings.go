@@ -12,6 +12,8 @@ type Settings struct {
 	FlakyReruns int  // how often failing tests are run again, to tell those that fail from those that do now and then
 	Affected    bool // gates of a project below the root look only where a change may matter to it
 
+	ChangedTests ChangedTests // what follows from a test that only passes as the candidate has it
+
 	When      []When     // conditions under which gates look
 	Overrides []Override // severities of the configuration's own
 

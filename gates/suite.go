@@ -43,6 +43,10 @@ type testRun struct {
 	done  func()
 	cause func(r ran) error                               // looks at a failure for what is not the code's fault
 	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
+
+	plant recipe // plants tests; nil where nobody knows how, and why says so
+	why   string // why the call cannot be calibrated
+	exact bool   // read gives an exact result whenever the runner ran to its end
 }
 
 // suites makes a test gate for each runner found (GATE-02, GATE-03).
@@ -91,18 +95,14 @@ func (s suite) check(ctx context.Context, w *work) error {
 			return s.cannot(err)
 		}
 		sum = sum.Add(res)
-		if r.show != nil {
-			said.WriteString(r.show())
-			shown = true
-		} else {
-			said.WriteString(out.text)
-		}
+		said.WriteString(out.shown)
+		shown = shown || out.shown != out.text
 	}
 	if shown {
 		w.said = said.String()
 	}
 	conclude(w, sum)
-	return nil
+	return s.asUser(ctx, w)
 }
 
 // one runs r and notes what failed.
@@ -110,7 +110,7 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 	if r.done != nil {
 		defer r.done()
 	}
-	out, err := w.run(ctx, r.program)
+	res, out, err := w.try(ctx, r)
 	if err != nil {
 		if r.show != nil {
 			w.said = r.show()
@@ -122,7 +122,6 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 			return testout.Result{}, out, err
 		}
 	}
-	res := r.result(out)
 	if r.empty != 0 && out.exit == r.empty {
 		res.Known = true
 		out.exit = 0
@@ -130,6 +129,17 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 	if !out.ok() {
 		if res, out, err = w.rerun(ctx, r, res, out); err != nil {
 			return testout.Result{}, out, err
+		}
+	}
+	if r.about != "" { // each script names its tests by itself, and is one that its exit status decides
+		whole := testout.Case{Name: r.about, Status: testout.Passed}
+		if !out.ok() {
+			whole.Status = testout.Failed
+		}
+		res.Cases = append(res.Cases, whole)
+		for i := range res.Cases {
+			res.Cases[i].Path = cmp.Or(res.Cases[i].Path, r.about)
+			res.Cases[i].Group = cmp.Or(res.Cases[i].Group, r.about)
 		}
 	}
 	note(w, r.dir, r.about, out, res)
@@ -209,6 +219,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 
 // conclude compares the counts with what a suite should say of itself.
 func conclude(w *work, sum testout.Result) {
+	w.rep.Cases = sum.Cases
 	failed := slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error })
 	if sum.Known {
 		w.rep.Tests = &TestCount{Passed: sum.Passed, Failed: sum.Failed, Skipped: sum.Skipped}

@@ -12,36 +12,52 @@ import (
 
 var goModule = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
 
-// goSuite runs `go test -json`, whose events tell of each test by name. A module without test files has no suite: that
-// it compiles is seen by go vet.
+// goSuite runs `go test -json`, whose events tell of each test by name, and never from the cache: what is in there may
+// come from anybody. A module without test files has no suite: that it compiles is seen by go vet.
 func goSuite(dir string, p Project, all []Project) []suite {
-	if !anyFile(dir, p, all, func(_, name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+	var folders []string // with tests
+	filesOf(dir, p, all, func(rel, name string) {
+		if strings.HasSuffix(name, "_test.go") && !slices.Contains(folders, rel) {
+			folders = append(folders, rel)
+		}
+	})
+	if len(folders) == 0 {
 		return nil
 	}
-	args := []string{"go", "test", "-json", "./..."}
+	args := []string{"go", "test", "-json", "-count=1", "./..."}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
 		module := ""
 		if m := goModule.FindStringSubmatch(readText(w.subject.Dir, p.Root, "go.mod")); m != nil {
 			module = m[1]
 		}
-		run := func(args []string) testRun {
-			events := testout.NewGo(module)
+		var call func(args, only []string) testRun
+		call = func(args, only []string) testRun {
+			events, ended := testout.NewGo(module), goPackages{}
+			line := func(l string) { events.Line(l); ended.line(l) }
+			planted := plantGo(p, folders, module, ended, only)
 			return testRun{
-				program: program{args: args, dir: p.Root, line: events.Line},
+				program: program{args: args, dir: p.Root, line: line},
 				read:    func(ran) testout.Result { return events.Result() },
 				show:    events.Output,
+				plant: func(w *work, r *testRun, b *bed) error {
+					b.alone = func() (testRun, error) { return call(args, only), nil } // which reads events of its own
+					return planted(w, r, b)
+				},
 			}
 		}
-		all := run(args)
-		all.again = func(failed []testout.Failure) (testRun, error) { return run(goOnly(failed)), nil }
+		all := call(args, nil)
+		all.again = func(failed []testout.Failure) (testRun, error) {
+			args, packages := goOnly(failed)
+			return call(args, packages), nil
+		}
 		return []testRun{all}, nil
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
 }
 
-// goOnly runs the given tests alone, and not from the cache.
-func goOnly(failed []testout.Failure) []string {
-	var names, packages []string
+// goOnly runs the given tests alone.
+func goOnly(failed []testout.Failure) (args, packages []string) {
+	var names []string
 	for _, f := range failed {
 		top, _, _ := strings.Cut(f.Name, "/")
 		names = append(names, regexp.QuoteMeta(top))
@@ -49,6 +65,7 @@ func goOnly(failed []testout.Failure) []string {
 	}
 	slices.Sort(names)
 	slices.Sort(packages)
-	args := []string{"go", "test", "-json", "-count=1", "-run", "^(" + strings.Join(slices.Compact(names), "|") + ")$"}
-	return append(args, slices.Compact(packages)...)
+	packages = slices.Compact(packages)
+	args = []string{"go", "test", "-json", "-count=1", "-run", "^(" + strings.Join(slices.Compact(names), "|") + ")$"}
+	return append(args, packages...), packages
 }

@@ -28,8 +28,10 @@ func nodeSuite(dir string, p Project) []suite {
 		return nil
 	}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
+		call := nodeCall{tool: args[0], script: strings.Join(args, " "), alone: true}
 		run := slices.Clone(args)
-		if run[0] == "vitest" || run[0] == "jest" {
+		switch run[0] {
+		case "vitest", "jest":
 			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
 			if !ok {
 				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", p.Marker, run[0], installs(dir, p.Root))
@@ -39,17 +41,19 @@ func nodeSuite(dir string, p Project) []suite {
 				return nil, fmt.Errorf("find %s: %w", run[0], err)
 			}
 			run[0] = abs
+		case "node":
+		default:
+			call = pkg.nodeScript("test", 0)
 		}
-		return []testRun{{
-			program: program{args: run, dir: p.Root},
-			cause: func(r ran) error {
-				_, have := upwards(w.subject.Dir, p.Root, "node_modules")
-				if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
-					return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) + ", or let the workspace's set-up do it")
-				}
-				return nil
-			},
-		}}, nil
+		r, err := nodeReported(w, p, call, run)
+		r.cause = func(r ran) error {
+			_, have := upwards(w.subject.Dir, p.Root, "node_modules")
+			if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
+				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) + ", or let the workspace's set-up do it")
+			}
+			return nil
+		}
+		return []testRun{r}, err
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
 }

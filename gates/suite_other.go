@@ -2,11 +2,15 @@ package gates
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // shellSuite runs the scripts that [shellScripts] finds, each from the root of the tree (GATE-03).
@@ -19,7 +23,7 @@ func shellSuite(dir string, p Project) []suite {
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
 		var out []testRun
 		for _, s := range scripts {
-			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s})
+			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s, why: "a shell script runs its tests itself"})
 		}
 		return out, nil
 	}
@@ -64,7 +68,7 @@ func makeSuite(dir string, p Project, found []suite) []suite {
 	}
 	args := []string{"make", "test"}
 	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: args, dir: p.Root}, about: p.Marker}}, nil
+		return []testRun{{program: program{args: args, dir: p.Root}, about: p.Marker, why: "make runs the tests itself"}}, nil
 	}
 	return append(found, suite{project: p, command: commandLine(p.Root, args), plan: plan})
 }
@@ -75,10 +79,52 @@ func cargoSuite(dir string, p Project) suite {
 		args = append(args, "--locked") // else cargo may rewrite the file
 	}
 	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: args, dir: p.Root}}}, nil
+		return []testRun{{program: program{args: args, dir: p.Root}, plant: plantCargo(p)}}, nil
 	}
 	return suite{project: p, command: commandLine(p.Root, args), plan: plan}
 }
+
+// plantCargo plants an integration test in each crate that `cargo test` covers.
+func plantCargo(p Project) recipe {
+	return func(w *work, r *testRun, b *bed) error {
+		roots := []string{p.Root}
+		if !cargoPackage.MatchString(readText(w.subject.Dir, p.Root, "Cargo.toml")) { // of a workspace alone
+			roots = nil
+			filesOf(w.subject.Dir, p, nil, func(rel, name string) {
+				if at := path.Join(p.Root, rel); name == "Cargo.toml" && at != p.Root {
+					roots = append(roots, at)
+				}
+			})
+		}
+		r.shown = slices.Clone(r.args)
+		r.args = append(r.args, "--no-fail-fast") // a target that fails would keep others from running
+		b.exits = func(exit, _ int) bool { return exit == 101 }
+		for _, root := range roots {
+			if text := readText(w.subject.Dir, root, "Cargo.toml"); !cargoPackage.MatchString(text) || strings.Contains(text, "autotests") {
+				continue
+			}
+			fail, pass := b.pair("")
+			b.plants = append(b.plants, plant{
+				place: path.Join(root, "tests"), fail: fail, pass: pass,
+				like: func(c testout.Case) bool { return len(roots) == 1 || strings.HasPrefix(c.Group, "tests/") },
+			})
+			dir := filepath.Join(w.subject.Dir, filepath.FromSlash(root), "tests")
+			if _, err := os.Lstat(dir); os.IsNotExist(err) {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					return fmt.Errorf("plant a test: %w", err)
+				}
+				b.undo = append(b.undo, func() { _ = os.Remove(dir) })
+			}
+			text := fmt.Sprintf("#[test]\nfn %s() {\n    assert_eq!(1, 2, %q);\n}\n\n#[test]\nfn %s() {\n    assert_eq!(1, 1);\n}\n", fail, b.word, pass)
+			if err := b.sow(w, path.Join(root, "tests", b.word+".rs"), text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var cargoPackage = lazyre.New(`(?m)^\s*\[package\]`)
 
 // javaSuite runs Maven or Gradle, by the wrapper where the project has one.
 func javaSuite(dir string, p Project) []suite {
@@ -95,7 +141,7 @@ func javaSuite(dir string, p Project) []suite {
 		args[0] = "./" + wrapper
 	}
 	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}}}, nil
+		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: "how to plant a test for Maven or Gradle is not known"}}, nil
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
 }

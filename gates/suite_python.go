@@ -1,12 +1,12 @@
 package gates
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -18,7 +18,8 @@ import (
 
 // pythonSuite runs pytest where the project is made for it or has it, else unittest.
 func pythonSuite(dir string, p Project, all []Project) []suite {
-	var folders []string // that hold tests
+	var folders []string           // that hold tests
+	samples := map[string]string{} // a test file of each
 	wants := pytestConfig(dir, p.Root)
 	unittest := false
 	filesOf(dir, p, all, func(rel, name string) {
@@ -30,6 +31,9 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 		if !slices.Contains(folders, rel) {
 			folders = append(folders, rel)
+		}
+		if pythonTest(name) {
+			samples[rel] = name
 		}
 		text := readText(dir, path.Join(p.Root, rel), name)
 		unittest = unittest || strings.Contains(text, "unittest")
@@ -59,11 +63,11 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case err != nil:
 			return nil, err
 		case probe.ok():
-			return pytestRun(p.Root, python, nested)
+			return pytestRun(p.Root, python, nested, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv", wants, python)
 		}
-		return unittestRuns(w, p.Root, python, folders), nil
+		return unittestRuns(w, p.Root, python, folders)
 	}
 	return []suite{{project: p, command: commandLine(p.Root, []string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
 }
@@ -112,55 +116,55 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
-func pytestRun(root, python string, nested []string) ([]testRun, error) {
+func pytestRun(root, python string, nested []string, samples map[string]string) ([]testRun, error) {
 	var ignore []string
 	for _, n := range nested { // those are gates of their own
 		ignore = append(ignore, "--ignore="+n)
 	}
-	all, err := pytest(root, python, ignore)
+	call := func(more, only []string) (testRun, error) {
+		r, err := pytest(root, python, more)
+		r.plant = plantPytest(root, samples, only)
+		return r, err
+	}
+	all, err := call(ignore, nil)
 	all.again = func(failed []testout.Failure) (testRun, error) {
 		ids := []string{}
 		for _, f := range failed {
 			if f.ID == "" {
-				return pytest(root, python, ignore)
+				return call(ignore, nil)
 			}
 			ids = append(ids, f.ID)
 		}
-		return pytest(root, python, ids)
+		return call(ids, ids)
 	}
 	return []testRun{all}, err
 }
 
 func pytest(root, python string, more []string) (testRun, error) {
-	f, err := os.CreateTemp("", "runplan-pytest-*.xml")
+	report, err := newReport("")
 	if err != nil {
-		return testRun{}, fmt.Errorf("make a file for pytest's report: %w", err)
+		return testRun{}, err
 	}
-	name := f.Name()
-	if err := f.Close(); err != nil {
-		return testRun{}, fmt.Errorf("make a file for pytest's report: %w", err)
-	}
-	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" + name}
+	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" + report.name}
 	args = append(args, more...)
 	const noTests = 5 // pytest: "no tests were collected"
 	return testRun{
 		program: program{args: args, dir: root},
 		empty:   noTests,
+		exact:   true,
 		read: func(r ran) testout.Result {
-			if data, err := os.ReadFile(name); err == nil {
-				if res, err := testout.JUnit(bytes.NewReader(data)); err == nil {
-					return res
-				}
+			if res, ok := report.read(testout.JUnit); ok {
+				return res
 			}
 			return testout.Text(r.text)
 		},
-		done: func() { _ = os.Remove(name) },
+		done: report.remove,
 	}, nil
 }
 
 // unittestRuns covers all folders with tests: discovery enters packages only, so that a folder without __init__.py
 // needs a call of its own.
-func unittestRuns(w *work, root, python string, folders []string) []testRun {
+func unittestRuns(w *work, root, python string, folders []string) ([]testRun, error) {
 	reached := func(rel string) bool {
 		for at := rel; at != "."; at = path.Dir(at) {
 			if !exists(w.subject.Dir, path.Join(root, at), "__init__.py") {
@@ -169,17 +173,30 @@ func unittestRuns(w *work, root, python string, folders []string) []testRun {
 		}
 		return true
 	}
-	const noTests = 5 // since Python 3.12
 	var out []testRun
-	add := func(more ...string) {
-		args := append([]string{python, "-m", "unittest", "discover"}, more...)
-		out = append(out, testRun{program: program{args: args, dir: root}, empty: noTests})
+	add := func(top string, reach []string) error {
+		more := []string{}
+		if top != "." {
+			more = []string{"-s", top}
+		}
+		r, err := unittestRun(w, root, python, more...)
+		r.plant = plantUnittest(root, top, reach)
+		out = append(out, r)
+		return err
 	}
-	if slices.ContainsFunc(folders, reached) {
-		add()
+	var whole []string
+	for _, f := range folders {
+		if reached(f) {
+			whole = append(whole, f)
+		}
 	}
-	var tops []string
+	if len(whole) > 0 {
+		if err := add(".", whole); err != nil {
+			return nil, err
+		}
+	}
 	slices.Sort(folders)
+	tops := map[string][]string{}
 	for _, f := range folders {
 		if reached(f) {
 			continue
@@ -188,10 +205,45 @@ func unittestRuns(w *work, root, python string, folders []string) []testRun {
 		for exists(w.subject.Dir, path.Join(root, top), "__init__.py") && path.Dir(top) != "." {
 			top = path.Dir(top)
 		}
-		if !slices.Contains(tops, top) {
-			tops = append(tops, top)
-			add("-s", top)
+		tops[top] = append(tops[top], f)
+	}
+	for _, top := range sortedKeys(tops) {
+		if err := add(top, tops[top]); err != nil {
+			return nil, err
 		}
 	}
-	return out
+	return out, nil
 }
+
+// unittestRun is one call of discovery, with a report outside the tree.
+func unittestRun(w *work, root, python string, more ...string) (testRun, error) {
+	report, err := newReport("unittest.py")
+	if err != nil {
+		return testRun{}, err
+	}
+	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(root)))
+	if err != nil {
+		return testRun{}, fmt.Errorf("find the tests: %w", err)
+	}
+	const noTests = 5 // since Python 3.12
+	return testRun{
+		program: program{
+			args: append([]string{python, report.script, "discover"}, more...), dir: root,
+			shown: append([]string{python, "-m", "unittest", "discover"}, more...),
+		},
+		empty: noTests,
+		exact: true,
+		read: func(r ran) testout.Result {
+			res := testout.Text(r.text) // whose failures have their places
+			named, ok := report.read(func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) })
+			if !ok {
+				return res
+			}
+			named.Failures = res.Failures
+			return named
+		},
+		done: report.remove,
+	}, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -75,6 +75,7 @@ type work struct {
 	text  tape
 	said  string // what to show instead of text, where text is made for programs
 	spoke bool
+	user  bool // programs run as a user has them, without the variables of a CI
 }
 
 func (w *work) start(ctx context.Context) error {
@@ -172,8 +173,10 @@ type program struct {
 	dir    string   // below the tree, slashes
 	env    []string // set on top of the subject's
 	line   func(string)
-	stdout bool // its standard output is a report of its own
-	quiet  bool // a probe, which leaves no trace in report and log
+	stdout bool                // its standard output is a report of its own
+	quiet  bool                // a probe, which leaves no trace in report and log
+	shown  []string            // what a person would run, where args are of use to this program only
+	drop   func(string) string // takes out of the output what is not for people; nil keeps all
 }
 
 // ran is what came of it.
@@ -182,6 +185,7 @@ type ran struct {
 	signal string
 	stdout []byte
 	text   string
+	shown  string // what to show of the text
 }
 
 func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
@@ -204,7 +208,7 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	text := &tape{}
 	c := proc.Cmd{
 		Args: p.args, Dir: filepath.Join(w.subject.Dir, filepath.FromSlash(p.dir)),
-		Env: toolEnv(w.subject.Env, p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
+		Env: w.environ(p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
 		Sweep: proc.NewTag(), Reaper: w.subject.Reaper,
 		Line: func(l string) {
 			text.add(l)
@@ -225,8 +229,16 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	}
 	if !p.quiet {
 		w.spoke = true
-		w.text.add(strings.TrimRight(text.String(), "\n"))
-		w.rep.Command = strings.TrimPrefix(w.rep.Command+" && "+commandLine(p.dir, p.args), " && ")
+		said := text.String()
+		if p.drop != nil {
+			said = p.drop(said)
+		}
+		w.text.add(strings.TrimRight(said, "\n"))
+		line := p.args
+		if len(p.shown) > 0 {
+			line = p.shown
+		}
+		w.rep.Command = strings.TrimPrefix(w.rep.Command+" && "+commandLine(p.dir, line), " && ")
 		if exit := res.Exit; w.rep.Exit == nil || *w.rep.Exit == 0 {
 			w.rep.Exit = &exit
 		}
@@ -267,6 +279,18 @@ func toolEnv(env, more []string) []string {
 	out = append(out, "CI=true", "NO_COLOR=1", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1", "RUFF_NO_CACHE=true",
 		"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FUND=false", "GIT_TERMINAL_PROMPT=0")
 	return append(out, more...)
+}
+
+// environ is the environment of a program.
+func (w *work) environ(more []string) []string {
+	env := toolEnv(w.subject.Env, more)
+	if w.user {
+		env = slices.DeleteFunc(env, func(kv string) bool {
+			name, _, _ := strings.Cut(kv, "=")
+			return inCI.MatchString(name)
+		})
+	}
+	return env
 }
 
 // commandLine is what a person would type in the root of the tree.

@@ -53,6 +53,10 @@ func sources(dir string, files []string, wanted func(language string) bool) (loo
 			other = append(other, rel)
 			continue
 		}
+		if why == "" && s.language == "" && isProse(rel) {
+			other = append(other, rel) // starting the program only to hear that would cost more than all other built-in gates
+			continue
+		}
 		if why == "" && s.byName != "" {
 			if other, ok := names[s.byName]; ok && other != s.language {
 				why = fmt.Sprintf("another script of the name %s is in %s; the program goes by the name alone", s.byName, other)

@@ -100,3 +100,13 @@ func interpreter(text []byte) string {
 	}
 	return "bash"
 }
+
+// isProse reports whether the name of a file says that it holds text or data in which ast-grep knows no language.
+// TestProseIsNotLookedAt asks the program itself.
+func isProse(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden", ".png", ".jpg", ".gif", ".ico", ".pdf":
+		return true
+	}
+	return false
+}

@@ -68,7 +68,7 @@ func below(dir, name string) (string, error) {
 func tracked(ctx context.Context, env []string, dir, root string) ([]string, bool) {
 	quiet := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 	out, err := proc.Output(ctx, proc.Cmd{
-		Args: []string{"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(literal)" + root},
+		Args: []string{"git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(literal)" + root},
 		Dir:  dir, Env: append(quiet, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"),
 	})
 	if err != nil {

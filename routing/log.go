@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -65,7 +66,7 @@ func OpenLog(path string, now func() time.Time) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("open the log of routing decisions: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := atomicfile.Append(path, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of routing decisions: %w", err)
 	}

@@ -61,7 +61,7 @@ func (q *question) answers(e Event) bool {
 // beside tells whether a person has to agree to t. Such a candidate stands beside the merge queue, on the run branch
 // itself, until it is its turn to be merged: nobody stands on it, and nobody waits for it.
 func (m *Machine) beside(t *track) bool {
-	return (t.Approve || t.doubt != "") && m.lane != t
+	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.lane != t
 }
 
 // admit lets a candidate merge next to which a person agreed, if it is still what they agreed to: each other one that
@@ -98,6 +98,8 @@ func (m *Machine) propose(t *track) Command {
 	}
 	if t.doubt != "" {
 		why = "the review leaves it to a person: " + t.doubt
+	} else if t.unagreed != "" {
+		why = "the gates leave it to a person: " + t.unagreed
 	}
 	if t.again != "" {
 		why += "; asked again: " + t.again

@@ -124,6 +124,12 @@ func TestReview(t *testing.T) {
 			a/r1-c0/review undecided reason=45% -> a/r1-c0/ask why=the_review_leaves_it_to_a_person:_45%
 			a/r1-c0/ask ok ->
 			approve a/r1-c0/ask -> a/r1-c0/commit`},
+		"what the gates leave to a person is asked": {plan: "a", script: `
+			start -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
+			a/r1-c0/gate ok asks=TestA -> a/r1-c0/ask why=the_gates_leave_it_to_a_person:_tests:_TestA
+			a/r1-c0/ask ok ->
+			approve a/r1-c0/ask -> a/r1-c0/commit`},
 		"a review goes on while others move what is below, and is not made twice": {plan: "a b", info: Info{Review: "all", Workers: 2, Speculate: true}, script: `
 			start -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate

@@ -53,7 +53,7 @@ func (m *Machine) nextAttempt(t *track) {
 
 // forget drops what reviews and people said of the candidate.
 func (t *track) forget() {
-	t.looked, t.doubt, t.asking, t.approved, t.again = reviews{}, "", nil, "", ""
+	t.looked, t.doubt, t.unagreed, t.asking, t.approved, t.again = reviews{}, "", "", nil, "", ""
 }
 
 // park sets a batch aside whose agent cannot go on for now. Other batches go on; after a limit, those that another

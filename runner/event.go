@@ -169,22 +169,23 @@ type ScoreTerm struct {
 
 // Info says what a run is about. It is fixed when the run starts; a resumed run takes its options from here.
 type Info struct {
-	Plan         string      `json:"plan"` // path, relative to the repository where it lies inside
-	PlanDigest   string      `json:"plan_digest"`
-	Title        string      `json:"title"`
-	Slug         string      `json:"slug"`
-	Branch       string      `json:"branch"` // the run branch
-	Base         string      `json:"base"`   // commit the run started from
-	BaseBranch   string      `json:"base_branch,omitempty"`
-	Agent        string      `json:"agent"`
-	Model        string      `json:"model,omitempty"`
-	Mode         string      `json:"mode"`
-	Workers      int         `json:"workers"`
-	Land         string      `json:"land"`
-	MaxAttempts  int         `json:"max_attempts"`
-	ConfigDigest string      `json:"config_digest"`
-	LoopVersion  int         `json:"loop_version"`
-	Batches      []BatchInfo `json:"batches"`
+	Plan         string             `json:"plan"` // path, relative to the repository where it lies inside
+	PlanDigest   string             `json:"plan_digest"`
+	Title        string             `json:"title"`
+	Slug         string             `json:"slug"`
+	Branch       string             `json:"branch"` // the run branch
+	Base         string             `json:"base"`   // commit the run started from
+	BaseBranch   string             `json:"base_branch,omitempty"`
+	Agent        string             `json:"agent"`
+	Model        string             `json:"model,omitempty"`
+	Mode         string             `json:"mode"`
+	Workers      int                `json:"workers"`
+	Land         string             `json:"land"`
+	MaxAttempts  int                `json:"max_attempts"`
+	ConfigDigest string             `json:"config_digest"`
+	LoopVersion  int                `json:"loop_version"`
+	Settings     map[string]Setting `json:"settings,omitempty"` // that differ from the built-in ones, by key; a resume under others is refused
+	Batches      []BatchInfo        `json:"batches"`
 
 	Speculate   bool              `json:"speculate,omitempty"`     // work may start on, and gates may look at, what is not merged yet
 	Escalate    bool              `json:"escalate,omitempty"`      // a failure moves a batch one tier up (MODEL-10)
@@ -205,6 +206,13 @@ type Info struct {
 	LandBar     int    `json:"land_bar,omitempty"`     // of the owner's contract: landing with a final review that is less sure, in percent, asks a person; 0 is no bar
 
 	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
+}
+
+// Setting is one setting under which a run was started: its value by digest, and for people where it holds no secret.
+type Setting struct {
+	Sum  string `json:"sum"`
+	Text string `json:"text,omitempty"`
+	From string `json:"from"` // file or variable
 }
 
 // BatchInfo is a batch as the run sees it.

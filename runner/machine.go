@@ -100,6 +100,7 @@ type track struct {
 	red     *Event // why the verdict is red; nil while it is not
 
 	doubt    string    // why a review leaves the candidate to a person
+	unagreed string    // why the gates do
 	asking   *question // whether it may be merged
 	approved string    // tree that a person agreed to
 	again    string    // why the next question is not the first

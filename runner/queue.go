@@ -218,8 +218,19 @@ func (m *Machine) gated(t *track, e Event) {
 		return
 	}
 	t.gated, t.tests = true, e.Tests
+	t.unagreed = leftToPerson(e.Reports)
 	m.fire(t, OnDone)
 	m.pass(t)
+}
+
+// leftToPerson says why the gates leave a candidate to a person; "" where they do not.
+func leftToPerson(reports []gates.Report) string {
+	for _, r := range reports {
+		if r.Proof != nil && r.Proof.Asks != "" {
+			return r.Gate + ": " + r.Proof.Asks
+		}
+	}
+	return ""
 }
 
 // blame takes a red candidate out of the queue: nothing but the run branch is below it.

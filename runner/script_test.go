@@ -232,6 +232,8 @@ func (s *script) event(fact []string) Event {
 			e.Fingerprint = value
 		case "reason":
 			e.Reason = value
+		case "asks":
+			e.Reports = []gates.Report{{Gate: "tests", Status: gates.Warn, Proof: &gates.Proof{Asks: value}}}
 		case "tests":
 			e.Tests = &gates.TestCount{Passed: n}
 		case "slots":

@@ -94,6 +94,7 @@ type GateResult struct {
 	Note     string           `json:"note,omitempty"`
 	Tests    *gates.TestCount `json:"tests,omitempty"`
 	Findings int              `json:"findings,omitempty"`
+	Said     []string         `json:"said,omitempty"` // what it warns of, in words
 }
 
 // Fold turns the events of one run into its [Summary], one event at a time. The zero Fold is ready.

@@ -129,7 +129,7 @@ func outerGoEnv(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return []string{"GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" + lines[2]}
+	return []string{"RUNPLAN_GATE_GOCACHE=" + lines[0], "GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" + lines[2]}
 }
 
 // setup gives a script a home, a git and nothing else of the machine that it runs on.

@@ -18,6 +18,9 @@ func (g Guard) Seal(e Example) (Example, error) {
 		for _, p := range e.texts() {
 			*p.text = g.Redact(*p.text)
 		}
+		for i := range e.Origin.Files {
+			e.Origin.Files[i].Path = g.Redact(e.Origin.Files[i].Path)
+		}
 	}
 	e.ID = e.Sum()
 	if err := e.check(e.ID); err != nil {

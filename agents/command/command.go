@@ -107,6 +107,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		return agents.Result{}, err
 	}
 	w := a.watch(ctx, obs)
+	w.hide = t.Redact
 	defer w.stop()
 	c := proc.Cmd{
 		Args:   box.Args(args),

@@ -35,9 +35,10 @@ type watcher struct {
 	obs    agents.Observer
 	format stream.Format
 	now    func() time.Time
-	tries  int            // against a limit, as many as the CLI may make; 0 is no bound
-	live   *stream.Parser // of the lines of both outputs, for people
-	whole  counter        // of standard output, every byte of it
+	hide   func(string) string // takes secrets out; may be nil
+	tries  int                 // against a limit, as many as the CLI may make; 0 is no bound
+	live   *stream.Parser      // of the lines of both outputs, for people
+	whole  counter             // of standard output, every byte of it
 	shown  []string
 
 	mu   sync.Mutex
@@ -102,6 +103,9 @@ func (w *watcher) line(text string) {
 func (w *watcher) show() {
 	steps, _ := w.obs.(agents.StepObserver)
 	for _, e := range w.live.Take() {
+		if w.hide != nil { // pieces of a text come in events of their own: only together they show a secret
+			e.Text, e.Input = w.hide(e.Text), w.hide(e.Input)
+		}
 		if steps != nil && e.Kind == stream.Tool {
 			steps.Step(agents.Step{Tool: e.Tool, Text: e.Text, Input: e.Input, Cut: e.Cut})
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,9 @@ func (b *Box) bubblewrap() []string {
 	for _, path := range b.writable() {
 		args = append(args, "--bind", path, path)
 	}
+	for _, file := range b.masked() {
+		args = append(args, "--ro-bind", os.DevNull, file)
+	}
 	return append(args, "--unsetenv", "SSH_AUTH_SOCK", "--chdir", b.at.Workspace)
 }
 
@@ -68,6 +72,11 @@ func (b *Box) docker() []string {
 	}
 	for _, path := range b.writable() {
 		args = append(args, "--mount", mount(path, ""))
+	}
+	for _, file := range b.masked() {
+		if slices.ContainsFunc(append(b.readable(), b.writable()...), func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
+			args = append(args, "--mount", "type=bind,source="+os.DevNull+",target="+file+",readonly")
+		}
 	}
 	for _, kv := range b.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
@@ -102,6 +111,9 @@ func (b *Box) profile() string {
 	p.WriteString("(allow file-write* (subpath \"/dev\"))\n")
 	for _, path := range b.writable() {
 		fmt.Fprintf(&p, "(allow file-read* file-write* (subpath %s))\n", quoted(path))
+	}
+	for _, path := range b.masked() {
+		fmt.Fprintf(&p, "(deny file-read* file-write* (literal %s))\n", quoted(path))
 	}
 	return p.String()
 }

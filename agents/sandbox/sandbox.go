@@ -30,6 +30,7 @@ type Spec struct {
 	Kind    string   // "", none, bwrap, docker, sandbox-exec or custom
 	Command []string // with custom what stands before the command; else arguments to add
 	Image   string   // with docker
+	Hide    []string // files that nobody inside may read, wherever they lie
 	Write   []string // what may be written besides the workspace; those that are not there are left out
 }
 
@@ -221,4 +222,18 @@ func (b *Box) hidden() (dirs, files []string) {
 		}
 	}
 	return dirs, files
+}
+
+// masked lists the files of [Spec.Hide] that are there. They are hidden last, so that no folder that may be written shows
+// them again.
+func (b *Box) masked() []string {
+	var out []string
+	for _, path := range b.spec.Hide {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
+				out = append(out, real)
+			}
+		}
+	}
+	return out
 }

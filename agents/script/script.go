@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -249,7 +250,7 @@ func (w *work) openLog() (err error) {
 	if w.task.LogPath == "" {
 		return nil
 	}
-	w.log, err = os.OpenFile(w.task.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.log, err = atomicfile.Append(w.task.LogPath, 0o600)
 	return err
 }
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -49,7 +49,7 @@ func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, m
 		return nil, err
 	}
 	if t.LogPath != "" {
-		if w.log, err = os.OpenFile(t.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		if w.log, err = atomicfile.Append(t.LogPath, 0o600); err != nil {
 			return nil, err
 		}
 	}

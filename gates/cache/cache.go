@@ -18,22 +18,34 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/seal"
 )
 
 // Store is a folder of reports. One without a folder keeps nothing.
-type Store struct{ Dir string }
+type Store struct {
+	Dir  string
+	Seal *seal.Seal // signs what is kept; nil signs and checks nothing
+}
 
 // mostKept bounds the store; with more the oldest go.
 const mostKept = 500
 
 // entry is what a file of the store holds.
 type entry struct {
-	Version int          `json:"version"`
-	Report  gates.Report `json:"report"`
+	Version int             `json:"version"`
+	Answer  json.RawMessage `json:"answer"`
+	Seal    string          `json:"seal,omitempty"` // over the key and the answer
 }
 
-const version = 1
+// answer is a report with the tests that it leaves out of its JSON.
+type answer struct {
+	Report gates.Report   `json:"report"`
+	Cases  []testout.Case `json:"cases,omitempty"`
+}
+
+const version = 3
 
 // Get returns the report of a key. What cannot be read is not there.
 func (s Store) Get(key string) (gates.Report, bool) {
@@ -48,9 +60,18 @@ func (s Store) Get(key string) (gates.Report, bool) {
 	if json.Unmarshal(data, &e) != nil || e.Version != version {
 		return gates.Report{}, false
 	}
-	switch e.Report.Status {
+	if s.Seal != nil && !s.Seal.Check(e.Seal, seal.Cache, key, string(e.Answer)) {
+		return gates.Report{}, false // another program wrote it
+	}
+	var a answer
+	if json.Unmarshal(e.Answer, &a) != nil {
+		return gates.Report{}, false
+	}
+	r := a.Report
+	r.Cases = a.Cases
+	switch r.Status {
 	case gates.Pass, gates.Warn, gates.Fail:
-		return e.Report, true
+		return r, true
 	}
 	return gates.Report{}, false
 }
@@ -60,7 +81,11 @@ func (s Store) Put(key string, r gates.Report) error {
 	if s.Dir == "" {
 		return nil
 	}
-	data, err := json.Marshal(entry{version, r})
+	kept, err := json.Marshal(answer{r, r.Cases})
+	if err != nil {
+		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+	}
+	data, err := json.Marshal(entry{version, kept, s.Seal.Sum(seal.Cache, key, string(kept))})
 	if err == nil {
 		err = os.MkdirAll(s.Dir, 0o755)
 	}

@@ -44,7 +44,7 @@ func TestWhatIsKept(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			g, n := counting(tt.info, tt.findings...)
-			k := Around(g, Store{filepath.Join(t.TempDir(), "s")}, "here")
+			k := Around(g, Store{Dir: filepath.Join(t.TempDir(), "s")}, "here")
 			s := gates.Subject{Dir: t.TempDir(), Tree: "abc"}
 			first, err := k.Check(t.Context(), s)
 			if err != nil {
@@ -175,7 +175,7 @@ func each(t *testing.T, at string, v reflect.Value, do func(at string, v reflect
 }
 
 func TestBrokenEntriesAreMisses(t *testing.T) {
-	s := Store{t.TempDir()}
+	s := Store{Dir: t.TempDir()}
 	if err := s.Put("k", gates.Report{Gate: "g", Status: gates.Pass}); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestCompleteTrees(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := Store{filepath.Join(t.TempDir(), "s")}
+			s := Store{Dir: filepath.Join(t.TempDir(), "s")}
 			for range 2 {
 				if ok, err := s.Complete(t.Context(), repo, tree); err != nil || ok != tt.complete {
 					t.Error(ok, err)
@@ -328,7 +328,7 @@ func TestCompleteTrees(t *testing.T) {
 func TestKnown(t *testing.T) {
 	g, _ := counting(gates.Info{Name: "lint", Pure: true})
 	s := gates.Subject{Dir: t.TempDir(), Tree: "abc"}
-	k := Around(g, Store{filepath.Join(t.TempDir(), "s")}, "here")
+	k := Around(g, Store{Dir: filepath.Join(t.TempDir(), "s")}, "here")
 	if Known(k, s) || Known(g, s) {
 		t.Error("it is known before it was asked")
 	}

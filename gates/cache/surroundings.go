@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/seal"
 )
 
 // programs are those that gates run. What one of them is, is told by its file.
@@ -90,7 +91,9 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 	note := filepath.Join(s.Dir, "complete-"+tree)
 	if s.Dir != "" {
 		if info, err := os.Lstat(note); err == nil && info.Mode().IsRegular() {
-			return true, nil
+			if text, err := os.ReadFile(note); err == nil && (s.Seal == nil || s.Seal.Check(string(text), seal.Cache, "complete", tree)) {
+				return true, nil
+			}
 		}
 	}
 	listing, err := repo.Run(ctx, "ls-tree", "-r", "-z", tree)
@@ -104,7 +107,7 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 		}
 	}
 	if s.Dir != "" && os.MkdirAll(s.Dir, 0o755) == nil {
-		_ = os.WriteFile(note, nil, 0o644) // without it git is asked again
+		_ = os.WriteFile(note, []byte(s.Seal.Sum(seal.Cache, "complete", tree)), 0o644) // without it git is asked again
 	}
 	return true, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,10 +35,11 @@ type process struct {
 	mu      sync.Mutex
 	pid     int
 	killed  bool
-	err     error            // why it could not be started
-	gone    chan struct{}    // closed when the program has ended
-	done    chan struct{}    // closed when what it started has ended too, and all they printed has been read
-	state   *os.ProcessState // once done
+	err     error          // why it could not be started
+	gone    chan struct{}  // closed when the program has ended
+	done    chan struct{}  // closed when what it started has ended too, and all they printed has been read
+	exit    int            // its status, once gone
+	signal  syscall.Signal // that ended it, once gone; 0 is none
 	readers sync.WaitGroup
 	dry     chan struct{}
 }
@@ -76,25 +76,25 @@ func (p *process) start() error {
 		closeAll(in, stdin, stdout, out)
 		return err
 	}
-	untag := p.reaper.Tag(p.tag)
-	cmd, err := p.exec(in, out, errs)
+	child, err := proc.Start(p.program, proc.Cmd{
+		Args: append([]string{p.program}, p.args...), Dir: p.dir, Env: p.env, Sweep: p.tag, Reaper: p.reaper,
+	}, [3]*os.File{in, out, errs})
 	closeAll(in, out, errs)
 	if err != nil {
-		untag()
 		closeAll(stdin, stdout, stderr)
-		return err
+		return startError(err, p.program, p.dir)
 	}
-	p.pid, p.stdin, p.stderr = cmd.Process.Pid, stdin, stderr
+	p.pid, p.stdin, p.stderr = child.Pid, stdin, stderr
 	p.greets = newGreeting(p.log)
 	p.readers.Go(func() { p.greets.read(stdout) })
 	p.readers.Go(func() { p.readStderr() })
 	go func() {
-		_ = cmd.Wait() // the state tells more than the error
-		p.state = cmd.ProcessState
+		p.exit, p.signal = child.Wait()
 		close(p.gone)
 		kill(p.pid) // the group; its id is not given away while it has a member
-		proc.Sweep(p.tag)
-		untag()
+		if err := child.End(); err != nil {
+			_, _ = fmt.Fprintln(p.log, err)
+		}
 		closer := time.AfterFunc(drainTime, func() { closeAll(stdout, stderr) })
 		p.readers.Wait()
 		closer.Stop()
@@ -103,22 +103,6 @@ func (p *process) start() error {
 		close(p.done)
 	}()
 	return nil
-}
-
-func (p *process) exec(in, out, errs *os.File) (*exec.Cmd, error) {
-	for try := 1; ; try++ {
-		cmd := exec.Command(p.program, p.args...)
-		cmd.Dir, cmd.Env, cmd.SysProcAttr = p.dir, append(p.env[:len(p.env):len(p.env)], p.tag), detached()
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
-		err := cmd.Start()
-		// A child of another goroutine that was forked while the program was being written holds it open for a moment
-		// (golang.org/issue/22315).
-		if errors.Is(err, syscall.ETXTBSY) && try < 5 {
-			time.Sleep(time.Duration(try) * 20 * time.Millisecond)
-			continue
-		}
-		return cmd, startError(err, p.program, p.dir)
-	}
 }
 
 func startError(err error, program, dir string) error {
@@ -219,17 +203,16 @@ func (p *process) dead() bool {
 
 // how tells how the program ended, for people.
 func (p *process) how() string {
-	if p.state == nil {
+	if !p.ended(0) {
 		return "it ended"
 	}
-	ws, ok := p.state.Sys().(syscall.WaitStatus)
 	switch {
-	case ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL:
+	case p.signal == syscall.SIGKILL:
 		return "it was killed from outside; is there enough memory?"
-	case ok && ws.Signaled():
-		return fmt.Sprintf("it died of a signal (%v)", ws.Signal())
+	case p.signal != 0:
+		return fmt.Sprintf("it died of a signal (%v)", p.signal)
 	}
-	return fmt.Sprintf("it ended with exit status %d", p.state.ExitCode())
+	return fmt.Sprintf("it ended with exit status %d", p.exit)
 }
 
 // The rest of runner.Runner.

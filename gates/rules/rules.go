@@ -60,7 +60,7 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 			return err
 		}
 		if len(files) == 0 {
-			l.Skip("no file changed")
+			l.Skip("no regular file changed")
 			return nil
 		}
 		return look(ctx, l, files)

@@ -16,6 +16,8 @@
 //	secrets/private-key      -----BEGIN … PRIVATE KEY-----                              error
 //	secrets/jwt              eyJ….eyJ….…                                                error
 //	secrets/url-password     scheme://user:password@host                                error
+//	secrets/KIND             any other kind of internal/redact: sendgrid-key, vault-token …  error
+//	secrets/file-name        the name of a new file                                     error
 //	secrets/known            the value of a secret of the environment, of the           error
 //	                         settings or of a copied file
 //	secrets/assignment       password = "…", token: "…" with a value that looks random  error
@@ -33,15 +35,14 @@ package secrets
 import (
 	"context"
 	"fmt"
-	"math"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/literal"
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // New makes the gate.
@@ -61,6 +62,14 @@ func New() gates.Gate {
 			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to be looked at"})
 		}
 		for _, f := range files {
+			if f.Status != gates.Modified {
+				for _, h := range named(f.Path, f.Path) {
+					l.Find(gates.Finding{
+						Rule: "secrets/file-name", Severity: gates.Error, Path: f.Path,
+						Message: fmt.Sprintf("the name of the file holds what looks like a secret (%s)", strings.ReplaceAll(h.rule, "-", " ")), Fix: "give the file another name",
+					})
+				}
+			}
 			if f.Status == gates.Added && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
 				l.Find(gates.Finding{
 					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
@@ -87,28 +96,6 @@ func New() gates.Gate {
 	})
 }
 
-// kind is a sort of secret.
-type kind struct {
-	rule  string
-	re    *lazyre.Regexp
-	group int  // of the secret itself
-	guess bool // it may be something else
-}
-
-var kinds = []kind{
-	{"aws-key", lazyre.New(`\b((?:AKIA|ASIA)[0-9A-Z]{16})\b`), 1, false},
-	{"github-token", lazyre.New(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), 1, false},
-	{"gitlab-token", lazyre.New(`\b(glpat-[A-Za-z0-9_-]{16,})`), 1, false},
-	{"slack-token", lazyre.New(`\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9/_-]{20,})`), 1, false},
-	{"google-key", lazyre.New(`\b(AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})|"private_key_id"\s*:\s*"([0-9a-f]{40})"`), 0, false},
-	{"stripe-key", lazyre.New(`\b([sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})`), 1, false},
-	{"openai-key", lazyre.New(`\b(sk-(?:proj-|ant-|svcacct-|or-)?[A-Za-z0-9_-]{20,})`), 1, false},
-	{"npm-token", lazyre.New(`\b(npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})`), 1, false},
-	{"private-key", lazyre.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`), 0, false},
-	{"jwt", lazyre.New(`\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})`), 1, true},
-	{"url-password", lazyre.New(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>{}$]{0,80}:([^\s/@"'<>]{3,200})@([A-Za-z0-9.-]+|\[)`), 1, true},
-}
-
 // assignment is a name that speaks of a secret, and a quoted or bare value.
 var (
 	assignment = lazyre.New(`(?i)([\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?secret|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?\s{0,5}(?:=>|:=|=|:)\s{0,5}(?:["']([^"'\s]{8,500})["']|([A-Za-z0-9+/_=.~!@#$%^&*-]{12,500})\s*(?:$|[#;,]))`)
@@ -116,11 +103,8 @@ var (
 )
 
 var (
-	elsewhere    = lazyre.New(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
-	publicNames  = lazyre.New(`(?i)public|_id$|_name$|_url$|_uri$|_path$|_file$|_type$|_length$|_field$|_header$|_expir|_ttl|_count|_limit|max_?tokens|tokeniz|pad_token|eos_token|bos_token|unk_token|csrf_?token_?name|secret_?name|token_?endpoint|password_?hint|_regex$|_pattern$|checksum|integrity|digest|hash`)
 	exampleHost  = lazyre.New(`(?i)(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|local)$|^127\.|^host(?:name)?$|^db$|^postgres$|^redis$|^mysql$|^mongo$|^rabbitmq$`)
 	speakingName = lazyre.New(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*\S`)
-	zeros        = lazyre.New(`^[0-]+$`)
 	aVersion     = lazyre.New(`(?i)version|semver`)
 	envSample    = lazyre.New(`(?i)example|sample|template|dist|test|defaults`)
 )
@@ -154,7 +138,7 @@ func inLine(file, text string) []hit {
 }
 
 func inPart(file, text string) []hit {
-	out := named(file, text, hints().In(text))
+	out := named(file, text)
 	if h, ok := infrastructure(file, text); ok {
 		out = append(out, h)
 	}
@@ -170,50 +154,50 @@ func inPart(file, text string) []hit {
 	return out
 }
 
-// hints tells which kinds of secrets a text may have, and behind them whether it may assign one.
-var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(needs()...) })
+// hints tells whether a text may assign a secret.
+var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(literal.Needs(assignment.String())) })
 
-// needs are the literals that the kinds need, by their number, then those of assignments.
-func needs() [][]literal.Lit {
-	var out [][]literal.Lit
-	for _, k := range kinds {
-		out = append(out, literal.Needs(k.re.String()))
-	}
-	return append(out, literal.Needs(assignment.String()))
-}
+// Hints are the literals of which each line has one that holds a secret by what stands in it, unless it is escaped or
+// encoded. They say nothing of addresses, nor of values that are known.
+func Hints() []literal.Lit { return append(redact.Hints(), literal.Needs(assignment.String())...) }
 
-// Hints are the literals of which each line has one that holds a secret by what stands in it. They say nothing of addresses,
-// nor of values that are known.
-func Hints() []literal.Lit { return slices.Concat(needs()...) }
-
-// named looks for those secrets that hints has found.
-func named(file, text string, found uint64) []hit {
-	if found == 0 {
-		return nil
-	}
+// named looks for secrets in a line of a file.
+func named(file, text string) []hit {
 	var out []hit
 	sample := fixture(file)
-	for i, k := range kinds {
-		if found>>i&1 == 0 {
+	for _, m := range redact.Find(text) {
+		rule := m.Kind.ID
+		if rule == "assignment" || rule == "authorization" || redact.Placeholder(m.Value) {
+			continue // the first has a rule of its own below, which knows files; the second is a guess about any word
+		}
+		if rule == "url-password" && (len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || placeholderHost(hostOf(m.Behind)) || redact.Weak(m.Value)) ||
+			rule == "openai-key" && redact.Entropy(m.Value) < 3.3 {
 			continue
 		}
-		for _, m := range k.re.FindAllStringSubmatch(text, 20) {
-			value := m[k.group]
-			if placeholder(value) || k.rule == "url-password" && (placeholderHost(m[2]) || weak(value)) ||
-				k.rule == "openai-key" && (entropy(value) < 3.3 || !strings.ContainsAny(value, "0123456789")) {
-				continue
-			}
-			h := hit{rule: k.rule, value: value, guess: k.guess, severity: gates.Error}
-			if sample || k.rule == "stripe-key" && strings.Contains(value, "_test_") {
-				h.severity = gates.Warning
-			}
-			out = append(out, h)
+		h := hit{rule: rule, value: m.Value, guess: m.Kind.Guess, severity: gates.Error}
+		if m.Value == "" {
+			h.value, h.message = text[m.From:m.To], fmt.Sprintf("what looks like a secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
 		}
+		if sample || rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
+			h.severity = gates.Warning
+		}
+		out = append(out, h)
 	}
-	if len(out) == 0 && !sample && found>>len(kinds) != 0 {
+	if len(out) == 0 && !sample && hints().In(text) != 0 {
 		out = assigned(file, text)
 	}
 	return out
+}
+
+// hostOf reads the host behind the password of a URL.
+func hostOf(behind string) string {
+	host := strings.TrimPrefix(behind, "@")
+	if i := strings.IndexFunc(host, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-')
+	}); i >= 0 {
+		host = host[:i]
+	}
+	return host
 }
 
 // assigned looks for values that look random behind names that speak of secrets.
@@ -227,7 +211,7 @@ func assigned(file, text string) []hit {
 				continue
 			}
 		}
-		if placeholder(value) || weak(value) || reference(value) || publicName(m[1]) {
+		if redact.Placeholder(value) || redact.Weak(value) || redact.Reference(value) || redact.PublicName(m[1]) {
 			continue
 		}
 		out = append(out, hit{rule: "assignment", value: value, guess: true, severity: gates.Error})
@@ -245,86 +229,8 @@ func plainText(file string) bool {
 	return strings.HasPrefix(base, ".env") || base == "credentials" || base == ".npmrc" || base == ".netrc"
 }
 
-// weak reports whether a value is too plain for a secret: words, paths, few kinds of characters.
-func weak(v string) bool {
-	digits, upper, lower, other := 0, 0, 0, 0
-	for _, r := range v {
-		switch {
-		case r >= '0' && r <= '9':
-			digits++
-		case r >= 'A' && r <= 'Z':
-			upper++
-		case r >= 'a' && r <= 'z':
-			lower++
-		default:
-			other++
-		}
-	}
-	sorts := 0
-	for _, n := range []int{digits, upper, lower, other} {
-		if n > 0 {
-			sorts++
-		}
-	}
-	switch {
-	case len(v) < 8 || sorts < 2:
-		return true
-	case digits == 0 && upper == 0 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz._-/:") == "":
-		return true // words
-	case digits == 0 && other == 0 && lower > 0 && upper > 0 && len(v) < 24:
-		return true // camelCase
-	case digits == 0 && lower == 0:
-		return true // CONSTANT_CASE
-	}
-	return entropy(v) < 3.0 && len(v) < 20 || entropy(v) < 2.5
-}
-
-// reference reports whether a value says where the secret is instead of being it.
-func reference(v string) bool {
-	return elsewhere.MatchString(v)
-}
-
-// publicName are names of what is no secret though it sounds like one.
-func publicName(name string) bool {
-	return publicNames.MatchString(name)
-}
-
-var fakeWords = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|_here|dummy|redacted|insert[_-]|replace[_-]?me|not[_-]?a[_-]?(?:real|secret)|fake|sample|xxxx|\*\*\*|\.\.\.|1234567890|abcdefghij|0123456789|deadbeef|todo|foobar|lorem|hunter2|correct[_-]?horse`)
-
-// placeholder reports whether a value is plainly none.
-func placeholder(v string) bool {
-	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.HasPrefix(v, "$") {
-		return true
-	}
-	if strings.Contains(v, "PRIVATE KEY") {
-		return false
-	}
-	// What follows the prefix is one character over and over, or counts up.
-	tail := v[strings.LastIndexAny(v, "_-")+1:]
-	return len(tail) >= 8 && (entropy(tail) < 1.6 || zeros.MatchString(tail))
-}
-
 func placeholderHost(host string) bool {
 	return exampleHost.MatchString(host)
-}
-
-// entropy is Shannon's, in bits for a character.
-func entropy(s string) float64 {
-	if s == "" {
-		return 0
-	}
-	var n [256]int
-	for i := range len(s) {
-		n[s[i]]++
-	}
-	e := 0.0
-	for _, c := range n {
-		if c > 0 {
-			p := float64(c) / float64(len(s))
-			e -= p * math.Log2(p)
-		}
-	}
-	return e
 }
 
 var (

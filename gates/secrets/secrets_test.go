@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -163,4 +164,19 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The name of a new file is looked at as its lines are; escapes and base64 hide nothing.
+func TestNamesAndEscapes(t *testing.T) {
+	s := gatetest.Change(t, map[string]string{"old": "x\n"}, map[string]string{
+		"keys/" + github + ".txt": "x\n",
+		"a.json":                  `{"text": "first\n` + github + `"}` + "\n",
+		"b.txt":                   base64.StdEncoding.EncodeToString([]byte("u: "+github+" .")) + "\n",
+	})
+	_, got := gatetest.Look(t, New(), s)
+	slices.Sort(got)
+	want := []string{"error secrets/file-name keys/" + github + ".txt", "error secrets/github-token a.json:1", "error secrets/github-token b.txt:1"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }

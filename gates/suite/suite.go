@@ -6,6 +6,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/acceptance"
 	"github.com/runplan/runplan/gates/hygiene"
+	"github.com/runplan/runplan/gates/links"
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/gates/tamper"
 	"github.com/runplan/runplan/gates/types"
@@ -14,7 +15,7 @@ import (
 // All makes the gates for the tree in dir. Make them anew for each tree.
 func All(dir string, s gates.Settings) []gates.Gate {
 	more := []gates.Gate{
-		tamper.Protected(s.Protected), tamper.New(), secrets.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),
+		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),
 	}
 	if s.MaxFileLines > 0 {
 		more = append(more, hygiene.Size(s.MaxFileLines))

@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -172,7 +173,7 @@ func tomlSections(keys ...string) func(string) []section {
 				for key, sub := range m {
 					at := line
 					if i := strings.Index(text, "\n"+key); i >= 0 {
-						at = lineAt(text, i+1)
+						at = testcode.LineAt(text, i+1)
 					}
 					out = append(out, section{k + "." + key, encode(sub), at})
 				}
@@ -292,14 +293,14 @@ func plainJSON(text string) string {
 	for i := 0; i < len(text); {
 		switch {
 		case text[i] == '"':
-			end := closing(text, i, '"')
+			end := testcode.Closing(text, i, '"')
 			end = min(end+1, len(text))
 			b.WriteString(text[i:end])
 			i = end
 		case strings.HasPrefix(text[i:], "//"):
-			i = until(text, i, "\n")
+			i = testcode.Until(text, i, "\n")
 		case strings.HasPrefix(text[i:], "/*"):
-			i = min(until(text, i, "*/")+2, len(text))
+			i = min(testcode.Until(text, i, "*/")+2, len(text))
 		case text[i] == ',':
 			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
 			if rest == "" || rest[0] != '}' && rest[0] != ']' {
@@ -324,7 +325,7 @@ func compact(v json.RawMessage) string {
 
 func keyLine(text, key string) int {
 	if i := strings.Index(text, `"`+key+`"`); i >= 0 {
-		return lineAt(text, i)
+		return testcode.LineAt(text, i)
 	}
 	return 1
 }

@@ -1,100 +1,10 @@
 package tamper
 
 import (
-	"path"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
 )
-
-// isTest reports whether a file is one of the tests: of their code, or what they are made of.
-func isTest(p string) bool { return language(p) != "" }
-
-// The languages that tests are read in. "other" are files of tests that nobody here can read.
-const (
-	langGo     = "go"
-	langPython = "python"
-	langNode   = "node"
-	langBats   = "bats"
-	langShell  = "shell"
-	langScript = "testscript"
-	langRust   = "rust"
-	langJava   = "java"
-	langOther  = "other"
-)
-
-// language says which tests a file holds; "" if it is no file of tests. Where a runner does not look, there are none:
-// a test that is moved there is gone.
-func language(p string) string {
-	base, ext := path.Base(p), path.Ext(p)
-	dirs := strings.Split(path.Dir(p), "/")
-	inTests, inData := false, false
-	for _, d := range dirs {
-		switch d {
-		case "tests", "test", "__tests__", "spec", "specs", "e2e", "testing":
-			inTests = true
-		case "testdata", "fixtures", "__fixtures__":
-			inData = true
-		case "node_modules", "vendor", "site-packages":
-			return ""
-		}
-	}
-	if ext == ".txtar" {
-		return langScript
-	}
-	if inData {
-		return ""
-	}
-	stem := strings.TrimSuffix(base, ext)
-	switch ext {
-	case ".go":
-		for _, d := range dirs {
-			if strings.HasPrefix(d, "_") || strings.HasPrefix(d, ".") && d != "." {
-				return ""
-			}
-		}
-		if strings.HasSuffix(stem, "_test") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") {
-			return langGo
-		}
-	case ".py":
-		if strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "conftest" || stem == "tests" ||
-			stem == "sitecustomize" || stem == "usercustomize" || inTests {
-			return langPython
-		}
-	case ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
-		if hasAny(stem, ".test", ".spec", "-test", "_test", ".cy", ".e2e") || strings.HasPrefix(stem, "test-") || stem == "test" || inTests {
-			return langNode
-		}
-	case ".bats":
-		return langBats
-	case ".sh", ".bash":
-		if strings.HasPrefix(stem, "test-") || strings.HasPrefix(stem, "test_") || hasAny(stem, "-test", "_test") || stem == "run-all-tests" || inTests {
-			return langShell
-		}
-	case ".rs":
-		if inTests || strings.HasSuffix(stem, "_test") || stem == "tests" {
-			return langRust
-		}
-	case ".java", ".kt":
-		if inTests || strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.HasSuffix(stem, "IT") {
-			return langJava
-		}
-	case ".rb", ".php", ".cs", ".swift", ".c", ".cc", ".cpp", ".ex", ".exs", ".scala":
-		if inTests || hasAny(stem, "_test", "_spec", "Test", "Tests", "Spec") {
-			return langOther
-		}
-	}
-	return ""
-}
-
-func hasAny(s string, ends ...string) bool {
-	for _, e := range ends {
-		if strings.HasSuffix(s, e) {
-			return true
-		}
-	}
-	return false
-}
 
 // isSnapshot reports whether a file is a recorded answer that tests compare with.
 func isSnapshot(p string) bool {

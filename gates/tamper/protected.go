@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
 )
 
 // Protected makes the gate that asks who wanted a change of a file that decides what is checked. The globs come on
@@ -16,7 +17,7 @@ func Protected(globs []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || isTest(c.Path) && c.Status == gates.Modified
+			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || testcode.IsTest(c.Path) && c.Status == gates.Modified
 		})
 		if err != nil || !ok {
 			return err
@@ -44,7 +45,7 @@ func Protected(globs []string) gates.Gate {
 			}
 		}
 		for _, f := range files {
-			if isTest(f.Path) && f.Status == gates.Modified && !gates.Match(globs, f.Path) && touched(f) {
+			if testcode.IsTest(f.Path) && f.Status == gates.Modified && !gates.Match(globs, f.Path) && touched(f) {
 				p.changed("protected/test", "is a test that was there before", f.Change, gates.Warning)
 			}
 		}
@@ -122,13 +123,13 @@ func mentions(file, tool string) bool {
 
 // touched reports whether a test file has tests that are not as they were; new ones do not count.
 func touched(f gates.File) bool {
-	old, now := read(f.Path, f.Before), read(f.Path, f.After)
-	if len(old.units) == 0 {
+	old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
+	if len(old.Units) == 0 {
 		return f.Before != f.After
 	}
-	for _, u := range old.units {
-		n, ok := now.find(u.name)
-		if !ok || strings.Join(u.lines, "\n") != strings.Join(n.lines, "\n") {
+	for _, u := range old.Units {
+		n, ok := now.Find(u.Name)
+		if !ok || strings.Join(u.Lines, "\n") != strings.Join(n.Lines, "\n") {
 			return true
 		}
 	}

@@ -26,6 +26,8 @@
 //	tamper/type-ignore         more comments against the type checker (GATE-11)      error      error
 //	tamper/silenced            more comments against linters                         error      error
 //	                           … each of which names a rule and a reason             warning    warning
+//	tamper/knows-tests         code of the product asks whether it is tested, or     error      warning
+//	                           changes a test library
 //	tamper/config              a section of a shared file that decides what is       error      warning
 //	                           checked, or how strictly (new sections: warning)
 //	tamper/too-large           such a file grew too large to be looked at            error      error
@@ -37,7 +39,8 @@
 //	protected/test             a test that was there before                          warning    info
 //
 // Not found: tests that are made weaker without losing an assertion (a looser bound, another input), answers that
-// are hard-wired into the code, and anything that only happens while the tests run.
+// are hard-wired into the code, and anything that only happens while the tests run. What ran tells of those: where the
+// tests of the base were seen to run, calibrated and on the candidate's code, the rules about tests above only warn.
 package tamper
 
 import (
@@ -48,6 +51,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
 )
 
 // New makes the gate that compares tests, silencing comments and shared configuration with the base.
@@ -67,6 +71,7 @@ func New() gates.Gate {
 			}
 			j.snapshot(f)
 			j.silenced(f)
+			j.aware(f)
 			j.config(f)
 		}
 		for _, f := range files {
@@ -90,7 +95,18 @@ func (j judge) find(rule string, sev gates.Severity, path string, line int, fix,
 	if j.s.Literal && sev == gates.Error {
 		sev = gates.Warning
 	}
-	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix})
+	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix, Advice: advises(rule)})
+}
+
+// advises reports whether a rule only reads tests that were there before, so that what ran decides where it is known. A
+// new test that checks nothing passes whatever the code does: no run tells that.
+func advises(rule string) bool {
+	switch rule {
+	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied", "tamper/fewer-assertions",
+		"tamper/test-skipped", "tamper/only-added", "tamper/always-true", "tamper/test-disabled", "tamper/snapshot":
+		return true
+	}
+	return false
 }
 
 // unless is error for what nobody asked for.
@@ -114,7 +130,7 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 	}
 	for _, c := range changes {
 		switch {
-		case have[c.Path] || !isTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
+		case have[c.Path] || !testcode.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
 		case c.Status == gates.Added:
 			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to be looked at, so nobody knows what it does to the tests")
 		default:
@@ -126,7 +142,7 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 // place is a test in a file.
 type place struct {
 	file string
-	unit unit
+	unit testcode.Unit
 }
 
 // tests compares the tests of all files with each other: one that moved is not gone.
@@ -134,57 +150,57 @@ func (j judge) tests(files []gates.File) {
 	arrived := map[string][]place{} // tests that were not in that file before, by language and name
 	type pair struct {
 		file     gates.File
-		old, now sheet
+		old, now testcode.Sheet
 	}
 	gone := map[string]bool{} // tests that are not in their file any more
 	var pairs []pair
 	for _, f := range files {
-		if !isTest(f.Path) {
+		if !testcode.IsTest(f.Path) {
 			continue
 		}
-		p := pair{f, read(f.Path, f.Before), read(f.Path, f.After)}
+		p := pair{f, testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)}
 		if f.Link {
-			p.now = sheet{} // a link to a test is not run from here, and nobody knows what it will lead to
+			p.now = testcode.Sheet{} // a link to a test is not run from here, and nobody knows what it will lead to
 		}
-		for _, u := range p.now.units {
-			if _, ok := p.old.find(u.name); !ok {
-				key := language(f.Path) + " " + u.bare()
+		for _, u := range p.now.Units {
+			if _, ok := p.old.Find(u.Name); !ok {
+				key := testcode.Language(f.Path) + " " + u.Bare()
 				arrived[key] = append(arrived[key], place{f.Path, u})
 			}
 		}
-		for _, u := range p.old.units {
-			if _, ok := p.now.find(u.name); !ok {
-				gone[language(f.Path)+" "+u.bare()] = true
+		for _, u := range p.old.Units {
+			if _, ok := p.now.Find(u.Name); !ok {
+				gone[testcode.Language(f.Path)+" "+u.Bare()] = true
 			}
 		}
 		pairs = append(pairs, p)
 	}
 	for _, p := range pairs {
 		path := p.file.Path
-		moved := func(u unit) (place, bool) {
-			for _, a := range arrived[language(path)+" "+u.bare()] {
+		moved := func(u testcode.Unit) (place, bool) {
+			for _, a := range arrived[testcode.Language(path)+" "+u.Bare()] {
 				if a.file != path {
 					return a, true
 				}
 			}
 			return place{}, false
 		}
-		came := func(u unit) bool { return gone[language(path)+" "+u.bare()] }
+		came := func(u testcode.Unit) bool { return gone[testcode.Language(path)+" "+u.Bare()] }
 		j.disabled(p.file, p.old, p.now)
 		left := 0
-		for _, u := range p.old.units {
+		for _, u := range p.old.Units {
 			if _, ok := moved(u); !ok {
 				left++
 			}
 		}
 		switch {
-		case p.file.Status == gates.Deleted && left == 0 && len(p.old.units) > 0:
+		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
-		case p.file.Status == gates.Deleted && len(p.old.units) == 0:
+		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
 				sev := gates.Warning
-				if p.old.opaque {
+				if p.old.Opaque {
 					sev = gates.Error
 				}
 				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted")
@@ -198,9 +214,9 @@ func (j judge) tests(files []gates.File) {
 			j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back, and make its tests pass",
 				"the test file was deleted, with %s", count(left, "test"))
 			continue
-		case p.file.Status != gates.Added && len(p.old.units) > 0 && len(p.now.units) == 0 && left > 0:
+		case p.file.Status != gates.Added && len(p.old.Units) > 0 && len(p.now.Units) == 0 && left > 0:
 			j.find("tamper/test-file-emptied", gates.Error, path, 1, "bring the tests back",
-				"the test file has no tests left; it had %d", len(p.old.units))
+				"the test file has no tests left; it had %d", len(p.old.Units))
 			continue
 		}
 		j.comparison(p.file, p.old, p.now, moved, came)
@@ -208,12 +224,12 @@ func (j judge) tests(files []gates.File) {
 }
 
 // comparison compares the tests of one file.
-func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place, bool), came func(unit) bool) {
+func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(testcode.Unit) (place, bool), came func(testcode.Unit) bool) {
 	named := j.s.Names(f.Path)
 	taken := map[string]bool{}
-	for _, u := range old.units {
-		if n, ok := now.find(u.name); ok {
-			taken[n.name] = true
+	for _, u := range old.Units {
+		if n, ok := now.Find(u.Name); ok {
+			taken[n.Name] = true
 			j.weaker(f.Path, u, n, named)
 			continue
 		}
@@ -222,116 +238,116 @@ func (j judge) comparison(f gates.File, old, now sheet, moved func(unit) (place,
 			continue
 		}
 	}
-	for _, u := range old.units {
-		if _, ok := now.find(u.name); ok {
+	for _, u := range old.Units {
+		if _, ok := now.Find(u.Name); ok {
 			continue
 		}
 		if _, ok := moved(u); ok {
 			continue
 		}
-		if i := slices.IndexFunc(now.units, func(n unit) bool {
-			_, was := old.find(n.name)
-			return !was && !taken[n.name] && similar(u, n)
+		if i := slices.IndexFunc(now.Units, func(n testcode.Unit) bool {
+			_, was := old.Find(n.Name)
+			return !was && !taken[n.Name] && similar(u, n)
 		}); i >= 0 {
-			n := now.units[i]
-			taken[n.name] = true
-			j.find("tamper/test-renamed", gates.Note, f.Path, n.line, "", "%s is now called %s", u.name, n.name)
+			n := now.Units[i]
+			taken[n.Name] = true
+			j.find("tamper/test-renamed", gates.Note, f.Path, n.Line, "", "%s is now called %s", u.Name, n.Name)
 			j.weaker(f.Path, u, n, named)
 			continue
 		}
 		j.find("tamper/test-removed", j.unless(named, gates.Warning), f.Path, 0, "bring it back, and make it pass",
-			"the test %s was removed", u.name)
+			"the test %s was removed", u.Name)
 	}
-	var added []unit
-	for _, n := range now.units {
-		if _, was := old.find(n.name); was || taken[n.name] {
+	var added []testcode.Unit
+	for _, n := range now.Units {
+		if _, was := old.Find(n.Name); was || taken[n.Name] {
 			continue
 		}
 		if !came(n) {
 			added = append(added, n)
 		}
-		if n.only > 0 {
-			j.find("tamper/only-added", gates.Error, f.Path, n.line, "remove .only", "%s turns off all other tests", n.name)
+		if n.Only > 0 {
+			j.find("tamper/only-added", gates.Error, f.Path, n.Line, "remove .only", "%s turns off all other tests", n.Name)
 		}
-		if n.skips > 0 {
-			j.find("tamper/new-test-skipped", gates.Warning, f.Path, n.line, "", "the new test %s is skipped", n.name)
+		if n.Skips > 0 {
+			j.find("tamper/new-test-skipped", gates.Warning, f.Path, n.Line, "", "the new test %s is skipped", n.Name)
 		}
-		if n.trivial > 0 && n.asserts == 0 {
-			j.find("tamper/new-always-true", gates.Warning, f.Path, n.line, "assert something that can fail",
-				"the new test %s asserts only what cannot fail", n.name)
+		if n.Trivial > 0 && n.Asserts == 0 {
+			j.find("tamper/new-always-true", gates.Warning, f.Path, n.Line, "assert something that can fail",
+				"the new test %s asserts only what cannot fail", n.Name)
 		}
 	}
 	j.hollow(f, added)
 }
 
 // weaker compares a test with what it was.
-func (j judge) weaker(path string, u, n unit, named bool) {
+func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	find := func(rule string, sev gates.Severity, fix, format string, args ...any) {
-		j.find(rule, sev, path, n.line, fix, format, args...)
+		j.find(rule, sev, path, n.Line, fix, format, args...)
 	}
-	if n.only > u.only {
-		find("tamper/only-added", gates.Error, "remove .only", "%s turns off all other tests", n.name)
+	if n.Only > u.Only {
+		find("tamper/only-added", gates.Error, "remove .only", "%s turns off all other tests", n.Name)
 	}
-	if n.skips > u.skips {
-		find("tamper/test-skipped", gates.Error, "let it run, and make it pass", "the test %s was there before and is now skipped", n.name)
+	if n.Skips > u.Skips {
+		find("tamper/test-skipped", gates.Error, "let it run, and make it pass", "the test %s was there before and is now skipped", n.Name)
 	}
 	switch {
-	case n.opaque || u.opaque:
-	case n.empty && !u.empty:
-		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing", n.name)
-	case n.trivial > u.trivial && n.asserts < u.asserts:
+	case n.Opaque || u.Opaque:
+	case n.Empty && !u.Empty:
+		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing", n.Name)
+	case n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 		find("tamper/always-true", gates.Error, "assert what it asserted before",
-			"the test %s now asserts what cannot fail (%d real assertions, %d before)", n.name, n.asserts, u.asserts)
-	case n.asserts < u.asserts:
+			"the test %s now asserts what cannot fail (%d real assertions, %d before)", n.Name, n.Asserts, u.Asserts)
+	case n.Asserts < u.Asserts:
 		sev := j.unless(named, gates.Warning)
-		if n.asserts > 0 && n.loops > u.loops {
+		if n.Asserts > 0 && n.Loops > u.Loops {
 			sev = gates.Warning // a table took the place of repetition
 		}
-		if n.asserts == 0 && sev == gates.Warning && n.loops <= u.loops {
+		if n.Asserts == 0 && sev == gates.Warning && n.Loops <= u.Loops {
 			sev = gates.Error
 		}
 		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before",
-			n.name, count(n.asserts, "assertion"), u.asserts)
-	case n.trivial > u.trivial:
-		find("tamper/new-always-true", gates.Warning, "assert something that can fail", "the test %s has a new assertion that cannot fail", n.name)
+			n.Name, count(n.Asserts, "assertion"), u.Asserts)
+	case n.Trivial > u.Trivial:
+		find("tamper/new-always-true", gates.Warning, "assert something that can fail", "the test %s has a new assertion that cannot fail", n.Name)
 	}
 }
 
 // disabled finds what turns off whole files, or the runner.
-func (j judge) disabled(f gates.File, old, now sheet) {
-	keys := make([]string, 0, len(now.disabled))
-	for k := range now.disabled {
+func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
+	keys := make([]string, 0, len(now.Disabled))
+	for k := range now.Disabled {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
 	for _, k := range keys {
-		if _, was := old.disabled[k]; !was && f.Status != gates.Deleted {
+		if _, was := old.Disabled[k]; !was && f.Status != gates.Deleted {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
 				sev = gates.Warning // a new file takes nothing away, unless it reaches into the runner
 			}
-			j.find("tamper/test-disabled", sev, f.Path, now.disabled[k], "remove it", "%s", k)
+			j.find("tamper/test-disabled", sev, f.Path, now.Disabled[k], "remove it", "%s", k)
 		}
 	}
 }
 
 // similar reports whether n looks like u under another name.
-func similar(u, n unit) bool {
-	if u.opaque || n.opaque || len(u.lines) == 0 || len(n.lines) == 0 {
+func similar(u, n testcode.Unit) bool {
+	if u.Opaque || n.Opaque || len(u.Lines) == 0 || len(n.Lines) == 0 {
 		return false
 	}
 	have := map[string]int{}
-	for _, l := range u.lines {
+	for _, l := range u.Lines {
 		have[l]++
 	}
 	same := 0
-	for _, l := range n.lines {
+	for _, l := range n.Lines {
 		if have[l] > 0 {
 			have[l]--
 			same++
 		}
 	}
-	return same*2 > len(u.lines)
+	return same*2 > len(u.Lines)
 }
 
 func count(n int, what string) string {

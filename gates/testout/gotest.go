@@ -18,6 +18,7 @@ type Go struct {
 	failed map[string]int    // failed tests by package
 	built  map[string]bool   // packages and build ids that did not build
 	nested map[goTest]bool   // tests with a subtest that failed
+	cases  map[goTest]int    // index of each test that ended in the result's cases
 	order  []goTest
 	told   strings.Builder
 	plain  strings.Builder
@@ -38,7 +39,7 @@ const (
 func NewGo(module string) *Go {
 	return &Go{
 		module: module, tests: map[goTest]string{}, pkgs: map[string]string{}, failed: map[string]int{},
-		built: map[string]bool{}, nested: map[goTest]bool{},
+		built: map[string]bool{}, nested: map[goTest]bool{}, cases: map[goTest]int{},
 	}
 }
 
@@ -66,10 +67,10 @@ func (g *Go) Line(line string) {
 		}
 	case e.Action == "pass", e.Action == "bench":
 		g.res.Passed++
-		delete(g.tests, t)
+		g.ended(t, Passed)
 	case e.Action == "skip":
 		g.res.Skipped++
-		delete(g.tests, t)
+		g.ended(t, Skipped)
 	case e.Action == "fail":
 		g.testFailed(t, "")
 	}
@@ -84,6 +85,20 @@ func (g *Go) Output() string {
 		return g.plain.String()
 	}
 	return g.told.String() + g.plain.String()
+}
+
+// ended records how a test ended; of several runs the worst one counts.
+func (g *Go) ended(t goTest, how Status) {
+	delete(g.tests, t)
+	at, again := g.cases[t]
+	if !again {
+		g.cases[t] = len(g.res.Cases)
+		g.res.Cases = append(g.res.Cases, Case{Name: t.name, Group: t.pkg, Status: how})
+		return
+	}
+	if c := &g.res.Cases[at]; c.Status.rank() < how.rank() {
+		c.Status = how
+	}
 }
 
 func (g *Go) plainLine(line string) {
@@ -144,7 +159,7 @@ func (g *Go) pkgFailed(e goEvent) {
 
 func (g *Go) testFailed(t goTest, why string) {
 	out := g.tests[t]
-	delete(g.tests, t)
+	g.ended(t, Failed)
 	g.res.Failed++
 	g.failed[t.pkg]++
 	g.tell(out)

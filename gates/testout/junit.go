@@ -34,6 +34,7 @@ func JUnit(r io.Reader) (Result, error) {
 	var res Result
 	dec := xml.NewDecoder(r)
 	suite := false
+	cases := newCases()
 	for {
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
@@ -54,26 +55,33 @@ func JUnit(r io.Reader) (Result, error) {
 			if err := dec.DecodeElement(&c, &start); err != nil {
 				return Result{}, fmt.Errorf("read the JUnit report: %w", err)
 			}
-			res.junit(c)
+			res.junit(c, cases)
 		}
 	}
 	if !suite {
 		return Result{}, errors.New("read the JUnit report: it holds no test suite")
 	}
-	res.Known, res.Exact = true, true
+	res.Known, res.Exact, res.Cases = true, true, cases.list
 	return res, nil
 }
 
-func (r *Result) junit(c junitCase) {
+func (r *Result) junit(c junitCase, all *cases) {
 	bad := append(c.Failures, c.Errors...)
+	one := Case{Name: c.Name, Group: c.Class, Path: c.File, Status: Passed}
 	switch {
 	case len(bad) > 0:
 		r.Failed++
+		one.Status = Failed
 	case c.Skipped != nil:
 		r.Skipped++
-		return
+		one.Status = Skipped
 	default:
 		r.Passed++
+	}
+	if len(bad) == 0 || !strings.Contains(bad[0].Message, "collection failure") {
+		all.add(one)
+	}
+	if one.Status != Failed {
 		return
 	}
 	name := c.Name

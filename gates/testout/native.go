@@ -9,6 +9,8 @@ import (
 var (
 	cargoSum   = lazyre.New(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
 	cargoPanic = lazyre.New(`^thread '(.+?)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
+	cargoCase  = lazyre.New(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+	cargoRuns  = lazyre.New(`^\s+(?:Running (?:unittests )?(\S+\.rs)\b|Doc-tests (\S+)$)`)
 	cargoErr   = lazyre.New(`^error(?:\[\w+\])?: (.+)$`)
 	cargoAt    = lazyre.New(`^\s*--> (.+):(\d+):(\d+)$`)
 	mvnSum     = lazyre.New(`^(?:\[\w+\]\s+)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$`)
@@ -19,7 +21,14 @@ var (
 // Cargo reads `cargo test`, whose targets each print their own totals.
 func Cargo(lines []string) Result {
 	var r Result
+	named, group := newCases(), ""
 	for i, l := range lines {
+		if m := cargoRuns.FindStringSubmatch(l); m != nil {
+			group = m[1] + m[2]
+		}
+		if m := cargoCase.FindStringSubmatch(l); m != nil {
+			named.add(Case{Name: m[1], Group: group, Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]})
+		}
 		if m := cargoSum.FindStringSubmatch(l); m != nil {
 			r.Known = true
 			r.Passed += number(m[1])
@@ -40,6 +49,9 @@ func Cargo(lines []string) Result {
 				})
 			}
 		}
+	}
+	if r.Known {
+		r.Cases = named.list
 	}
 	return r
 }

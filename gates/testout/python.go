@@ -94,6 +94,9 @@ func unitFailure(head, below []string) Failure {
 			f.Name = head[3] + "." + head[2] + head[4]
 		}
 	}
+	if len(below) > 1 && !strings.HasPrefix(below[0], "-----") && strings.HasPrefix(below[1], "-----") {
+		below = below[1:] // the first line of the test's own description
+	}
 	for i, l := range below[:min(len(below), 200)] {
 		if strings.HasPrefix(l, "=====") || (i > 0 && strings.HasPrefix(l, "-----")) {
 			break

@@ -23,7 +23,7 @@ var (
 func TAP(lines []string) Result {
 	var r Result
 	plans, planned, seen := 0, 0, 0
-	versioned := false
+	versioned, named := false, newCases()
 	for _, l := range lines {
 		if tapPlan.MatchString(l) {
 			plans++
@@ -58,21 +58,24 @@ func TAP(lines []string) Result {
 		case mark == "skip", mark == "todo" && m[2] == "not ok":
 			if top {
 				r.Skipped++
+				named.add(Case{Name: name, Status: Skipped})
 			}
 		case m[2] == "ok":
 			if top {
 				r.Passed++
+				named.add(Case{Name: name, Status: Passed})
 			}
 		default:
 			if top {
 				r.Failed++
+				named.add(Case{Name: name, Status: Failed})
 			}
 			if f, container := tapFailure(name, lines[i+1:]); !container {
 				r.fail(f)
 			}
 		}
 	}
-	r.Known = seen > 0 || plans > 0
+	r.Known, r.Cases = seen > 0 || plans > 0, named.list
 	if missing := planned - seen; plans > 0 && missing > 0 {
 		r.Failed += missing
 		r.fail(Failure{Name: "plan", Message: fmt.Sprintf("%s planned and %d ran", phrase.Count(planned, "test was", "tests were"), seen)})

@@ -27,6 +27,42 @@ type Result struct {
 	Exact bool // the figures come from a report made for programs, not from text made for people
 
 	Failures []Failure
+
+	// Cases are the tests that ran, each by name, in the order in which the runner told of them; nil where it names
+	// none but those that fail. A test that ran several times stands here once, with its worst status.
+	Cases []Case
+}
+
+// Case is one test that a runner named.
+type Case struct {
+	Name   string `json:"name"`            // as its runner calls it, subtests and parameters included: "TestAdd/two", "test_add[2]"
+	Group  string `json:"group,omitempty"` // what the name is unique in: Go's package, pytest's module and class, jest's file
+	Path   string `json:"path,omitempty"`  // file it stands in, relative to where the runner ran; "" where the runner does not say
+	Status Status `json:"status"`
+}
+
+// Key tells a case from all others of its suite.
+func (c Case) Key() string { return c.Group + "\x00" + c.Name }
+
+// Status is how a test ended.
+type Status string
+
+// The ends of a test.
+const (
+	Passed  Status = "pass"
+	Failed  Status = "fail"
+	Skipped Status = "skip"
+)
+
+// rank orders the ends of a test from good to bad.
+func (s Status) rank() int {
+	switch s {
+	case Passed:
+		return 0
+	case Skipped:
+		return 1
+	}
+	return 2
 }
 
 // Failure is one test that failed, or one place that did not build.
@@ -56,6 +92,7 @@ func (r Result) Add(o Result) Result {
 	for _, f := range o.Failures {
 		r.fail(f)
 	}
+	r.Cases = append(r.Cases[:len(r.Cases):len(r.Cases)], o.Cases...)
 	return r
 }
 

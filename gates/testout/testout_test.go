@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,7 +162,9 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := JUnit(strings.NewReader(string(text)))
-	want := Result{Passed: 1, Failed: 2, Skipped: 1, Known: true, Exact: true, Failures: []Failure{
+	want := Result{Passed: 1, Failed: 2, Skipped: 1, Known: true, Exact: true, Cases: []Case{
+		{"test_ok", "tests.test_a", "tests/test_a.py", Passed}, {"test_bad", "tests.test_a", "tests/test_a.py", Failed}, {"test_skip", "tests.test_a", "tests/test_a.py", Skipped},
+	}, Failures: []Failure{
 		{Name: "tests.test_a.test_bad", ID: "tests/test_a.py::test_bad", Path: "tests/test_a.py", Line: 5, Message: "assert 1 == 2"},
 		{Name: "tests.test_b", Path: "tests/test_b.py", Line: 1, Message: "collection failure\nE   ModuleNotFoundError: No module named 'nope'", Build: true},
 	}}
@@ -285,4 +288,30 @@ func FuzzJUnit(f *testing.F) {
 			check(t, r)
 		}
 	})
+}
+
+func TestGoNamesEachTestOnce(t *testing.T) {
+	events := NewGo("example.com/m")
+	for _, l := range []string{
+		`{"Action":"run","Package":"example.com/m/calc","Test":"TestAdd"}`,
+		`{"Action":"run","Package":"example.com/m/calc","Test":"TestAdd/two"}`,
+		`{"Action":"pass","Package":"example.com/m/calc","Test":"TestAdd/two"}`,
+		`{"Action":"pass","Package":"example.com/m/calc","Test":"TestAdd"}`,
+		`{"Action":"run","Package":"example.com/m/calc","Test":"TestAdd"}`,
+		`{"Action":"fail","Package":"example.com/m/calc","Test":"TestAdd"}`,
+		`{"Action":"skip","Package":"example.com/m/calc","Test":"TestLater"}`,
+		`{"Action":"run","Package":"example.com/m/calc","Test":"TestHangs"}`,
+		`{"Action":"fail","Package":"example.com/m/calc"}`,
+	} {
+		events.Line(l)
+	}
+	want := []Case{
+		{Name: "TestAdd/two", Group: "example.com/m/calc", Status: Passed},
+		{Name: "TestAdd", Group: "example.com/m/calc", Status: Failed},
+		{Name: "TestLater", Group: "example.com/m/calc", Status: Skipped},
+		{Name: "TestHangs", Group: "example.com/m/calc", Status: Failed},
+	}
+	if got := events.Result().Cases; !slices.Equal(got, want) {
+		t.Errorf("cases = %v, want %v", got, want)
+	}
 }

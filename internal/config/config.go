@@ -266,6 +266,7 @@ func (l *Loaded) validate() error {
 	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "at least 1 is needed")
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 asks for nothing")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
+	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
 	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
 	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
@@ -290,6 +291,10 @@ func (l *Loaded) validate() error {
 		l.checkAgent(name, func(err error) { errs = append(errs, err) })
 		l.checkSandbox(name, func(err error) { errs = append(errs, err) })
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
+			if strings.HasPrefix(strings.TrimSpace(l.Agents[name].Models[tier]), "-") {
+				key := "agents." + name + ".models." + tier
+				errs = append(errs, fmt.Errorf("%s: %s is %q; a model cannot begin with -: it would be an option of the agent's program", l.where(key), key, l.Agents[name].Models[tier]))
+			}
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
 				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.where("agents."+name), name, tier))
 			}

@@ -108,6 +108,11 @@ type Agent struct {
 	SandboxWrite   []string `toml:"sandbox_write" doc:"what the agent may write besides its workspace and its own state: absolute, or beginning with ~/"`
 }
 
+// Tests says how changed tests count.
+type Tests struct {
+	Changed string `toml:"changed" doc:"what follows from a test that passes as the change has it and fails as it was before: warn, approve (a person has to agree) or fail; what the plan names is agreed"`
+}
+
 // Gates says what is checked after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
@@ -127,6 +132,7 @@ type Gates struct {
 	MaxFileLines int        `toml:"max_file_lines" doc:"length that a source file may have; 0 is any"`
 	MinMemoryMB  int        `toml:"min_memory_mb" doc:"warn when less memory is free, in MiB; 0 does not look"`
 	Acceptance   Acceptance `toml:"acceptance"`
+	Tests        Tests      `toml:"tests"`
 	AstGrep      string     `toml:"ast_grep" doc:"the ast-grep program for the gate patterns; empty looks on PATH"`
 	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning"`
 	Plugin       []Plugin   `toml:"plugin" doc:"gates that are programs of their own"`
@@ -205,7 +211,7 @@ func Default() Config {
 		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
 		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
 		Review:    Review{Batches: "off", Final: "off"},
-		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute)},
+		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute), Tests: Tests{Changed: "warn"}},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 		Models:    defaultModels(),

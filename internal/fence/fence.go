@@ -60,25 +60,11 @@ func Hide(text string) string { return shapes().String(text) }
 
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
 
-// Clean takes from foreign text what a reader does not see and a model does: control codes, marks that turn the
-// direction of text, and the characters that only ever hide words. Line ends become line feeds.
+// Clean removes from foreign text what a reader does not see and a model does, see [redact.Hidden]. Line ends become line
+// feeds.
 func Clean(text string) string {
 	if strings.Contains(text, "\r") {
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	}
-	text = redact.Clean(text)
-	if strings.IndexByte(text, 0xe2) < 0 && strings.IndexByte(text, 0xf3) < 0 { // what each of them begins with
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if invisible(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-func invisible(r rune) bool {
-	return r == 0x200b || r >= 0x2060 && r <= 0x2064 || // zero width: joins words that look apart, or the other way round
-		r >= 0xe0000 && r <= 0xe01ef // tags and rare variants: whole sentences can be written in them
+	return redact.Clean(text)
 }

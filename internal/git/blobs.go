@@ -236,8 +236,16 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 		}
 	}
 	var tree []byte
-	for _, args := range [][]string{{"-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", "."}, {"write-tree"}} {
-		env := append(slices.Clip(r.env), "GIT_INDEX_FILE="+index)
+	env := append(slices.Clip(r.env), "GIT_INDEX_FILE="+index)
+	apart, err := r.submodulesApart(ctx, env)
+	if err != nil {
+		return "", fmt.Errorf("write the working tree as a tree: %w", err)
+	}
+	add := []string{"-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", "."}
+	for _, path := range apart {
+		add = append(add, ":(top,exclude,literal)"+path)
+	}
+	for _, args := range [][]string{add, {"write-tree"}} {
 		tree, err = proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: r.Root, Env: env})
 		if err != nil {
 			return "", fmt.Errorf("write the working tree as a tree: %w", err)

@@ -34,6 +34,7 @@ type Repo struct {
 	GitDir string // folder of this checkout's HEAD and index
 	Common string // folder that all worktrees share
 	env    []string
+	plain  []string // env without what guards a repository that is only read; nil where nothing does
 
 	objects objects
 }
@@ -88,7 +89,7 @@ func quiet(env []string) []string {
 			out = append(out, kv)
 		}
 	}
-	return NoUpkeep(append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat"))
+	return NoUpkeep(append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat"))
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
@@ -131,7 +132,7 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 // Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
 // know. It leaves the index alone.
 func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err error) {
-	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules="+r.submodules())
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at %s: %w", r.Root, err)
 	}

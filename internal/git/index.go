@@ -6,6 +6,8 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"os"
@@ -117,4 +119,83 @@ func unmarked(data []byte) bool {
 		at += (path + length - at + 8) &^ 7 // one to eight bytes of zero
 	}
 	return at <= len(data) && !bytes.Contains(data[at:], []byte("link")) // a part of it in another file
+}
+
+// IndexEntry is one file of an index.
+type IndexEntry struct {
+	Path string // slashes
+	Mode uint32 // as in a tree: 0100644, 0100755, 0120000, 0160000
+	Hash string // of its blob, hex
+	Size uint32 // bytes modulo 2^32, as the file system had them when git wrote the file
+	Sec  uint32 // seconds of its modification time then
+}
+
+// ErrIndexFormat says that an index is of a kind that [Workspace.Index] does not read.
+var ErrIndexFormat = errors.New("unknown index format")
+
+// Index lists the files of the workspace's index in its order. It reads versions 2 and 3 that are in one file, which is
+// what [Workspace.Fill] writes.
+func (w *Workspace) Index() ([]IndexEntry, error) {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	if err != nil {
+		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
+	}
+	if len(data) < indexHead || string(data[:4]) != "DIRC" {
+		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, ErrIndexFormat)
+	}
+	name := sha1.Size
+	if len(w.index.tree) == 2*sha256.Size {
+		name = sha256.Size
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	if version != 2 && version != 3 {
+		return nil, fmt.Errorf("read the index of %s: version %d: %w", w.Dir, version, ErrIndexFormat)
+	}
+	out := make([]IndexEntry, 0, min(count, uint32(len(data)/entryStat)))
+	for at := indexHead; count > 0; count-- {
+		path := at + entryStat + name + 2
+		if path > len(data) {
+			return nil, fmt.Errorf("read the index of %s: it ends early: %w", w.Dir, ErrIndexFormat)
+		}
+		field := func(n int) uint32 { return binary.BigEndian.Uint32(data[at+n:]) }
+		e := IndexEntry{Sec: field(8), Mode: field(24), Size: field(36), Hash: hex.EncodeToString(data[at+entryStat : at+entryStat+name])}
+		if binary.BigEndian.Uint16(data[path-2:])&flagExtended != 0 {
+			path += 2
+		}
+		length := -1
+		if path <= len(data) {
+			length = bytes.IndexByte(data[path:], 0)
+		}
+		if length < 0 {
+			return nil, fmt.Errorf("read the index of %s: it ends early: %w", w.Dir, ErrIndexFormat)
+		}
+		e.Path = string(data[path : path+length])
+		out = append(out, e)
+		at += (path + length - at + 8) &^ 7
+	}
+	return out, nil
+}
+
+// Fill brings the tracked files and the index to tree, and HEAD to commit base, off any branch. Files that git does not
+// track stay.
+func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
+	if err := w.force(ctx, "-c", "index.version=2", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.fsmonitor=false",
+		"-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
+		return fmt.Errorf("check out tree %s: %w", tree, err)
+	}
+	w.index = stamp{tree: tree}
+	if head, err := w.HeadRef(); err == nil && head == base {
+		return nil
+	}
+	if w.repo.reftable() || !isHash(base) {
+		return w.Detach(ctx, base)
+	}
+	head := filepath.Join(w.GitDir, "HEAD") // nobody else writes to it
+	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
+		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
+	}
+	if err := os.Rename(head+".new", head); err != nil {
+		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
+	}
+	return nil
 }

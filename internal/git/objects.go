@@ -25,9 +25,6 @@ type objects struct {
 	plainOnce sync.Once
 	plain     bool // new ones, and branches, may be written as files without git
 
-	replacedOnce sync.Once
-	replaced     bool
-
 	sizeOnce sync.Once
 	size     int // of a name
 }
@@ -53,9 +50,6 @@ func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 
 // looseTree is [Repo.TreeOf] for what is a file of its own.
 func (r *Repo) looseTree(hash string) (string, bool) {
-	if r.replaces() {
-		return "", false
-	}
 	raw, _, err := r.loose(hash, "commit", 1<<20)
 	if err == nil && raw != nil {
 		tree, _, _ := bytes.Cut(bytes.TrimPrefix(raw, []byte("tree ")), []byte("\n"))
@@ -63,16 +57,6 @@ func (r *Repo) looseTree(hash string) (string, bool) {
 	}
 	_, _, err = r.loose(hash, "tree", 0)
 	return hash, err == nil
-}
-
-// replaces tells whether git may show other objects in the place of some.
-func (r *Repo) replaces() bool {
-	r.objects.replacedOnce.Do(func() {
-		entries, _ := os.ReadDir(filepath.Join(r.Common, "refs", "replace")) // none, as a rule
-		packed, err := r.packed("refs/replace/")
-		r.objects.replaced = len(entries) > 0 || len(packed) > 0 || err != nil || r.reftable()
-	})
-	return r.objects.replaced
 }
 
 // isHash tells a full object name from a ref, an abbreviation or anything else.

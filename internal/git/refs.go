@@ -17,9 +17,15 @@ func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/heads/")
 }
 
-// Tags returns all tags with what they name, which is a tag of its own where somebody wrote one.
-func (r *Repo) Tags(ctx context.Context) (map[string]string, error) {
-	return r.refs(ctx, "refs/tags/")
+// AllRefs returns every ref with what it names, without "refs/".
+func (r *Repo) AllRefs(ctx context.Context) (map[string]string, error) {
+	return r.refs(ctx, "refs/")
+}
+
+// Replaced returns the refs under refs/replace/, by which git shows one object in the place of another. The names are
+// those of the objects that are replaced.
+func (r *Repo) Replaced() (map[string]string, error) {
+	return r.refs(context.Background(), "refs/replace/")
 }
 
 func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error) {

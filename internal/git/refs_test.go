@@ -273,9 +273,10 @@ func TestReadCommit(t *testing.T) {
 	check("packed")
 }
 
-func TestTags(t *testing.T) {
+func TestAllRefs(t *testing.T) {
 	dir := made(t, map[string]string{"a": "a\n"})
 	r := opened(t, dir)
+	run(t, dir, "notes", "add", "-m", "note")
 	for _, packed := range []bool{false, true} {
 		run(t, dir, "tag", "-f", "v1")
 		run(t, dir, "tag", "-f", "-a", "-m", "two", "v2")
@@ -283,17 +284,24 @@ func TestTags(t *testing.T) {
 			run(t, dir, "pack-refs", "--all")
 			run(t, dir, "tag", "-f", "v3")
 		}
-		got, err := r.Tags(t.Context())
+		got, err := r.AllRefs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]string{}
 		for _, name := range []string{"v1", "v2", "v3"} {
 			if hash, err := r.Run(t.Context(), "rev-parse", "--verify", "--quiet", "refs/tags/"+name); err == nil {
-				want[name] = hash
+				want["tags/"+name] = hash
 			}
 		}
-		if !maps.Equal(got, want) || len(want) != map[bool]int{false: 2, true: 3}[packed] {
+		for _, name := range []string{"heads/main", "notes/commits"} {
+			hash, err := r.Run(t.Context(), "rev-parse", "--verify", "refs/"+name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[name] = hash
+		}
+		if !maps.Equal(got, want) || len(want) != map[bool]int{false: 4, true: 5}[packed] {
 			t.Errorf("packed %v: %v, want %v", packed, got, want)
 		}
 	}

@@ -72,6 +72,9 @@ func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, err
 	return said, err
 }
 
+// RemoveAll is [os.RemoveAll] that also deletes folders without write permission.
+func RemoveAll(dir string) error { return removeAll(dir) }
+
 // removeAll is [os.RemoveAll], whatever rights somebody left below dir.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)

@@ -26,7 +26,7 @@ func (r *Repo) compare(ctx context.Context, base, tree string) ([]Entry, bool) {
 		return nil, false
 	}
 	below, err := r.TreeOf(ctx, base)
-	if err != nil || r.replaces() {
+	if err != nil {
 		return nil, false
 	}
 	return r.diffTrees(below, tree)

@@ -15,7 +15,10 @@ func noUpkeep() [][2]string {
 }
 
 // NoUpkeep returns env with settings that keep git from tidying up by itself. They come after those that are in env.
-func NoUpkeep(env []string) []string {
+func NoUpkeep(env []string) []string { return with(env, noUpkeep()) }
+
+// with returns env with settings for git that come after those that are in env, and so win.
+func with(env []string, settings [][2]string) []string {
 	last := map[string]string{}
 	for _, kv := range env {
 		if name, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(name, "GIT_CONFIG_") {
@@ -35,8 +38,8 @@ func NoUpkeep(env []string) []string {
 		is[strings.ToLower(last[fmt.Sprintf("GIT_CONFIG_KEY_%d", i)])] = last[fmt.Sprintf("GIT_CONFIG_VALUE_%d", i)]
 	}
 	var add []string
-	for _, s := range noUpkeep() {
-		if is[strings.ToLower(s[0])] != s[1] {
+	for _, s := range settings {
+		if value, ok := is[strings.ToLower(s[0])]; !ok || value != s[1] {
 			add = append(add, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, s[1]))
 			count++
 		}

@@ -122,7 +122,7 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
-	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	return nil
@@ -220,7 +220,7 @@ func (w *Workspace) fill(ctx context.Context, tree string) error {
 	if err := w.force(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
-	if err := w.force(ctx, "clean", "-ffdq"); err != nil {
+	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
 	}
 	if name, err := w.repo.TreeOf(ctx, tree); err == nil {
@@ -424,4 +424,25 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 	}
 	c.Message = strings.TrimRight(message, "\n")
 	return c, nil
+}
+
+// ForgetWorkspaces makes git forget the worktrees below dir, whose files may be gone.
+func (r *Repo) ForgetWorkspaces(dir string) error {
+	ties := filepath.Join(r.Common, "worktrees")
+	entries, err := os.ReadDir(ties)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
+		if rel, rerr := filepath.Rel(dir, strings.TrimSpace(string(data))); err == nil && rerr == nil && filepath.IsLocal(rel) {
+			if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

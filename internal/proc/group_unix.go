@@ -35,7 +35,14 @@ func signalMembers(ms []member, sig syscall.Signal) {
 	}
 }
 
-func killMembers(ms []member) { signalMembers(ms, syscall.SIGKILL) }
+// killMembers kills processes. They are stopped first, so that none goes on with its next step because another one it
+// waits for was killed before it.
+func killMembers(ms []member) {
+	if len(ms) > 1 {
+		signalMembers(ms, syscall.SIGSTOP)
+	}
+	signalMembers(ms, syscall.SIGKILL)
+}
 
 // groupAlive reports whether a process group has a member.
 //

@@ -16,13 +16,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/go-cmd/cmd"
 )
 
 // ErrNotFound says that the program to run does not exist, or that nobody may execute it.
@@ -129,8 +126,6 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 			c.Env = os.Environ()
 		}
 		c.Env = append(slices.Clip(c.Env), c.Sweep)
-		c.Reaper.send("tag", c.Sweep)
-		defer c.Reaper.send("untag", c.Sweep)
 	}
 	if c.Limits.Grace <= 0 {
 		c.Limits.Grace = defaultGrace
@@ -141,92 +136,39 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	if err != nil {
 		return Result{Exit: -1}, fmt.Errorf("run %s: %w", c.Args[0], startError(err, c))
 	}
-	c.Reaper.start(p.pid, p.born)
 	res := p.supervise(ctx, c.Limits, out)
-	res.Swept, res.Left = p.sweep(c, min(c.Limits.Grace, sweepGrace))
-	c.Reaper.end(p.pid)
+	res.Swept, res.Left, err = p.sweep(c, min(c.Limits.Grace, sweepGrace))
 	p.drain()
 	res.Duration = time.Since(began)
 	out.finish(&res)
+	if err != nil {
+		return res, fmt.Errorf("run %s: %w", c.Args[0], err)
+	}
 	return res, nil
 }
 
 // process is a running program.
 type process struct {
 	pid     int
-	began   time.Time
-	born    string // its start time, which tells it from a later process with the same id
-	ended   <-chan struct{}
-	os      *exec.Cmd // to be read only once ended is closed
+	ended   <-chan struct{} // closed when the program itself has ended
+	holder  holder
 	pipes   []*pipe
 	readers sync.WaitGroup
-	family  []member // what belonged to it when it was asked to end
 }
 
-// start starts c. The output goes through pipes of our own, not through those of os/exec: so the end of
-// the program itself is seen at once, though a grandchild may still hold the other end open.
-func start(c Cmd, path string, out *sink) (*process, error) {
-	for try := 1; ; try++ {
-		p, err := startOnce(c, path, out)
-		// A child forked by another goroutine while the program's file was being written holds it open
-		// for a moment (golang.org/issue/22315).
-		if !errors.Is(err, syscall.ETXTBSY) || try == 5 {
-			return p, err
-		}
-		time.Sleep(time.Duration(try) * 20 * time.Millisecond)
-	}
-}
-
-func startOnce(c Cmd, path string, out *sink) (*process, error) {
-	p := &process{began: time.Now()}
-	stdout, err := newPipe(&p.pipes)
-	if err != nil {
-		return nil, err
-	}
-	stderr := stdout
-	file, direct := c.Stdout.(*os.File)
-	apart := !direct && (c.KeepStdout > 0 || c.Stdout != nil)
-	if apart {
-		if stderr, err = newPipe(&p.pipes); err != nil {
-			stdout.close()
-			return nil, err
-		}
-	}
-	prepare := func(ec *exec.Cmd) {
-		ec.Args[0] = c.Args[0]
-		ec.Stdout, ec.Stderr = stdout.w, stderr.w
-		if direct {
-			ec.Stdout = file
-		}
-		ec.SysProcAttr = detached()
-		ec.WaitDelay = stdinDelay
-		p.os = ec
-	}
-	gc := cmd.NewCmdOptions(cmd.Options{BeforeExec: []func(*exec.Cmd){prepare}}, path, c.Args[1:]...)
-	gc.Dir, gc.Env = c.Dir, c.Env
-	if gc.Env == nil {
-		gc.Env = os.Environ()
-	}
-	p.ended = gc.Done()
-	gc.StartWithStdin(c.Stdin)
-
-	status := gc.Status()
-	for status.StartTs == 0 { // go-cmd has no signal for "started"; it takes about a millisecond
-		time.Sleep(100 * time.Microsecond)
-		status = gc.Status()
-	}
-	if status.PID == 0 {
-		for _, pp := range p.pipes {
-			pp.close()
-		}
-		return nil, status.Error
-	}
-	p.pid = status.PID
-	p.born = bornAt(p.pid)
-	for i, pp := range p.pipes {
-		p.readers.Go(func() { pp.copy(out, out.stream(i == 0 && apart)) })
-	}
-	return p, nil
+// holder knows what belongs to a running program: [direct] by what the system tells of all processes, [kept] because all
+// of it is below one keeper.
+type holder interface {
+	// outcome is how the program itself ended. It is called after that.
+	outcome() (exit int, signal syscall.Signal)
+	// asking is called when the program is about to be asked to end.
+	asking()
+	// left lists what is alive of the program. None says that nothing is, for certain.
+	left() (alive []member, none bool)
+	// kill kills at once what the kernel can kill at once.
+	kill()
+	// leave is called in the end. It returns how many processes somebody else had to kill.
+	leave() (more int, err error)
 }
 
 // supervise waits for the end of the program, or brings it about.
@@ -258,11 +200,12 @@ func (p *process) supervise(ctx context.Context, l Limits, out *sink) Result {
 		p.outcome(&res)
 		return res
 	}
-	p.family = familyOf(p.pid)
+	p.holder.asking()
 	signalGroup(p.pid, syscall.SIGTERM)
 	if !p.waitEnd(l.Grace) {
 		signalGroup(p.pid, syscall.SIGKILL) // agents trap TERM
-		killMembers(p.family)
+		left, _ := p.holder.left()
+		killMembers(left)
 		if !p.waitEnd(lostDelay) {
 			return res
 		}
@@ -303,55 +246,11 @@ func (p *process) waitEnd(d time.Duration) bool {
 // outcome reads exit status and signal. A program that exits with 137 was not killed, whatever shells say.
 func (p *process) outcome(res *Result) {
 	res.Ended = Exited
-	state := p.os.ProcessState
-	if state == nil {
-		return
+	exit, signal := p.holder.outcome()
+	res.Exit = exit
+	if signal != 0 {
+		res.Ended, res.Exit, res.Signal = Signaled, -1, signalName(signal)
 	}
-	res.Exit = state.ExitCode()
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		res.Ended, res.Exit, res.Signal = Signaled, -1, signalName(ws.Signal())
-	}
-}
-
-// sweep ends what outlived the program and returns how many processes that were, and the names of some.
-func (p *process) sweep(c Cmd, grace time.Duration) (int, []string) {
-	if time.Since(p.began) < shortRun && nobodyNew(p.pid, c.Sweep) && len(p.family) == 0 {
-		return 0, nil
-	}
-	find := func() []member { return survivors(p.pid, p.born, c.Sweep, p.family) }
-	left := find()
-	if len(left) == 0 {
-		return 0, nil
-	}
-	time.Sleep(10 * time.Millisecond) // what was about to end anyway is nobody's fault
-	if left = find(); len(left) == 0 {
-		return 0, nil
-	}
-	seen := map[int]bool{}
-	note := func(ms []member) {
-		for _, m := range ms {
-			seen[m.pid] = true
-		}
-	}
-	note(left)
-	names := namesOf(left, c.Redact) // now: what is killed has no name any more
-	signalMembers(left, syscall.SIGTERM)
-	for until := time.Now().Add(grace); time.Now().Before(until); {
-		time.Sleep(10 * time.Millisecond)
-		if left = find(); len(left) == 0 {
-			return len(seen), names
-		}
-	}
-	for range 100 { // a fork bomb needs more than one round
-		note(left)
-		killMembers(left)
-		signalGroup(p.pid, syscall.SIGKILL)
-		time.Sleep(2 * time.Millisecond)
-		if left = find(); len(left) == 0 {
-			break
-		}
-	}
-	return len(seen), names
 }
 
 // drain reads what is left in the pipes.

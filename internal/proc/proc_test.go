@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 	case "reaper":
 		ReapMain(os.Stdin)
 		os.Exit(0)
+	case "busy":
+		busyMain()
 	case "parent":
 		parentMain()
 		os.Exit(0)

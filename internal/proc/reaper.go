@@ -1,150 +1,122 @@
 package proc
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 )
 
-// Reaper is a child process that outlives this one, if only for a moment: it knows which programs run,
-// and when this process is gone, however it went, it kills them. All methods work on a nil Reaper.
+// Reaper is a child process that ends what this one started, should this one be killed. On Linux it also starts the
+// keepers, under which [Run] runs programs, see keeper_linux.go. All methods work on a nil Reaper.
 type Reaper struct {
-	mu    sync.Mutex
-	pipe  io.WriteCloser // its only other end is the child: the system closes it when we die
-	child *exec.Cmd
+	mu      sync.Mutex
+	link    io.WriteCloser // its only other end is the child: the system closes ours when we die
+	child   *exec.Cmd
+	closing bool
+	lost    atomic.Bool // the child ended before Close
+	keepers keepers
 }
 
-// StartReaper starts the reaper: args is this program with the command that calls [ReapMain]. It lives in
-// its own session, where no ^C and no signal to our group reaches it.
+// ErrReaperLost says that somebody killed the reaper. Nothing more is started under it, as nobody would end it.
+var ErrReaperLost = errors.New("the process that ends what runplan starts was killed from outside; " +
+	"look for programs that are still running, then start again")
+
+// closeTime is how long Close waits for the child to end what is left.
+const closeTime = 15 * time.Second
+
+// StartReaper starts the reaper. args is this program with the command that calls [ReapMain]. The reaper lives in
+// a session of its own, where neither ^C nor a signal to our group reaches it.
 func StartReaper(args []string) (*Reaper, error) {
 	if len(args) == 0 {
-		return nil, fmt.Errorf("start the reaper: no command given")
+		return nil, errors.New("start the reaper: no command given")
 	}
 	x := exec.Command(args[0], args[1:]...)
 	x.SysProcAttr = detached()
-	pipe, err := x.StdinPipe()
+	link, far, err := connect(x)
 	if err != nil {
 		return nil, fmt.Errorf("start the reaper: %w", err)
 	}
-	if err := x.Start(); err != nil {
+	err = x.Start()
+	if far != nil {
+		_ = far.Close()
+	}
+	if err != nil {
+		_ = link.Close()
 		return nil, fmt.Errorf("start the reaper: %w", err)
 	}
-	return &Reaper{pipe: pipe, child: x}, nil
+	r := &Reaper{link: link, child: x}
+	r.open()
+	return r, nil
 }
 
-// Close ends the reaper. It kills what is still registered.
+// Close ends the reaper, which kills what is still running under it.
 func (r *Reaper) Close() error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.pipe == nil {
+	closed := r.closing
+	r.closing = true
+	r.mu.Unlock()
+	if closed {
 		return nil
 	}
-	_ = r.pipe.Close()
-	r.pipe = nil
+	r.shut()
+	_ = r.link.Close()
+	late := time.AfterFunc(closeTime, func() { _ = r.child.Process.Kill() })
+	defer late.Stop()
 	if err := r.child.Wait(); err != nil {
 		return fmt.Errorf("end the reaper: %w", err)
 	}
 	return nil
 }
 
-// Tag registers an environment entry for programs that are not started with [Run]; the function it
-// returns takes that back.
+// Tag registers an environment entry KEY=VALUE: whatever process has it is killed when this one is gone. The function
+// it returns takes that back.
 func (r *Reaper) Tag(entry string) (untag func()) {
 	r.send("tag", entry)
 	return func() { r.send("untag", entry) }
 }
 
+// start and end register a program that runs without a keeper.
 func (r *Reaper) start(pid int, born string) { r.send("start", strconv.Itoa(pid), born) }
 
 func (r *Reaper) end(pid int) { r.send("end", strconv.Itoa(pid)) }
 
-// send writes one line. A reaper that is gone is no reason to stop: it matters only if we are killed too.
+// send writes one line. It does not wait for an answer, nor does it fail: whether the reaper is there is asked
+// before a program is started.
 func (r *Reaper) send(verb string, args ...string) {
 	if r == nil {
 		return
 	}
-	for i, a := range args {
-		args[i] = strconv.Quote(a)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pipe != nil {
-		_, _ = io.WriteString(r.pipe, verb+" "+strings.Join(args, " ")+"\n")
+	if !r.closing {
+		_, _ = io.WriteString(r.link, encodeLine(verb, args...))
 	}
 }
 
-// ReapMain is the reaper's side: it reads what was started and what ended until in closes, then kills
-// what is left. A process is killed only if its start time is the one that was registered, so that a
-// process id that has been given to another program does no harm.
-func ReapMain(in io.Reader) {
-	deaf := make(chan os.Signal, 1) // it ends when its parent does, not before
-	signal.Notify(deaf, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(deaf)
-	groups := map[int]string{}
-	tags := map[string]bool{}
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		verb, args := parseLine(lines.Text())
-		switch {
-		case verb == "start" && len(args) == 2:
-			if pid, err := strconv.Atoi(args[0]); err == nil {
-				groups[pid] = args[1]
-			}
-		case verb == "end" && len(args) == 1:
-			if pid, err := strconv.Atoi(args[0]); err == nil {
-				delete(groups, pid)
-			}
-		case verb == "tag" && len(args) == 1:
-			tags[args[0]] = true
-		case verb == "untag" && len(args) == 1:
-			delete(tags, args[0])
-		}
+// encodeLine writes a verb and its arguments, which may hold any bytes, as one line.
+func encodeLine(verb string, args ...string) string {
+	var b strings.Builder
+	b.WriteString(verb)
+	for _, a := range args {
+		b.WriteByte(' ')
+		b.WriteString(strconv.Quote(a))
 	}
-	for pid, born := range groups {
-		reapGroup(pid, born)
-	}
-	for tag := range tags {
-		Sweep(tag)
-	}
+	b.WriteByte('\n')
+	return b.String()
 }
 
-// reapGroup kills the program pid and its family. Once the leader is gone its group may still have
-// members, and the id cannot have been reused while it has; but nobody can tell that group from a new
-// one, so then only members younger than the leader count, as in survivors.
-func reapGroup(pid int, born string) {
-	if born == "" {
-		return
-	}
-	family := []member(nil)
-	if bornAt(pid) == born {
-		family = familyOf(pid)
-	} else if bornAt(pid) != "" {
-		return // the id belongs to somebody else now
-	}
-	for range 100 {
-		left := survivors(pid, born, "", family)
-		if len(left) == 0 {
-			return
-		}
-		killMembers(left)
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
-// parseLine takes a verb and its quoted arguments apart.
-func parseLine(line string) (verb string, args []string) {
-	verb, rest, _ := strings.Cut(line, " ")
+// decodeLine takes a line of encodeLine apart. The verb is empty if it is not one.
+func decodeLine(line string) (verb string, args []string) {
+	verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {
 		q, err := strconv.QuotedPrefix(rest)
 		if err != nil {

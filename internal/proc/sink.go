@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -17,8 +18,6 @@ const (
 	maxLine       = 4 << 10
 	defaultKeep   = 64 << 10
 	defaultLogCap = 64 << 20
-	maxLogLine    = 64 << 10 // a longer line goes to the log in pieces
-	redactSlack   = 1 << 10  // so that a secret at the cut is seen as one
 )
 
 // sink takes the output of a program apart: live lines, log file, tail, standard output. What it keeps
@@ -47,7 +46,7 @@ type stream struct {
 	buf    []byte
 	long   bool   // the line in buf was cut
 	cr     bool   // a carriage return came last
-	whole  []byte // the line as it is, for a log that has to be redacted
+	whole  []byte // what came and cannot be redacted yet
 }
 
 func newSink(c Cmd) (*sink, error) {
@@ -60,7 +59,7 @@ func newSink(c Cmd) (*sink, error) {
 	if c.Log == "" {
 		return s, nil
 	}
-	f, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := atomicfile.Append(c.Log, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open its log: %w", err)
 	}
@@ -93,7 +92,6 @@ func (s *sink) write(st *stream, p []byte) {
 		return
 	}
 	s.bytes += int64(len(p))
-	s.tail.write(p)
 	if st.stdout {
 		room := min(max(s.outCap-len(s.stdout), 0), len(p))
 		s.stdout = append(s.stdout, p[:room]...)
@@ -102,17 +100,28 @@ func (s *sink) write(st *stream, p []byte) {
 			_, _ = s.feed.Write(p)
 		}
 	}
+	if s.redact != nil {
+		st.whole = append(st.whole, p...)
+		n := redact.Cut(st.whole)
+		p = []byte(s.redact(string(st.whole[:n])))
+		st.whole = append(st.whole[:0], st.whole[n:]...)
+	}
+	s.tell(st, p)
+	s.last.Store(time.Now().UnixNano()) // a slow Line is not the program's silence
+}
+
+// tell hands out output from which secrets are gone.
+func (s *sink) tell(st *stream, p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	s.tail.write(p)
 	if s.log != nil {
-		if s.redact == nil {
-			s.logWrite(p)
-		} else {
-			s.logLines(st, p)
-		}
+		s.logWrite(p)
 	}
 	if s.line != nil {
 		s.lines(st, p)
 	}
-	s.last.Store(time.Now().UnixNano()) // a slow Line is not the program's silence
 }
 
 // lines cuts p into lines for Line. A carriage return alone starts the line anew, as on a terminal, so
@@ -130,7 +139,7 @@ func (s *sink) lines(st *stream, p []byte) {
 		if i >= 0 {
 			text = p[:i]
 		}
-		room := min(max(maxLine+redactSlack-len(st.buf), 0), len(text))
+		room := min(max(maxLine+1-len(st.buf), 0), len(text))
 		st.buf = append(st.buf, text[:room]...)
 		st.long = st.long || room < len(text)
 		if i < 0 {
@@ -146,31 +155,13 @@ func (s *sink) lines(st *stream, p []byte) {
 }
 
 func (s *sink) emit(st *stream) {
-	text := string(st.buf)
-	if s.redact != nil {
-		text = s.redact(text)
-	}
-	text = redact.Clean(text)
+	text := redact.Clean(string(st.buf))
 	if st.long = st.long || len(text) > maxLine; st.long {
 		text = strings.ToValidUTF8(text[:min(len(text), maxLine)], "")
 		text += " […]"
 	}
 	st.buf, st.long = st.buf[:0], false
 	s.line(text)
-}
-
-// logLines writes the whole lines of p, redacted together since a secret may take more than one.
-func (s *sink) logLines(st *stream, p []byte) {
-	st.whole = append(st.whole, p...)
-	i := bytes.LastIndexByte(st.whole, '\n') + 1
-	if i == 0 && len(st.whole) < maxLogLine {
-		return
-	}
-	if i == 0 {
-		i = len(st.whole)
-	}
-	s.logWrite([]byte(s.redact(string(st.whole[:i]))))
-	st.whole = append(st.whole[:0], st.whole[i:]...)
 }
 
 func (s *sink) logWrite(p []byte) {
@@ -194,8 +185,8 @@ func (s *sink) finish(res *Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
-		if s.log != nil && len(st.whole) > 0 {
-			s.logWrite([]byte(s.redact(string(st.whole))))
+		if len(st.whole) > 0 {
+			s.tell(st, []byte(s.redact(string(st.whole))))
 			st.whole = nil
 		}
 		if s.line != nil && len(st.buf) > 0 {
@@ -203,12 +194,6 @@ func (s *sink) finish(res *Result) {
 		}
 	}
 	res.Tail = string(s.tail.bytes())
-	if s.redact != nil {
-		if _, rest, ok := strings.Cut(res.Tail, "\n"); ok && s.bytes > int64(len(res.Tail)) {
-			res.Tail = rest // half a line may begin with half a secret
-		}
-		res.Tail = s.redact(res.Tail)
-	}
 	res.Stdout, res.Truncated, res.Bytes = s.stdout, s.cut, s.bytes
 	s.shut()
 	res.LogErr = s.logErr

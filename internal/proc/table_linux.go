@@ -169,6 +169,16 @@ func nobodyNew(pid int, entry string) bool {
 	return true
 }
 
+// below lists what descends from pid, pid itself and the children in spare with what descends from those excepted.
+func below(pid int, spare map[int]bool) []member {
+	rows := readTable()
+	ours := map[int]bool{}
+	for _, r := range rows {
+		ours[r.pid] = r.ppid == pid && !spare[r.pid] && r.alive()
+	}
+	return closure(rows, ours)
+}
+
 // familyOf lists what descends from pid, itself included.
 func familyOf(pid int) []member { return closure(readTable(), map[int]bool{pid: true}) }
 

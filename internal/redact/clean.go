@@ -5,55 +5,42 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes what steers a terminal from s: escape sequences, control characters other than tab and
-// newline, and the marks that turn the direction of text, which make a line read as what it is not.
+// Clean removes what steers a terminal from s, and what nobody sees: escape sequences and the characters of [Hidden].
 // Bytes that are no UTF-8 become U+FFFD. The result is safe to print and Clean of it is itself.
 func Clean(s string) string {
-	if plain(s) {
+	if Plain(s) {
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
 	b.Grow(len(s))
+	before := rune(0)
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == 0x1b:
-			i += escape(s[i:])
-			continue
-		case r == 0x9b: // CSI as one character
-			i += n + csi(s[i+n:])
-			continue
-		case r == 0x9d || r == 0x90 || r == 0x98 || r == 0x9e || r == 0x9f:
-			i += n + stringSequence(s[i+n:])
-			continue
-		case r == '\t' || r == '\n' || !control(r):
+		r, n, hidden := element(s[i:])
+		if !hidden && r >= 0x80 {
+			behind, size := utf8.DecodeRuneInString(s[i+n:])
+			if size == 0 {
+				behind = 0
+			}
+			hidden = Hidden(before, r, behind)
+		}
+		if !hidden {
 			b.WriteString(s[i : i+n])
+			before = r
 		}
 		i += n
 	}
 	return b.String()
 }
 
-func plain(s string) bool {
+// Plain reports whether a text is printable ASCII with tabs and line feeds, as most are.
+func Plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 && c != '\t' && c != '\n' || c >= 0x7f {
 			return false
 		}
 	}
 	return true
-}
-
-func control(r rune) bool {
-	switch {
-	case r < 0x20, r >= 0x7f && r <= 0x9f:
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
-		return true
-	case r == 0x2028, r == 0x2029, r == 0xfeff:
-		return true
-	}
-	return false
 }
 
 // escape returns the length of the sequence that s begins with; s[0] is ESC.

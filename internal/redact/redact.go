@@ -1,36 +1,31 @@
-// Package redact keeps secrets and terminal tricks out of what is stored or shown, and out of the
-// environment of agents.
+// Package redact keeps secrets and terminal tricks out of what is stored or shown, and out of the environment of agents.
 //
-// A [Redactor] knows the values of secret-looking environment variables and the shapes of common
-// tokens. It is a net, not a proof: a secret that is cut in two, or encrypted, or spelled backwards,
-// passes. So what an agent has no need of is not given to it in the first place, see [AgentEnv].
+// A [Redactor] knows the values of secret-looking environment variables and the looks of common tokens. It finds them in
+// escapes of JSON, URLs and HTML, with invisible characters inside, and in base64. It is a net, not a proof: a secret
+// that is encrypted, or spelled backwards, or printed a character a line, passes. So what an agent has no need of is not
+// given to it in the first place, see [AgentEnv].
 package redact
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/literal"
 )
 
 // minValue is the length from which a value is taken for a secret; shorter ones occur in any text.
 const minValue = 8
 
-// Redactor replaces secrets. It is safe for concurrent use.
+// Redactor replaces secrets. It is safe for concurrent use. A nil one changes nothing.
 type Redactor struct {
-	known  *literal.Set      // the values that values replaces
-	values *strings.Replacer // nil: none are known
-}
-
-type shape struct {
-	re      *lazyre.Regexp
-	replace string
+	known   *literal.Set      // the values
+	ordered []string          // the values, long ones first: one may begin with another
+	names   map[string]string // by value
 }
 
 // New learns the values of those variables of env, KEY=VALUE, whose names look secret, and extra, which
@@ -58,64 +53,75 @@ func New(env []string, extra ...string) *Redactor {
 			learn("secret", v)
 		}
 	}
-	return &Redactor{known: literal.NewSet(literal.Exactly(slices.Collect(maps.Keys(names))...)), values: replacer(names)}
-}
-
-// replacer replaces long values first: one secret may begin with another.
-func replacer(names map[string]string) *strings.Replacer {
-	if len(names) == 0 {
-		return nil
-	}
-	values := make([]string, 0, len(names))
-	for v := range names {
-		values = append(values, v)
-	}
-	slices.SortFunc(values, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
+	ordered := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
-	var pairs []string
-	for _, v := range values {
-		pairs = append(pairs, v, mark(names[v]))
-	}
-	return strings.NewReplacer(pairs...)
+	return &Redactor{known: literal.NewSet(literal.Exactly(ordered...)), ordered: ordered, names: names}
 }
 
 func mark(name string) string { return "[redacted " + name + "]" }
 
 // String returns s with each known secret replaced by [redacted NAME].
 func (r *Redactor) String(s string) string {
-	if r == nil || s == "" {
+	if r == nil || s == "" || r.quiet(s, 0) {
 		return s
 	}
-	if r.known.Next(s, 0) >= 0 {
-		s = r.values.Replace(s)
+	var b strings.Builder
+	b.Grow(len(s))
+	for rest := s; rest != ""; {
+		n := segment(rest, true)
+		r.replace(&b, rest[:n])
+		rest = rest[n:]
 	}
-	found := hints().In(s)
-	for i := 0; found != 0 && i < len(shapes); i++ {
-		if found>>i&1 != 0 {
-			s = shapes[i].re.ReplaceAllString(s, shapes[i].replace)
-		}
-	}
-	return s
+	return b.String()
 }
 
-// hints tells which shapes a text may have: most have none, and an expression takes long to say so.
-var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(needs()...) })
+// replace writes a segment with its secrets replaced.
+func (r *Redactor) replace(b *strings.Builder, s string) {
+	var spans []span
+	if !r.quiet(s, 0) {
+		r.search(s, 0, func(m Match, name string) bool {
+			x := span{from: m.From, to: m.To, known: m.Kind == nil}
+			if x.known {
+				x.mark = mark(name)
+			} else {
+				x.mark = m.Kind.mark()
+			}
+			spans = append(spans, x)
+			return true
+		})
+	}
+	slices.SortStableFunc(spans, func(x, y span) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), -cmp.Compare(truth(x.known), truth(y.known)), cmp.Compare(y.to, x.to))
+	})
+	at, until := 0, 0
+	for _, x := range spans {
+		if x.from >= until {
+			b.WriteString(s[at:x.from])
+			b.WriteString(x.mark)
+		}
+		until = max(until, x.to)
+		at = until
+	}
+	b.WriteString(s[at:])
+}
 
-// needs are the literals that the shapes need, by their number.
-func needs() [][]literal.Lit {
-	var out [][]literal.Lit
-	for _, s := range shapes {
-		out = append(out, literal.Needs(s.re.String()))
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Hints are the literals of which each text has one that is changed for what it looks like, where nothing in it is
+// escaped or encoded.
+func Hints() []literal.Lit {
+	var out []literal.Lit
+	for i := range kinds {
+		out = append(out, kinds[i].needs()...)
 	}
 	return out
 }
-
-// Hints are the literals of which each text has one that is changed for what it looks like.
-func Hints() []literal.Lit { return slices.Concat(needs()...) }
 
 // spellings lists how a value may appear: as it is, its single lines, in JSON, in a URL, in base64.
 func spellings(value string) []string {
@@ -178,32 +184,4 @@ func harmless(name, value string) bool {
 		return true
 	}
 	return strings.Trim(value, "0123456789") == "" && len(value) < 2*minValue
-}
-
-// named is a shape of which nothing stays but its name.
-func named(name, expr string) shape {
-	return shape{re: lazyre.New(expr), replace: mark(name)}
-}
-
-// shapes lists what is a secret by its looks.
-var shapes = []shape{
-	named("PRIVATE_KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|[A-Za-z0-9+/=\s\\]*)`),
-	named("GITHUB_TOKEN", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`),
-	named("GITLAB_TOKEN", `\bglpat-[A-Za-z0-9_-]{16,}`),
-	named("API_KEY", `\b(?:sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,}|AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})`),
-	named("AWS_KEY", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
-	named("SLACK_TOKEN", `\bxox[a-z]-[A-Za-z0-9-]{10,}`),
-	named("SLACK_HOOK", `https://hooks\.slack\.com/services/[A-Za-z0-9/_-]{8,}`),
-	named("NPM_TOKEN", `\bnpm_[A-Za-z0-9]{36}`),
-	named("PYPI_TOKEN", `\bpypi-[A-Za-z0-9_-]{50,}`),
-	named("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+`),
-	{
-		re: lazyre.New(`(?i)(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9+/._~=-]{8,}`),
-		// the name of the scheme stays: it helps, and is no secret
-		replace: "${1}" + mark("AUTHORIZATION"),
-	},
-	{
-		re:      lazyre.New(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>]*):([^\s/@"'<>\[]+)@`),
-		replace: "${1}:" + mark("URL_PASSWORD") + "@",
-	},
 }

@@ -27,23 +27,39 @@ func New(name string) (*Place, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	p := &Place{Dir: dir, Runplan: filepath.Join(dir, "runplan")}
+	p := At(dir, filepath.Join(dir, "runplan"))
 	home := filepath.Join(dir, "home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return nil, err
 	}
-	p.Env = []string{
-		"HOME=" + home, "RUNPLAN_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1", "CI=true", "RUNPLAN_TRUST=all",
+	p.Env = append(p.Env,
+		"RUNPLAN_HOME="+home, "CI=true",
 		"RUNPLAN_TRUST=all", // the configurations in here are this program's own
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
-	}
-	build := exec.Command("go", "build", "-trimpath", "-o", p.Runplan, "./cmd/runplan")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	)
+	if err := Build(p.Runplan); err != nil {
 		p.Remove()
-		return nil, fmt.Errorf("build runplan: %w\n%s", err, out)
+		return nil, err
 	}
 	return p, nil
+}
+
+// At returns the place in a folder that is there, for a runplan that is built. Its environment has a HOME in the folder, which At does
+// not make, and names an author for commits.
+func At(dir, runplan string) *Place {
+	return &Place{Dir: dir, Runplan: runplan, Env: []string{
+		"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
+	}}
+}
+
+// Build builds runplan as the file to. The current folder is the module's.
+func Build(to string) error {
+	build := exec.Command("go", "build", "-trimpath", "-o", to, "./cmd/runplan")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build runplan: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Remove deletes the place.

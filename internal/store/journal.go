@@ -5,11 +5,21 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/runplan/runplan/internal/seal"
 )
 
 // Journal is the append-only log of a repository (raw.sqlite).
-type Journal struct{ db *sql.DB }
+type Journal struct {
+	db    *sql.DB
+	mu    sync.Mutex // one write at a time, and one look at the file
+	place place
+	seal  *seal.Seal            // what is added is signed with; nil signs nothing
+	heads map[string]*chainHead // by run, as far as this process has written or checked them
+}
 
 // Record is one event as it is stored. Body is its JSON.
 type Record struct {
@@ -19,6 +29,7 @@ type Record struct {
 	Kind  string
 	Batch string
 	Body  []byte
+	Seal  string // over the record and the one before it; given when it is written
 }
 
 // Run is what a run was started with.
@@ -45,21 +56,38 @@ func openJournal(ctx context.Context, path string, mayCreate bool) (*Journal, er
 	if err != nil {
 		return nil, err
 	}
-	return &Journal{db}, nil
+	return &Journal{db: db, place: placeOf(path)}, nil
 }
 
 // Close releases the file.
-func (j *Journal) Close() error { return j.db.Close() }
+func (j *Journal) Close() error {
+	for _, h := range j.heads {
+		h.file.Close()
+	}
+	return j.db.Close()
+}
 
 // AddRun writes a new run together with its first events, all or nothing.
 func (j *Journal) AddRun(ctx context.Context, r Run, first ...Record) error {
-	return j.tx(ctx, "start run "+r.ID, func(ctx context.Context, tx *sql.Tx) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.present(); err != nil {
+		return err
+	}
+	var head *chainHead
+	err := j.tx(ctx, "start run "+r.ID, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO runs (run, slug, plan, plan_text, started_at) VALUES (?, ?, ?, ?, ?)",
 			r.ID, r.Slug, r.Plan, r.PlanText, stamp(r.Started)); err != nil {
 			return err
 		}
-		return insert(ctx, tx, first)
+		var err error
+		head, err = j.insert(ctx, tx, first)
+		return err
 	})
+	if err == nil {
+		j.written(r.ID, head)
+	}
+	return err
 }
 
 // Append adds records, all or nothing. A sequence number that is taken is an error: two writers at one run.
@@ -67,17 +95,37 @@ func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	return j.tx(ctx, "append to run "+records[0].Run, func(ctx context.Context, tx *sql.Tx) error { return insert(ctx, tx, records) })
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.present(); err != nil {
+		return err
+	}
+	var head *chainHead
+	err := j.tx(ctx, "append to run "+records[0].Run, func(ctx context.Context, tx *sql.Tx) error {
+		var err error
+		head, err = j.insert(ctx, tx, records)
+		return err
+	})
+	if err == nil {
+		j.written(records[0].Run, head)
+	}
+	return err
 }
 
-func insert(ctx context.Context, tx *sql.Tx, records []Record) error {
+// insert adds records, and returns where the chain of their run then stands.
+func (j *Journal) insert(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
+	records = slices.Clone(records)
+	head, err := j.link(ctx, tx, records)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range records {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO events (run, seq, at, kind, batch, body) VALUES (?, ?, ?, ?, ?, ?)",
-			r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body)); err != nil {
-			return err
+		if _, err := tx.ExecContext(ctx, "INSERT INTO events (run, seq, at, kind, batch, body, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body), r.Seal); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return head, nil
 }
 
 func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/runplan/runplan/internal/seal"
 )
 
 // Post is what somebody outside of its process says to a run. Body is the JSON of an event.
@@ -13,24 +16,41 @@ type Post struct {
 	Run  string
 	At   time.Time
 	Body []byte
+	Seal string // given when it is written
+}
+
+// fields of a post that its seal covers. With its number in it a copy of a post is no post.
+func (p Post) fields() []string {
+	return []string{strconv.FormatInt(p.ID, 10), p.Run, stamp(p.At), string(p.Body)}
+}
+
+// Vouches tells whether runplan itself wrote a post. A journal that checks nothing vouches for all.
+func (j *Journal) Vouches(p Post) bool {
+	return j.seal == nil || j.seal.Check(p.Seal, seal.Post, p.fields()...)
 }
 
 // AddPost leaves a post for a run, and returns its id. Who is at work on the run takes it up; else who goes on with it.
 func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.present(); err != nil {
+		return 0, err
+	}
 	err = j.tx(ctx, "post to run "+p.Run, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "INSERT INTO posts (run, at, body) VALUES (?, ?, ?)", p.Run, stamp(p.At), string(p.Body))
-		if err == nil {
-			id, err = res.LastInsertId()
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'posts'), 0) + 1").Scan(&p.ID); err != nil {
+			return err
 		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO posts (id, run, at, body, seal) VALUES (?, ?, ?, ?, ?)",
+			p.ID, p.Run, stamp(p.At), string(p.Body), j.seal.Sum(seal.Post, p.fields()...))
 		return err
 	})
-	return id, err
+	return p.ID, err
 }
 
 // Posts returns the posts to a run with an id above after, in order.
 func (j *Journal) Posts(ctx context.Context, run string, after int64) ([]Post, error) {
 	return rows(ctx, j.db, fmt.Sprintf("the posts to run %s", run), func(rs *sql.Rows, p *Post) error {
 		p.Run = run
-		return rs.Scan(&p.ID, moment{&p.At}, &p.Body)
-	}, "SELECT id, at, body FROM posts WHERE run = ? AND id > ? ORDER BY id", run, after)
+		return rs.Scan(&p.ID, moment{&p.At}, &p.Body, &p.Seal)
+	}, "SELECT id, at, body, seal FROM posts WHERE run = ? AND id > ? ORDER BY id", run, after)
 }

@@ -39,7 +39,7 @@ func TestTextIsNeverSQL(t *testing.T) {
 		v := reflect.ValueOf(s)
 		for i := range v.NumMethod() {
 			name := v.Type().Elem().Name() + "." + v.Type().Method(i).Name
-			if n := v.Type().Method(i).Name; n == "Close" || n == "Begin" { // what is begun is tried by itself
+			if n := v.Type().Method(i).Name; n == "Close" || n == "Begin" || n == "Save" { // what is begun is tried by itself, and a copy is a file of that name
 				continue
 			}
 			args, ok := arguments(t, v.Method(i).Type())

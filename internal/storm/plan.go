@@ -74,6 +74,9 @@ func (r *repository) act(n int) string {
 	return text
 }
 
+// daemon leaves a process that no session, group or environment gives away.
+const daemon = "(setsid env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null &)\n"
+
 // plan has batches that write files, run shell blocks, check commands, and leave children behind: in their
 // group, and out of it.
 func (r *repository) plan() string {
@@ -98,7 +101,7 @@ func (r *repository) plan() string {
 		case 1:
 			fence("sh", "sleep 60 &\nsetsid sleep 60 >/dev/null 2>&1 &\n(trap '' TERM; sleep 3; echo late > late.txt) &\n"+r.act(n)+"sleep 0.03\n")
 		case 2:
-			fence("sh", r.act(n)+"sleep 0.06\necho cache > build.log\n")
+			fence("sh", daemon+r.act(n)+"sleep 0.06\necho cache > build.log\n")
 		}
 	}
 	return b.String()
@@ -112,7 +115,7 @@ func (r *repository) rogue() string {
 	for n := 1; n <= batches; n++ {
 		fmt.Fprintf(&b, "%d)\n%s;;\n", n, r.act(n))
 	}
-	b.WriteString(`esac
+	b.WriteString("esac\n" + daemon + `
 setsid sleep 60 >/dev/null 2>&1 &
 sleep 60 &
 if [ $((n % 6)) = 5 ]; then git checkout -q -b "mine-$n-$$"; git add -A; git commit -q -m "mine $n"; fi
@@ -126,7 +129,7 @@ sleep 0.0$((n % 9))
 // look is the gate: each batch has left one mark and no wrong one, and none was carried out twice.
 const look = `#!/usr/bin/env bash
 set -eu
-[ -n "${STORM_LOOKS:-}" ] || sleep 60 &
+[ -n "${STORM_LOOKS:-}" ] || { sleep 60 & (setsid env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null &); }
 for f in marks/[0-9]*.txt; do
 	[ ! -e "$f" ] || [ "$(cat "$f")" = "$(basename "$f" .txt)" ] || { echo "$f: $(cat "$f")"; exit 1; }
 done

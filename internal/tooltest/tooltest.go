@@ -45,3 +45,13 @@ func Missing(t testing.TB, err error, how string) {
 
 // AstGrep says how to get ast-grep.
 const AstGrep = "install it into bin/tools: make tools"
+
+// NodeModules is the folder in bin/tools of the repository that holds the package of that name for Node.js.
+func NodeModules(t testing.TB, name string) string {
+	t.Helper()
+	at := filepath.Join(root(t), "bin", "tools", "js", "node_modules")
+	if _, err := os.Stat(filepath.Join(at, name)); err != nil {
+		Missing(t, err, "install it into bin/tools/js: make tools")
+	}
+	return at
+}

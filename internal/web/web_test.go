@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/runplan/runplan/internal/redact"
 	"io"
 	"net"
 	"net/http"
@@ -270,7 +271,7 @@ func FuzzVisible(f *testing.F) {
 			t.Errorf("%q: twice is not once", s)
 		}
 		for _, r := range once {
-			if r < 0x20 && r != '\t' && r != '\n' || hidden(r) {
+			if r < 0x20 && r != '\t' && r != '\n' || redact.Unseen(r) {
 				t.Errorf("%q has %U", once, r)
 			}
 		}

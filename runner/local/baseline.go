@@ -2,28 +2,27 @@ package local
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/baseline"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/room"
 )
 
-// Baseline asks gates about the commit that a change starts from, in a worktree of its own that is made when it is
-// first needed. [Baseline.Close] removes it.
+// Baseline asks gates about the commit that a change starts from, in a room that is taken when it is first needed.
+// [Baseline.Close] gives it back.
 type Baseline struct {
 	Repo     *git.Repo
 	Layout   Layout
+	Home     string // folder of runplan's own files, outside of the repository
 	Setup    Setup
+	Environ  []string // of the programs in the room
 	Note     func(string)
 	Settings gates.Settings
 	Subject  gates.Subject // as the gates saw the change
@@ -32,13 +31,13 @@ type Baseline struct {
 	Recall   func(info gates.Info, s gates.Subject) (gates.Report, bool)
 	Remember func(info gates.Info, s gates.Subject, r gates.Report)
 
+	rooms *rooms // nil makes some
+	mine  bool   // they are to be closed
 	mu    sync.Mutex
-	dir   string
-	temp  string // a folder to remove with it
-	lock  *Lock  // held as long as the worktree is there
+	room  *room.Room
 	gates []gates.Gate
 	tree  string
-	err   error // why it could not be made
+	err   error // why there is no room
 }
 
 // At names the base for people.
@@ -63,6 +62,14 @@ var repair = lazyre.New(`(?i)\b(?:fix(?:es|ed|ing)?|repair\w*|correct(?:s|ed|ing
 // repairs tells whether a batch is there to put something right. For such a one it is no excuse that it was broken.
 func repairs(b *planparse.Batch) bool { return repair.MatchString(b.Title + "\n" + b.Text) }
 
+// fresh is look for somebody who wants to see what the gate does to the room, whatever it said before.
+func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, error) {
+	recall := b.Recall
+	b.Recall = nil
+	defer func() { b.Recall = recall }()
+	return b.look(ctx, now)
+}
+
 // look asks the gate of that name about the base.
 func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {
 	b.mu.Lock()
@@ -79,13 +86,10 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 			return r, nil
 		}
 	}
-	if b.dir == "" && b.err == nil {
-		b.err = b.open(ctx)
+	if err := b.open(ctx); err != nil {
+		return gates.Report{}, err
 	}
-	if b.err != nil {
-		return gates.Report{}, b.err
-	}
-	s.Dir = b.dir
+	s.Dir, s.Env, s.Sealed = b.room.Dir, b.rooms.envOf(b.room, b.Subject.Env), true
 	if s.LogDir != "" {
 		s.LogDir = filepath.Join(s.LogDir, "base")
 	}
@@ -93,9 +97,15 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 		if g.Info().Name != now.Name {
 			continue
 		}
+		var planted planted
+		s.Planted = planted.note
+		s.BaseTests = func(context.Context, string) ([]testout.Case, error) { return nil, nil }
 		v, err := gates.Run(ctx, []gates.Gate{g}, s, nil)
 		if err != nil {
 			return gates.Report{}, err
+		}
+		if d, err := b.room.Check(ctx); err == nil {
+			b.rooms.Expect(withoutSource(planted.off(d)))
 		}
 		if b.Remember != nil {
 			b.Remember(now, s, v.Reports[0])
@@ -105,124 +115,44 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	return gates.Report{}, baseline.ErrNoGate
 }
 
-// open makes the worktree and sets it up as those of batches are.
+// open takes a room of the base, once. It is called with the lock held.
 func (b *Baseline) open(ctx context.Context) error {
-	parent := b.Layout.Worktrees()
-	tie := func(do func() error) error { return with(b.Layout.GitLock(), do) }
-	if _, err := os.Stat(b.Layout.Root); errors.Is(err, os.ErrNotExist) {
-		if parent, err = os.MkdirTemp("", "runplan-base-"); err != nil {
-			return fmt.Errorf("make a worktree of the base: %w", err)
-		}
-		b.temp = parent
-		tie = func(do func() error) error { return do() }
+	if b.room != nil || b.err != nil {
+		return b.err
 	}
-	dir := filepath.Join(parent, fmt.Sprintf("base-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	if b.temp == "" {
-		var err error
-		if b.lock, err = TakeLock(b.Layout.Lock(filepath.Base(dir)), time.Now()); err != nil {
-			return fmt.Errorf("make a worktree of the base: %w", err)
+	if b.tree == "" {
+		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
+			return b.err
 		}
 	}
-	var ws *git.Workspace
-	err := tie(func() error {
-		if err := os.MkdirAll(parent, 0o755); err != nil {
-			return err
+	if b.rooms == nil {
+		if b.rooms, b.err = newRooms(ctx, b.Home, b.Repo, b.Layout, b.Setup, b.Environ, b.Note); b.err != nil {
+			return b.err
 		}
-		if err := writeJSON(markerOf(dir), marker{Slug: "base", Made: time.Now().UTC()}); err != nil {
-			return err
-		}
-		var err error
-		ws, err = b.Repo.AddDetached(ctx, dir, b.Subject.Base)
-		return err
-	})
-	b.dir = dir
-	if err != nil {
-		return fmt.Errorf("make a worktree of the base: %w", err)
+		b.mine = true
 	}
-	note := b.Note
-	if note == nil {
-		note = func(string) {}
-	}
-	p := &Pool{repo: b.Repo, layout: b.Layout, setup: b.Setup, note: note, used: map[string]*Space{}}
-	space := &Space{Workspace: ws, Base: b.Subject.Base}
-	if err := p.submodules(ctx, space); err != nil {
-		return err
-	}
-	if _, err := p.copyIncluded(ctx, space); err != nil {
-		return err
-	}
-	if _, err := p.setUp(ctx, space); err != nil {
-		return err
+	if b.room, b.err = b.rooms.Take(ctx, b.Subject.Base, b.tree); b.err != nil {
+		return b.err
 	}
 	settings := b.Settings
-	settings.When, settings.Affected, settings.RequireTests = nil, false, false
-	b.gates = suite.All(dir, settings)
+	settings.When, settings.Affected, settings.RequireTests, settings.Found = nil, false, false, nil
+	b.gates = suite.All(b.room.Dir, settings)
 	return nil
 }
 
-// Close removes the worktree.
+// Close gives the room back.
 func (b *Baseline) Close(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dir == "" {
+	if b.room != nil {
+		b.room.Release()
+		b.room = nil
+	}
+	if !b.mine {
 		return nil
 	}
-	remove := func() error {
-		return errors.Join(b.Repo.RemoveWorkspace(context.WithoutCancel(ctx), b.dir), os.RemoveAll(markerOf(b.dir)))
-	}
-	var err error
-	if b.temp != "" {
-		err = errors.Join(remove(), os.RemoveAll(b.temp))
-	} else {
-		err = with(b.Layout.GitLock(), remove)
-	}
-	if b.lock != nil {
-		b.lock.Release()
-		os.Remove(b.Layout.Lock(filepath.Base(b.dir))) // no other lock has this name
-		b.lock = nil
-	}
-	b.dir = ""
-	if err != nil {
-		return fmt.Errorf("remove the worktree of the base: %w", err)
-	}
-	return nil
-}
-
-// baseName is how worktrees of a base are called; those of a plan end in their number.
-var baseName = lazyre.New(`^base-\d+-\d+$`)
-
-func isBase(dir string) bool { return baseName.MatchString(filepath.Base(dir)) }
-
-// leftBase tells whether the worktree of a base was left by a process that was killed. Nothing in it is anybody's work:
-// whatever lies there besides the commit, setup and gates made.
-func leftBase(l Layout, dir string) (remove bool, why string) {
-	lock, err := TakeLock(l.Lock(filepath.Base(dir)), time.Now())
-	if err != nil {
-		return false, "a gate is at work in it"
-	}
-	lock.Release()
-	return true, "a gate that was killed left it"
-}
-
-// sweepBases removes the worktrees in which gates that were killed looked at the base of a change.
-func (w *work) sweepBases(ctx context.Context) {
-	entries, err := os.ReadDir(w.Layout.Worktrees())
-	if err != nil {
-		return // there are none yet
-	}
-	for _, e := range entries {
-		dir := filepath.Join(w.Layout.Worktrees(), strings.TrimSuffix(e.Name(), ".json")) // any of the two may have been left without the other
-		if !isBase(dir) {
-			continue
-		}
-		if left, _ := leftBase(w.Layout, dir); !left {
-			continue
-		}
-		err := with(w.Layout.GitLock(), func() error {
-			return errors.Join(w.Repo.RemoveWorkspace(ctx, dir), os.RemoveAll(markerOf(dir)), os.RemoveAll(w.Layout.Lock(filepath.Base(dir))))
-		})
-		if err != nil {
-			w.Note("what a gate that was killed left could not be removed: " + err.Error())
-		}
-	}
+	b.mine = false
+	rooms := b.rooms
+	b.rooms = nil
+	return rooms.Close(ctx)
 }

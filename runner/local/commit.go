@@ -42,7 +42,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "what it asks for is there already, so there is nothing to commit"
 		return e, nil
 	}
-	space, err := w.restore(ctx, c, true)
+	space, err := w.restore(ctx, c)
 	if err != nil {
 		return e, err
 	}

@@ -57,7 +57,7 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 func (w *work) digests(gitDir string) map[string]string {
 	out := map[string]string{}
 	for name, f := range w.readShared(w.ownSettings(gitDir)) {
-		out[name] = fmt.Sprintf("%v %x", f.mode, sha256.Sum256([]byte(f.data)))
+		out[name] = fmt.Sprintf("%v %x", f.Mode, sha256.Sum256([]byte(f.Data)))
 	}
 	return out
 }

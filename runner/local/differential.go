@@ -8,15 +8,15 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Scratch makes a worktree of the base, set up as those of batches are, for somebody who writes into it. What gates say
-// of the base is not asked there: give them a [Baseline] of their own.
+// Scratch takes a room of the base for somebody who writes into it. What gates say of the base is not asked there: give
+// them a [Baseline] of their own.
 func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dir == "" && b.err == nil {
-		b.err = b.open(ctx)
+	if err := b.open(ctx); err != nil {
+		return "", err
 	}
-	return b.dir, b.err
+	return b.room.Dir, nil
 }
 
 // ScratchOf makes scratch trees of the base for [differential.New], each from a [Baseline] that is made for the subject.

@@ -35,6 +35,7 @@ import (
 type Config struct {
 	Repo        *git.Repo
 	Layout      Layout
+	Home        string // folder of runplan's own files, outside of the repository; rooms for gates are made in it
 	Journal     *store.Journal
 	Plan        *planparse.Plan
 	PlanText    []byte
@@ -69,6 +70,8 @@ type Config struct {
 	// not look. Memory reads it.
 	MemoryFloor uint64
 	Memory      func() (uint64, error)
+
+	Notes []string // what the journal is to tell of this go at a run, before anything is done
 
 	Now     func() time.Time
 	Observe func(runner.Event)         // each event once it is in the journal, in order
@@ -124,6 +127,7 @@ type session struct {
 	noted   chan struct{}
 	history chronicle
 	limits  limits // of the run, as the journal last had them
+	config  string // digest of the settings, likewise
 	watch   failures.Observer
 	digests map[string]string // of the batches' texts, as the run last knew them
 
@@ -140,7 +144,9 @@ var errStopped = errors.New("the run was stopped")
 // the caller holds the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := e.open(ctx, run, info)
+	defer s.work.closeRooms(context.WithoutCancel(ctx))
 	defer s.clearing.Wait()
+	defer s.work.background.Wait()
 	defer s.cancel(errStopped)
 	pending, err := s.begin(ctx, info)
 	if err != nil {

@@ -36,7 +36,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 		}
 		return e, nil
 	}
-	space, err := w.restore(ctx, c, false)
+	space, err := w.restore(ctx, c)
 	if err != nil {
 		return e, err
 	}

@@ -14,8 +14,8 @@ import (
 
 // Leftover is something that a run left behind.
 type Leftover struct {
-	Kind   string `json:"kind"` // worktree, branch or temp
-	Name   string `json:"name"` // path relative to .runplan, or branch
+	Kind   string `json:"kind"` // worktree, branch, room or temp
+	Name   string `json:"name"` // path relative to .runplan, branch, or path of a folder of rooms
 	Bytes  int64  `json:"bytes"`
 	Remove bool   `json:"remove"`
 	Why    string `json:"why"` // why it can go, or why it stays
@@ -41,11 +41,7 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 			return nil, err
 		}
 		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: Size(dir)}
-		if isBase(dir) {
-			x.Remove, x.Why = leftBase(l, dir)
-		} else {
-			x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
-		}
+		x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
 		out = append(out, x)
 	}
 	branches, err := repo.Branches(ctx, "runplan/")
@@ -107,6 +103,9 @@ func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) e
 	if !x.Remove {
 		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
 	}
+	if x.Kind == "room" {
+		return RemoveRooms(ctx, repo, l, x.Name)
+	}
 	if x.Kind == "branch" {
 		tip, err := repo.Resolve(ctx, "refs/heads/"+x.Name)
 		if err != nil || tip == "" {
@@ -118,9 +117,6 @@ func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) e
 	return with(l.GitLock(), func() error {
 		if err := repo.RemoveWorkspace(ctx, dir); err != nil {
 			return err
-		}
-		if isBase(dir) {
-			os.Remove(l.Lock(filepath.Base(dir))) // nobody will ever take a lock of this name again
 		}
 		return os.Remove(markerOf(dir))
 	})

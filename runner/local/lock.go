@@ -26,6 +26,21 @@ type Owner struct {
 // can be held by the living only.
 type Lock struct{ f *flock.Flock }
 
+// Owners lists the processes on this machine that say that they work on runs of a repository. One that was killed may
+// still be among them.
+func Owners(l Layout) []Owner {
+	here, _ := os.Hostname()
+	found, _ := filepath.Glob(l.Lock("*"))
+	var out []Owner
+	for _, path := range found {
+		var o Owner
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &o) == nil && o.Host == here && o.PID > 1 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // TakeLock takes the lock at path, or says who has it.
 func TakeLock(path string, now time.Time) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

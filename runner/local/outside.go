@@ -13,13 +13,14 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/stamps"
 )
 
 // outside is what lies around a workspace and is no agent's business: the user's checkout, branches and tags. Nothing
 // here keeps an agent from writing there; but what it wrote can be seen.
 type outside struct {
 	checkout map[string]string // what is not as committed, with size and time, and runplan's settings
-	refs     map[string]string // the user's branches and tags, without "refs/"
+	refs     map[string]string // the user's refs, without "refs/"; not those of runs, nor the stash
 	commit   string            // that is checked out
 	branch   string            // that is checked out, "" for none
 }
@@ -43,18 +44,18 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	if o.commit, o.branch, err = w.Repo.Head(ctx); err != nil {
 		o.branch = "(one without commits)" // which is no reason not to look at the rest
 	}
-	heads, err := w.Repo.Refs(ctx)
-	if err != nil {
-		return o, err
-	}
-	for name, hash := range heads {
-		if !strings.HasPrefix(name, ofRuns) { // other runs move theirs
-			o.refs["heads/"+name] = hash
+	for _, name := range stamps.Upward() { // tools find them above the workspaces, whether git ignores them or not
+		if st := stampOf(filepath.Join(w.Repo.Root, name)); st != "gone" {
+			o.checkout[name] = st
 		}
 	}
-	tags, err := w.Repo.Tags(ctx)
-	for name, hash := range tags {
-		o.refs["tags/"+name] = hash
+	all, err := w.Repo.AllRefs(ctx)
+	evidence := strings.TrimPrefix(EvidencePrefix, "refs/")
+	for name, hash := range all {
+		// Other runs move theirs, stashes are tidied and replaced objects restored by themselves.
+		if !strings.HasPrefix(name, "heads/"+ofRuns) && !strings.HasPrefix(name, "replace/") && !strings.HasPrefix(name, evidence) && name != "stash" {
+			o.refs[name] = hash
+		}
 	}
 	return o, err
 }
@@ -121,16 +122,9 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 	}
 	for _, ref := range differing(before.refs, now.refs) {
 		was, is := before.refs[ref], now.refs[ref]
-		name, branch := strings.CutPrefix(ref, "heads/")
-		back, what := fmt.Sprintf("git branch -f %s %s", name, was), "your branch "+name
-		switch {
-		case was == "":
-			continue // one more takes nothing from anybody
-		case !branch:
-			name = strings.TrimPrefix(ref, "tags/")
-			back, what = fmt.Sprintf("git tag -f %s %s", name, was), "your tag "+name
-		case name == now.branch:
-			back = "git reset --keep " + was
+		what, back, ours := w.refWords(ref, was, now.branch)
+		if was == "" || !ours {
+			continue // one more takes nothing from anybody, and a fetch moves and prunes what is a remote's
 		}
 		how := fmt.Sprintf("was moved from %s to %s", was, is)
 		if is == "" {
@@ -143,6 +137,21 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 	}
 	fails = slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	return findings, fails
+}
+
+// refWords names a ref for people, with the command that brings it back to commit was. It reports whether the ref is the
+// user's own, and not a copy of what a remote has.
+func (w *work) refWords(ref, was, checkedOut string) (what, back string, own bool) {
+	kind, name, _ := strings.Cut(ref, "/")
+	switch {
+	case kind == "heads" && name == checkedOut:
+		return "your branch " + name, "git reset --keep " + was, true
+	case kind == "heads":
+		return "your branch " + name, fmt.Sprintf("git branch -f %s %s", name, was), true
+	case kind == "tags":
+		return "your tag " + name, fmt.Sprintf("git tag -f %s %s", name, was), true
+	}
+	return "your ref refs/" + ref, fmt.Sprintf("git update-ref refs/%s %s", ref, was), kind != "remotes"
 }
 
 // place names what is checked out; switchTo is how to get there.

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 )
@@ -16,12 +18,12 @@ import (
 // forPeople writes what an event means to progress.txt, and the rows that later training reads. Both are
 // made of events that are in the journal already.
 func (s *session) forPeople(ev runner.Event) error {
-	if line := s.progressLine(ev); line != "" {
-		f, err := os.OpenFile(s.Layout.Progress(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if line := phrase.Line(redact.Clean(s.work.redact.String(s.progressLine(ev)))); line != "" {
+		f, err := atomicfile.Append(s.Layout.Progress(), 0o644)
 		if err != nil {
 			return fmt.Errorf("write the progress: %w", err)
 		}
-		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), line)
+		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), phrase.Line(redact.Clean(line)))
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}

@@ -30,6 +30,7 @@ type Pool struct {
 	setup  Setup
 	note   func(string) // tells people what is worth knowing
 	refs   *refs
+	from   string // folder that files are copied from; "" is the user's checkout
 	stir   func() // says that the setup was at work, which is no agent; nil says it to nobody
 
 	mu    sync.Mutex
@@ -57,7 +58,6 @@ type Space struct {
 	Paths  []string // in which Tree differs from Base, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
 	rest   int      // since when nobody works in it; 0 while somebody does
-	left   []string // what is beside Tree in it, and may be
 	keep   bool     // somebody may want to look at it, so others take it last
 }
 
@@ -217,7 +217,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 		}
 		return s.Checkout(ctx, s.Branch, base, tree)
 	}
-	s.Base, s.Tree, s.left = "", "", nil
+	s.Base, s.Tree = "", ""
 	if err := fill(); err != nil {
 		return err
 	}
@@ -394,4 +394,11 @@ func (p *Pool) made() ([]string, error) {
 		}
 	}
 	return dirs, nil
+}
+
+// peek returns the workspace of batch as it is, nil while it has none. Nobody works in it because of that.
+func (p *Pool) peek(batch string) *Space {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used[batch]
 }

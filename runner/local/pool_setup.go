@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	if len(globs) == 0 {
 		return nil, nil
 	}
-	from, err := os.OpenRoot(p.repo.Root)
+	from, err := os.OpenRoot(p.source())
 	if err != nil {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
@@ -48,37 +49,27 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	defer to.Close()
 	var missing, differ []string
 	blocked := map[string]string{} // path → what stands in its way
-	for _, g := range globs {
-		if !doublestar.ValidatePattern(g) {
-			return nil, fmt.Errorf("set up %s: %q is not a pattern for files", s.Dir, g)
-		}
-		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
-			if d.IsDir() && (path == DirName || path == ".git") {
-				return doublestar.SkipDir
-			}
-			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
-				return nil
-			}
-			if way := s.Blocked(path); way != "" {
-				blocked[path] = way
-				return nil
-			}
-			there, err := to.Lstat(path)
-			switch mine, merr := d.Info(); {
-			case merr != nil:
-				return merr
-			case errors.Is(err, fs.ErrNotExist):
-				missing = append(missing, path)
-			case err != nil:
-				return err
-			case !there.Mode().IsRegular() || there.Size() != mine.Size() || !there.ModTime().Equal(mine.ModTime()):
-				differ = append(differ, path)
-			}
+	err = p.eachIncluded(globs, func(from *os.Root, path string) error {
+		if way := s.Blocked(path); way != "" {
+			blocked[path] = way
 			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, g, err)
 		}
+		mine, err := from.Lstat(path)
+		if err != nil {
+			return err
+		}
+		switch there, err := to.Lstat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, path)
+		case err != nil:
+			return err
+		case !there.Mode().IsRegular() || there.Size() != mine.Size() || !there.ModTime().Equal(mine.ModTime()):
+			differ = append(differ, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked)))) // the others are in git, which has brought them here
 	if err != nil {
@@ -105,6 +96,36 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 		}
 	}
 	return missing, nil
+}
+
+// source is the folder that files are copied from: the user's checkout, or what was taken of it before.
+func (p *Pool) source() string { return cmp.Or(p.from, p.repo.Root) }
+
+// eachIncluded visits the files of the user's checkout that a build needs and git does not carry.
+func (p *Pool) eachIncluded(globs []string, visit func(from *os.Root, path string) error) error {
+	from, err := os.OpenRoot(p.source())
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			return fmt.Errorf("%q is not a pattern for files", g)
+		}
+		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
+			if d.IsDir() && (path == DirName || path == ".git") {
+				return doublestar.SkipDir
+			}
+			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
+				return nil
+			}
+			return visit(from, path)
+		})
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", g, err)
+		}
+	}
+	return nil
 }
 
 // included are the patterns of the files that are copied.
@@ -134,21 +155,29 @@ func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
 	if m.Setup == p.setup.Command {
 		return false, nil
 	}
+	if err := p.runSetup(ctx, s.Dir, p.setup.Env); err != nil {
+		return true, err
+	}
+	m.Setup = p.setup.Command
+	return true, writeJSON(markerOf(s.Dir), m)
+}
+
+// runSetup runs the configured command in dir.
+func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: s.Dir, Env: p.setup.Env,
+		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: dir, Env: env,
 		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
 	})
 	if p.stir != nil {
 		p.stir()
 	}
 	if err != nil {
-		return true, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return fmt.Errorf("set up %s: %w", dir, err)
 	}
 	if !res.OK() {
-		return true, &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+		return &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
 	}
-	m.Setup = p.setup.Command
-	return true, writeJSON(markerOf(s.Dir), m)
+	return nil
 }
 
 // SetupError is a workspace that could not be made ready. No agent is to blame for it.

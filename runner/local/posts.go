@@ -49,7 +49,7 @@ func Unheard(ctx context.Context, j *store.Journal, run string) ([]runner.Event,
 		}
 		heard = max(heard, ev.Post)
 	}
-	posts = slices.DeleteFunc(posts, func(p store.Post) bool { return p.ID <= heard })
+	posts = slices.DeleteFunc(posts, func(p store.Post) bool { return p.ID <= heard || !j.Vouches(p) })
 	out := make([]runner.Event, len(posts))
 	for i, p := range posts {
 		if out[i], err = eventOf(p); err != nil {
@@ -70,18 +70,22 @@ func eventOf(p store.Post) (runner.Event, error) {
 
 // hear takes up what was posted and returns what is to be done. The journal has each post as an event with its id, in
 // the transaction in which it is acted on.
+//
+// A post that runplan did not sign is told, and counts for nothing.
 func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, error) {
+	if err := s.Journal.Present(); err != nil {
+		return nil, err
+	}
 	posts, err := s.Journal.Posts(ctx, s.run, s.heard)
 	if err != nil {
 		return nil, err
 	}
 	var cmds []runner.Command
 	for _, p := range posts {
-		ev, err := eventOf(p)
+		ev, err := s.heardFrom(p)
 		if err != nil {
 			return nil, err
 		}
-		ev.Reason, ev.By = s.said(ev.Reason), s.said(ev.By)
 		ev = s.machine.Heard(ev, resuming)
 		more, err := s.record(ev)
 		if err != nil {
@@ -97,6 +101,19 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 		})
 	}
 	return cmds, nil
+}
+
+// heardFrom is what a post says, or a note about one that runplan did not write.
+func (s *session) heardFrom(p store.Post) (runner.Event, error) {
+	if !s.Journal.Vouches(p) {
+		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)}, nil
+	}
+	ev, err := eventOf(p)
+	if err != nil {
+		return ev, err
+	}
+	ev.Reason, ev.By = s.said(ev.Reason), s.said(ev.By)
+	return ev, nil
 }
 
 // said is what a person said, as the journal may have it.

@@ -49,6 +49,8 @@ type GateReceipt struct {
 	Note       string           `json:"note,omitempty"`
 	Log        string           `json:"log,omitempty"`
 	LogHash    string           `json:"log_sha256,omitempty"`
+	Proof      *gates.Proof     `json:"proof,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"` // in words
 }
 
 // facts are what the journal knows of a batch by the time it merges.
@@ -143,7 +145,7 @@ func (f *facts) gated(e runner.Event) {
 	}
 	f.last.reports = e.Reports
 	for _, g := range e.Reports {
-		f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash})
+		f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash, g.Proof, g.Said()})
 	}
 }
 

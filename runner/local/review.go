@@ -134,7 +134,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		for i := range in.Ledger.Rounds { // it is the batch's own change, wherever it stands
 			in.Ledger.Rounds[i].Base = c.Base
 		}
-		space, err = w.restore(ctx, *c, false)
+		space, err = w.restore(ctx, *c)
 	}
 	if err != nil {
 		return in, nil, err

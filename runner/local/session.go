@@ -44,7 +44,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: s.PlanText, Started: first.Events[0].At}
+	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte(s.work.redact.String(string(s.PlanText))), Started: first.Events[0].At}
 	if err := s.Journal.AddRun(ctx, run, records...); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		s.books.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
-			s.limits = limitsOf(*ev.Job)
+			s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
 			for _, b := range ev.Job.Batches {
 				s.digests[b.Key] = b.Digest
 			}
@@ -108,7 +108,9 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err := s.runBranch(ctx, s.machine.Tip()); err != nil {
 		return nil, err
 	}
-	s.work.sweepBases(ctx)
+	if err := sweepRooms(ctx, s.Home, s.Repo, s.Layout); err != nil {
+		s.note("rooms of a run that was killed could not be removed: " + err.Error())
+	}
 	tip, err := s.Repo.Resolve(ctx, "refs/heads/"+info.Branch)
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		}
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Commit: tip}
-	if s.limits != limitsOf(info) {
+	if s.limits != limitsOf(info) || s.config != info.ConfigDigest {
 		resumed.Job = &info
 	}
 	for _, b := range info.Batches {
@@ -140,6 +142,9 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		return nil, err
 	}
 	s.live = true
+	for _, text := range s.Notes {
+		s.note(text)
+	}
 	if _, err := s.hear(ctx, true); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,15 +11,20 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/stamps"
 )
 
-// keeper keeps what git heeds in all worktrees (hooks, settings, what is ignored) as it was when agents began. What
-// changes while they work is put back, or else the next attempt would find it there and runplan itself would run it.
+// keeper keeps what steers git in all worktrees (hooks, settings, replaced objects), and the settings of tools outside
+// the workspaces, as they were when agents began. It restores what changes while they work: otherwise the gates, the
+// next attempt and runplan itself would read it.
 type keeper struct {
-	mu   sync.Mutex
-	ref  map[string]sharedFile // how it is to be, by path in the git folder; nil until somebody worked
-	busy []*shift
+	mu    sync.Mutex
+	ref   map[string]stamps.File // expected state, by path in the git folder; nil until an agent began
+	watch *stamps.Watch          // settings outside the repository
+	busy  []*shift
 }
 
 // shift is one program of a batch at work: an agent, gates, or a commit with its hooks.
@@ -30,11 +36,30 @@ type shift struct {
 	found  []change // what it changed before others joined
 }
 
-// change is one file of the git folder that is not as it was.
+// change is one file of the git folder, or one setting of a tool, that is not as it was.
 type change struct {
-	name string
-	left bool // it does no harm, and may be the user's
-	mild bool // it makes git run nothing
+	name   string // path in the git folder, or the path of the setting
+	steers string // the tool and what it takes from this setting, "" for the git folder
+	left   bool   // it stays as it is: it does no harm, or may be the user's
+	mild   bool   // it makes no program run or skip anything
+	stuck  bool   // it could not be restored
+	kind   string // of a special file of the workspace, which was removed; "" for all others
+}
+
+// path is how people are told of a change.
+func (c change) path() string {
+	if c.steers != "" {
+		return c.name
+	}
+	return ".git/" + c.name
+}
+
+// effect says why it matters.
+func (c change) effect() string {
+	if c.steers != "" {
+		return "it sets " + c.steers
+	}
+	return "git heeds it in all worktrees, yours too"
 }
 
 // shift is what works for c in its workspace from now on.
@@ -90,14 +115,27 @@ func (w *work) begin(s *shift, fresh bool) {
 	case s.beside:
 		w.join()
 	case fresh || k.ref == nil:
-		k.ref = w.readShared(s.own)
+		w.record(s)
 	default:
 		w.tell(s, w.settle(s))
 	}
-	if f, ok := readShared(filepath.Join(w.Repo.Common, s.own)); ok && s.own != "" {
+	if f, ok := stamps.Read(filepath.Join(w.Repo.Common, s.own)); ok && s.own != "" {
 		k.ref[s.own] = f
 	}
 	k.busy = append(k.busy, s)
+}
+
+// record takes the present state as the expected one. It is called with the lock held.
+func (w *work) record(s *shift) {
+	w.keeper.ref = w.readShared(s.own)
+	if w.keeper.watch == nil {
+		dirs := []string{w.Layout.Workspace(w.info.Slug, 1)}
+		if r := w.rooms.made; r != nil {
+			dirs = append(dirs, filepath.Join(r.Dir, "1", "room")) // tools that gates run look above it as well
+		}
+		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs, filepath.Join(w.Repo.Common, "config"))
+	}
+	w.keeper.watch.Take()
 }
 
 // end ends a shift and puts back what is not as it was. It returns what can be tied to this shift, and tells of the rest.
@@ -123,7 +161,7 @@ func (w *work) adopt(s *shift) {
 	k := &w.keeper
 	k.mu.Lock()
 	if !s.beside && len(k.busy) == 1 && k.busy[0] == s {
-		k.ref = w.readShared(s.own)
+		w.record(s)
 	}
 	k.mu.Unlock()
 	w.end(s)
@@ -136,7 +174,7 @@ func (w *work) tell(s *shift, changes []change) {
 		if !s.beside {
 			who = "it was found before " + s.of
 		}
-		w.Note(fmt.Sprintf(".git/%s changed, which git heeds in all worktrees; %s", c.name, who))
+		w.Note(fmt.Sprintf("%s changed: %s; %s", c.path(), c.effect(), who))
 	}
 }
 
@@ -159,8 +197,15 @@ func (w *work) settle(s *shift) []change {
 		was, had := k.ref[name]
 		is, there := now[name]
 		c := change{name: name}
-		if name == "config" && had && there && is.mode.IsRegular() {
-			c.left, c.mild = weigh(was.data, is.data)
+		switch {
+		case name == "config" && had && there && is.Mode.IsRegular():
+			c.left, c.mild = stamps.Weigh(was.Data, is.Data)
+		case name == shallowFile:
+			c.left = true // without it, commits that were fetched lack their parents
+		case strings.HasPrefix(name, replaceRefs):
+			c.stuck = !w.restoreReplaced(s, name, is.Data, was.Data)
+			changes = append(changes, c)
+			continue
 		}
 		changes = append(changes, c)
 		if c.left {
@@ -169,11 +214,11 @@ func (w *work) settle(s *shift) []change {
 		}
 		w.putAside(s, name, is, there, was, had)
 	}
-	return changes
+	return append(changes, w.settleSettings(s)...)
 }
 
 // putAside keeps what a file of the git folder became, and makes it what it was.
-func (w *work) putAside(s *shift, name string, is sharedFile, there bool, was sharedFile, had bool) {
+func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was stamps.File, had bool) {
 	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
 	verb := "was put back"
 	if !had {
@@ -188,30 +233,45 @@ func (w *work) putAside(s *shift, name string, is sharedFile, there bool, was sh
 		}
 		note += "; what it was changed to is kept in " + DirName + "/" + w.Layout.Rel(kept)
 	}
-	if err := putFile(path, was, had); err != nil {
+	if err := stamps.Put(path, was, had); err != nil {
 		note = fmt.Sprintf("%s: .git/%s changed and cannot be put back: %v", s.of, name, err)
 	}
 	w.Note(note)
 }
 
 // keep writes what was found to a file that is not there yet.
-func (w *work) keep(dir, name string, f sharedFile) (string, error) {
-	text := f.data
-	if f.mode&fs.ModeSymlink != 0 {
-		text = "link to " + f.data + "\n"
+func (w *work) keep(dir, name string, f stamps.File) (string, error) {
+	text := f.Data
+	if f.Mode&fs.ModeSymlink != 0 {
+		text = "link to " + f.Data + "\n"
 	}
-	path := filepath.Join(dir, "found-git-"+strings.ReplaceAll(name, "/", "-"))
-	for n, first := 2, path; ; n++ {
-		if _, err := os.Lstat(path); err != nil {
-			break
-		}
-		path = fmt.Sprintf("%s-%d", first, n)
-	}
+	path := unused(filepath.Join(dir, "found-git-"+strings.ReplaceAll(name, "/", "-")))
 	return path, writeFile(path, []byte(w.redact.String(text)))
 }
 
+// replaceRefs are the refs by which git shows one object in the place of another, and shallowFile lists the commits
+// whose parents are not there. Both change what every command of git says of the history.
+const (
+	replaceRefs = "refs/replace/"
+	shallowFile = "shallow"
+)
+
+// restoreReplaced brings a ref of [replaceRefs] back to the object that it was, "" for none.
+func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
+	if err := w.Repo.UpdateRefs(context.Background(), git.RefUpdate{Ref: ref, New: was, Old: is}); err != nil {
+		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be put back: %v", s.of, ref, err))
+		return false
+	}
+	verb := "was put back"
+	if was == "" {
+		verb = "was removed"
+	}
+	w.Note(fmt.Sprintf("%s: the ref %s %s; git showed object %s instead of the one that it names", s.of, ref, verb, is))
+	return true
+}
+
 // rehang makes the folder of hooks the folder, or the link, that it was.
-func (w *work) rehang(s *shift, was sharedFile) error {
+func (w *work) rehang(s *shift, was stamps.File) error {
 	path := filepath.Join(w.Repo.Common, "hooks")
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
 		if err := os.Remove(path); err != nil {
@@ -227,21 +287,28 @@ func (w *work) rehang(s *shift, was sharedFile) error {
 		}
 		w.Note(s.of + ": the folder that .git/hooks became is kept in " + DirName + "/" + w.Layout.Rel(aside))
 	}
-	if was.mode&fs.ModeSymlink != 0 {
-		return os.Symlink(was.data, path)
+	if was.Mode&fs.ModeSymlink != 0 {
+		return os.Symlink(was.Data, path)
 	}
 	return os.MkdirAll(path, 0o755)
 }
 
 // readShared reads what git heeds in all worktrees, and the settings of the workspaces at work.
-func (w *work) readShared(own string) map[string]sharedFile {
-	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", own}
+func (w *work) readShared(own string) map[string]stamps.File {
+	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates", shallowFile, own}
 	for _, s := range w.keeper.busy {
 		names = append(names, s.own)
 	}
-	out := map[string]sharedFile{}
+	out := map[string]stamps.File{}
+	replaced, err := w.Repo.Replaced()
+	if err != nil {
+		w.Note(err.Error())
+	}
+	for name, hash := range replaced {
+		out[replaceRefs+name] = stamps.File{Data: hash}
+	}
 	hooks := filepath.Join(w.Repo.Common, "hooks")
-	if f, ok := readShared(hooks); ok {
+	if f, ok := stamps.Read(hooks); ok {
 		out["hooks"] = f // a link
 	}
 	if real, err := filepath.EvalSymlinks(hooks); err == nil {
@@ -253,7 +320,7 @@ func (w *work) readShared(own string) map[string]sharedFile {
 		})
 	}
 	for _, name := range names {
-		if f, ok := readShared(filepath.Join(w.Repo.Common, filepath.FromSlash(name))); ok && name != "" {
+		if f, ok := stamps.Read(filepath.Join(w.Repo.Common, filepath.FromSlash(name))); ok && name != "" {
 			out[name] = f
 		}
 	}
@@ -264,11 +331,22 @@ func (w *work) readShared(own string) map[string]sharedFile {
 func sharedFindings(changes []change) []gates.Finding {
 	var out []gates.Finding
 	for _, c := range changes {
-		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: ".git/" + c.name + " changed while the agent worked: git heeds it in all worktrees, yours too"}
+		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: c.path() + " changed while the agent worked: " + c.effect()}
+		if c.steers != "" {
+			f.Rule = "outside/settings"
+		}
 		if c.left || c.mild {
 			f.Severity = gates.Warning
 		}
-		if !c.left {
+		if c.kind != "" {
+			f.Rule, f.Path = "special-file", c.name
+			f.Message = fmt.Sprintf("the agent left the %s %s, which no commit can hold and on which tools wait for ever; it was removed", c.kind, c.name)
+		}
+		switch {
+		case c.kind != "":
+		case c.stuck:
+			f.Message += "; it could not be put back"
+		case !c.left:
 			f.Message += "; it was put back"
 		}
 		out = append(out, f)

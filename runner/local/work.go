@@ -16,7 +16,6 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
@@ -34,8 +33,13 @@ type work struct {
 	info   runner.Info
 	pool   *Pool
 	redact *redact.Redactor
-	before sync.Map                       // what gates said of base trees
-	digest func(seq int) (string, string) // failure digest and patch file of an earlier event
+	before sync.Map // what gates said of base trees
+	proofs proofs   // which tests ran on which tree
+	rooms  lateRooms
+
+	learning   sync.Map                       // commits whose tests were looked at
+	background sync.WaitGroup                 // looks at them
+	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
 	factsOf func(batch, base string) facts
 	atTip   func() seen
@@ -70,6 +74,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
+	if _, err := w.sealed(ctx); err != nil { // before anybody can change what rooms are made of
+		return e, err
+	}
 	found := w.gathering(ctx, c, b)
 	w.crowd() // the setup of a workspace may change what others would be blamed for
 	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
@@ -102,6 +109,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
+	w.learnBase(ctx, c.Base)
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
@@ -112,7 +120,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	} else if ctx.Err() == nil { // whatever becomes of it, this was spent
 		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
-	shared := w.end(at) // first of all: git heeds it from now on
+	shared := append(w.end(at), w.unlink()...) // first of all: git heeds it from now on
 	seen := w.looking(ctx)
 	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
@@ -135,6 +143,15 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		}
 		e.Fingerprint = fingerprint(tampered)
 		return e, nil
+	}
+	if err := w.again(ctx, func() error {
+		found, err := space.DropSpecial()
+		for _, f := range found {
+			shared = append(shared, change{name: f.Path, kind: f.Kind, mild: f.Socket})
+		}
+		return err
+	}); err != nil {
+		return e, err
 	}
 	if err := w.again(ctx, func() error { return w.reveal(ctx, space) }); err != nil {
 		return e, err
@@ -289,7 +306,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 		e.RetryAt = res.RetryAt
 		e.Reports = []gates.Report{agentReport(e.Reason, res, b)}
 		e.Fingerprint = fingerprint(e.Reason)
-		w.keepPatch(ctx, s, c)
+		w.keepPatch(ctx, c, tree)
 	}
 	return e, nil
 }
@@ -357,8 +374,8 @@ func tail(s string, n int) string {
 }
 
 // keepPatch keeps the changes of a failed attempt, to learn from and to look at.
-func (w *work) keepPatch(ctx context.Context, s *Space, c runner.Command) {
-	out, err := s.Run(ctx, "diff-index", "--cached", "--binary", "--patch", c.Base)
+func (w *work) keepPatch(ctx context.Context, c runner.Command, tree string) {
+	out, err := w.Repo.Run(ctx, "diff-tree", "-r", "--no-ext-diff", "--binary", "--patch", c.Base, tree)
 	if err == nil && out != "" {
 		// What it wrote may be a secret, which is why the attempt failed. A patch with a hole in it is one to read.
 		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(w.redact.String(out)+"\n"))
@@ -380,72 +397,9 @@ func (w *work) attemptDir(c runner.Command) string {
 	return dir
 }
 
-// Gates checks the candidate's tree.
-func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
-	e := runner.Event{Base: c.Base, Tree: c.Tree}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
-	space, err := w.restore(ctx, c, false)
-	if err != nil {
-		return e, err
-	}
-	temp, err := w.temp(c.Place())
-	if err != nil {
-		return e, err
-	}
-	subject := gates.Subject{
-		Dir: space.Dir, Base: c.Base, Tree: c.Tree, Changed: space.Paths, Batch: *b, Before: c.Before,
-		Env: w.agentEnv(temp), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
-		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(space.Compared(c.Base, c.Tree)), Literal: literal(w.Agent),
-	}
-	list := suite.All(space.Dir, w.GateConfig)
-	if w.Baseline && !repairs(b) {
-		base := w.baseline(subject)
-		defer func() {
-			if err := base.Close(ctx); err != nil {
-				w.Note(err.Error())
-			}
-		}()
-		list = base.Around(list)
-	}
-	list = append(list, w.regression(b)...)
-	idle := !w.Repo.HasUpkeepLock()
-	at := w.shift(c, space, "the gates")
-	w.begin(at, false)
-	verdict, err := gates.Run(ctx, list, subject, func(r gates.Report) {
-		p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status))
-	})
-	w.lookout.drop()
-	w.dropUpkeepLock(idle)
-	if !w.alone(c) {
-		if _, files, err := space.Astray(ctx, "", space.Copied); err == nil {
-			space.left = files
-		}
-	}
-	for _, f := range sharedFindings(w.end(at)) {
-		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
-	}
-	if ctx.Err() != nil {
-		return e, context.Cause(ctx)
-	}
-	if err != nil {
-		return e, err
-	}
-	e.Reports, e.Tests = w.trim(slices.Concat(verdict.Reports, w.seenOutside(c.Place()), w.critique(c))), verdict.Tests()
-	e.Outcome = runner.OutcomeOK
-	if !verdict.OK() {
-		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()
-		w.keepPatch(ctx, space, c)
-	}
-	return e, nil
-}
-
 // restore brings the workspace to the candidate of c. Nobody works there between two pieces of work, but agents in other
-// workspaces could write there: what is new is no work of this batch. With bare, what gates left goes as well, so that no
-// hook can take it into the commit.
-func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space, error) {
+// workspaces could write there: what is new is no work of this batch.
+func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 	s, fresh, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
 	if err != nil {
 		return nil, err
@@ -454,18 +408,13 @@ func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space
 		return s, nil
 	}
 	index, files, err := s.Astray(ctx, c.Tree, s.Copied)
-	if err != nil || !index && slices.Equal(files, s.left) && (!bare || len(files) == 0) {
+	if err != nil || !index && len(files) == 0 {
 		return s, err
 	}
-	known := s.left
 	s.Tree = ""
 	if s, _, err = w.pool.Restore(ctx, c.Place(), c.Base, c.Tree); err != nil {
 		return nil, err
 	}
-	if _, s.left, err = s.Astray(ctx, c.Tree, s.Copied); err != nil {
-		return nil, err
-	}
-	files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(known, f) || slices.Contains(s.left, f) })
 	what := strings.Join(files[:min(len(files), 3)], ", ")
 	if index {
 		what = strings.TrimSuffix("its index, "+what, ", ")
@@ -479,23 +428,6 @@ func (w *work) restore(ctx context.Context, c runner.Command, bare bool) (*Space
 // alone tells whether no agent can be at work while c is carried out, so that nobody writes into a workspace unseen.
 func (w *work) alone(c runner.Command) bool {
 	return w.info.Workers < 2 && !w.info.Speculate && c.Slot == nil
-}
-
-// baseline looks at the commit that a batch starts from, should a gate fail. What it says of a tree is kept: another
-// attempt starts from the same one.
-func (w *work) baseline(s gates.Subject) *Baseline {
-	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
-	return &Baseline{
-		Repo: w.Repo, Layout: w.Layout, Setup: w.pool.setup, Note: w.Note, Settings: w.GateConfig, Subject: s,
-		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
-			r, ok := w.before.Load(key(info, s))
-			if !ok {
-				return gates.Report{}, false
-			}
-			return r.(gates.Report), true
-		},
-		Remember: func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Store(key(info, s), r) },
-	}
 }
 
 // maxFindings bounds what one report brings into the journal; the log has the rest.
@@ -533,7 +465,10 @@ func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 
 // reasonOf says in one line why a verdict is red.
 func reasonOf(v gates.Verdict) string {
-	for _, r := range v.Reports {
+	// What ran tells more than what was read.
+	reports := slices.Clone(v.Reports)
+	slices.SortStableFunc(reports, func(a, b gates.Report) int { return advising(a) - advising(b) })
+	for _, r := range reports {
 		if r.Status != gates.Fail {
 			continue
 		}
@@ -554,6 +489,14 @@ func reasonOf(v gates.Verdict) string {
 		return text
 	}
 	return "a gate failed"
+}
+
+// advising is 1 for a report that fails only by what was read in tests.
+func advising(r gates.Report) int {
+	if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
+		return 0
+	}
+	return 1
 }
 
 // infrastructure tells errors that another try cannot cure.

@@ -68,9 +68,12 @@ func (v *batchView) gates(reports []gates.Report) {
 		if r.Tests != nil {
 			name += fmt.Sprintf(" (%d passed, %d failed, %d skipped)", r.Tests.Passed, r.Tests.Failed, r.Tests.Skipped)
 		}
+		if text := r.Proof.String(); text != "" {
+			r.AddNote(text)
+		}
 		switch {
 		case r.Gate == "critique" && v.Critique != nil:
-		case r.Status == gates.Pass && len(r.Findings) == 0:
+		case r.Status == gates.Pass && len(r.Findings) == 0 && (r.Proof == nil || r.Proof.Held == nil):
 			v.Passed = append(v.Passed, quiet{name, r.Note})
 		case r.Status == gates.Skipped && len(r.Findings) == 0 && r.Output == "":
 			v.Skipped = append(v.Skipped, quiet{name, r.Note})

@@ -85,3 +85,11 @@ func place(f gates.Finding) string {
 	}
 	return p
 }
+
+// saidOf is what a report warns of, as far as nobody else tells it.
+func saidOf(r gates.Report) []string {
+	if r.Gate == OutsideGate { // told when it was seen
+		return nil
+	}
+	return r.Said()
+}

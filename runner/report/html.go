@@ -83,7 +83,7 @@ func viewOf(s runner.Summary, past *Past) view {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
 	}
 	v.Timeline = template.HTML(Timeline(s, past)) // so does Timeline
-	v.Cups, v.Skipped = cups(s), skippedNotes(s)
+	v.Cups, v.Skipped = cups(s), gateNotes(s)
 	for i, x := range s.Batches {
 		b := batchOf(s, x, i)
 		if list := failures(x, past.of(x.Key)); len(list) > 0 {

@@ -31,7 +31,7 @@ func Markdown(s runner.Summary, past *Past) string {
 			}
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 		}
-		for _, note := range skippedNotes(s) {
+		for _, note := range gateNotes(s) {
 			fmt.Fprintf(&b, "\n%s\n", md(note))
 		}
 		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))

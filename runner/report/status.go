@@ -67,7 +67,7 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 		return err
 	}
 	tail := "\n"
-	for _, note := range skippedNotes(s.Summary) {
+	for _, note := range gateNotes(s.Summary) {
 		tail += st.Faint(note) + "\n"
 	}
 	if s.Review != nil {
@@ -138,11 +138,19 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	return out
 }
 
-// skippedNotes says why gates were skipped, each reason once.
-func skippedNotes(s runner.Summary) []string {
+// gateNotes says why gates were skipped, each reason once, and what gates warned of, batch by batch.
+func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
+			if g.Gate == OutsideGate {
+				g.Said = nil // it has a section of its own
+			}
+			for _, said := range g.Said {
+				if note := fmt.Sprintf("batch %s: %s: %s", ui.Sanitize(b.Number), ui.Sanitize(g.Gate), ui.Sanitize(said)); !slices.Contains(out, note) {
+					out = append(out, note)
+				}
+			}
 			if g.Status != gates.Skipped || g.Note == "" {
 				continue
 			}

@@ -159,7 +159,7 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 		if _, err := l.repo.Run(ctx, "cat-file", "-e", at+":"+path); err != nil {
 			continue // it is gone, and all of its lines are
 		}
-		out, err := l.repo.Run(ctx, "blame", "--incremental", at, "--", path)
+		out, err := l.repo.Run(ctx, "blame", "--no-textconv", "--incremental", at, "--", path)
 		if err != nil {
 			return nil, "", err
 		}

@@ -114,7 +114,7 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 	c, configured := p.config.Agents[name]
 	out := command.Config{
 		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.repo.Root, Environ: a.Environ,
-		Permission: c.Permission, Models: c.Models, Sandbox: sandboxOf(c),
+		Permission: c.Permission, Models: c.Models, Sandbox: a.sandboxOf(c),
 	}
 	presetName := c.Preset
 	if !configured {

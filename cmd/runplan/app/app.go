@@ -74,7 +74,7 @@ func Main(a App) int {
 	code, hint := codeOf(err)
 	// Errors may quote plans, file names and programs: no control code of theirs reaches the terminal.
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(a.redactor(nil).String(text)))
 	}
 	if hint != "" {
 		fmt.Fprintf(a.Stderr, "  → %s\n", redact.Clean(hint))
@@ -114,7 +114,8 @@ type project struct {
 	overrides []gates.Override
 }
 
-// openProject finds the repository and reads the settings.
+// openProject finds the repository and reads the settings. Git runs nothing that the repository names until a command that
+// has to allows it.
 func (a *App) openProject(ctx context.Context) (*project, error) {
 	dir := a.dir
 	if dir == "" {
@@ -123,7 +124,7 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 			return nil, err
 		}
 	}
-	repo, err := git.Open(ctx, dir, a.Environ)
+	repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
 	if errors.Is(err, git.ErrNotRepo) && a.dir != "" {
 		return nil, noRepo(err, "give the path of a git repository")
 	}
@@ -134,6 +135,9 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	p := &project{repo: repo, layout: local.LayoutOf(repo.Root)}
+	if err := noLinks(p.layout); err != nil {
+		return nil, err
+	}
 	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
 		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan keeps its files in a folder of that name; move the file away")
 	}
@@ -141,6 +145,16 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	return p, p.conditions()
+}
+
+// noLinks refuses a folder of runplan's that leads elsewhere by a symbolic link.
+func noLinks(l local.Layout) error {
+	err := l.CheckLinks()
+	var link *local.LinkError
+	if errors.As(err, &link) {
+		return usage(err, "look at where it leads; then remove it, or put a copy in its place: a repository may hold such a link to have your own files written to")
+	}
+	return err
 }
 
 // noRepo gives an [git.ErrNotRepo] its exit code, and the advice that fits; otherwise that for where there is none at all.

@@ -86,7 +86,7 @@ A run that is at work goes on by itself; one that has stopped (exit status 3) wi
 }
 
 // waiting lists what runs of the repository wait for, the newest run first.
-func (p *project) waiting(ctx context.Context) ([]waitingItem, error) {
+func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 	out := []waitingItem{}
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil || !slices.ContainsFunc(sums, func(s runner.Summary) bool { return len(s.Waiting) > 0 }) {
@@ -98,6 +98,7 @@ func (p *project) waiting(ctx context.Context) ([]waitingItem, error) {
 		return nil, err
 	}
 	defer j.Close()
+	_ = a.signed(j) // inside of a sandbox the key is hidden, and this only lists
 	for _, s := range sums {
 		if len(s.Waiting) == 0 || s.Status == runner.RunDone {
 			continue
@@ -146,7 +147,7 @@ func checkpointLines(batch string, list []planparse.Checkpoint) []string {
 }
 
 func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) error {
-	list, err := p.waiting(ctx)
+	list, err := a.waiting(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 // answer posts what a person says to the run that asked.
 func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by trust.Signed) error {
 	ctx := cmd.Context()
-	list, err := p.waiting(ctx)
+	list, err := a.waiting(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -223,6 +224,9 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 		return err
 	}
 	defer j.Close()
+	if err := a.signed(j); err != nil {
+		return err
+	}
 	who := cmp.Or(by.Name, p.person(ctx))
 	said := w.Yes(who, redact.Clean(by.Reason))
 	word := "approved"
@@ -281,6 +285,9 @@ else is begun. It stops with exit status 130, and runplan resume goes on with it
 where only one is at work.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.notAnAgent("stopping a run"); err != nil {
+				return err
+			}
 			p, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
@@ -320,6 +327,9 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 		return err
 	}
 	defer j.Close()
+	if err := a.signed(j); err != nil {
+		return err
+	}
 	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + p.person(ctx), At: time.Now()}
 	if err := local.Post(ctx, j, live[0], said); err != nil {
 		return err

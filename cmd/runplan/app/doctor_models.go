@@ -170,7 +170,7 @@ func (p *project) modelExecutables() []trust.Executable {
 	from := func(key string) bool { return c.Source("models."+key) == file }
 	switch {
 	case c.Models.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-		what := strings.Join(c.Models.Command, " ")
+		what := trust.Words(c.Models.Command)
 		if len(c.Models.PassEnv) > 0 {
 			what += " (sees " + strings.Join(c.Models.PassEnv, ", ") + ")"
 		}

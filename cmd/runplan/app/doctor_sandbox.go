@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -25,8 +26,12 @@ With --sandbox the sandbox of an agent is tried, in a repository that is made fo
 again: what has to work inside, and what must not. The agent itself is not started.`
 
 // sandboxOf is what confines an agent.
-func sandboxOf(c config.Agent) sandbox.Spec {
-	return sandbox.Spec{Kind: c.Sandbox, Command: c.SandboxCommand, Image: c.SandboxImage, Write: c.SandboxWrite}
+func (a *App) sandboxOf(c config.Agent) sandbox.Spec {
+	s := sandbox.Spec{Kind: c.Sandbox, Command: c.SandboxCommand, Image: c.SandboxImage, Write: c.SandboxWrite}
+	if dir, err := a.userDir(); err == nil { // who can read these can sign for the user
+		s.Hide = []string{filepath.Join(dir, seal.FileName), filepath.Join(dir, "serve.key")}
+	}
+	return s
 }
 
 // sandboxTrial is one thing that is tried inside of a sandbox.
@@ -48,7 +53,7 @@ func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) erro
 	if !configured {
 		return a.unknownAgent(p, name)
 	}
-	spec := sandboxOf(c)
+	spec := a.sandboxOf(c)
 	if !spec.On() {
 		return usage(fmt.Errorf("agent %s has no sandbox", name), "give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}

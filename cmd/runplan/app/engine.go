@@ -120,6 +120,7 @@ func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(conte
 		if err != nil {
 			return err
 		}
+		p.repo.AllowPrograms() // it is asked to fetch what happened on other machines
 		j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 		if errors.Is(err, fs.ErrNotExist) {
 			return do(cmd, args)
@@ -128,6 +129,9 @@ func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(conte
 			return err
 		}
 		defer j.Close()
+		if err := a.signed(j); err != nil {
+			return err
+		}
 		runs, err := a.syncRuns(ctx, e, p, j)
 		defer func() {
 			for _, r := range runs {
@@ -245,7 +249,7 @@ func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *stor
 // quietConfig is that of an engine which is to tell what it has to say, and to carry nothing out.
 func (a *App) quietConfig(p *project) local.Config {
 	return local.Config{
-		Repo: p.repo, Layout: p.layout, Environ: a.Environ, Secrets: p.secrets(), Now: time.Now,
+		Repo: p.repo, Layout: p.layout, Home: a.cacheDir(), Environ: a.Environ, Secrets: p.secrets(), Now: time.Now,
 		Observe: func(runner.Event) {}, Line: func(string, string) {},
 		Note: func(text string) { fmt.Fprintf(a.Stderr, "runplan: %s\n", text) },
 	}
@@ -312,6 +316,7 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	if err := b.trustConfig(p, h.Trust); err != nil {
 		return c, nil, err
 	}
+	p.repo.AllowPrograms()
 	if err := p.layout.Make(); err != nil {
 		return c, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -42,6 +43,7 @@ type execution struct {
 	info     runner.Info
 	why      string // why this agent
 	decided  []routing.Line
+	found    []string // what was found out about the journal before it was resumed
 	journal  *store.Journal
 }
 
@@ -52,6 +54,9 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	defer journal.Close()
+	if err := x.app.signed(journal); err != nil {
+		return err
+	}
 	x.journal = journal
 	if err := x.sameEngine(ctx); err != nil {
 		return err
@@ -119,7 +124,7 @@ func (x *execution) start(ctx context.Context) error {
 	told.Close() // while its notes can still be shown
 	view.Close()
 	if err != nil {
-		return err
+		return x.lost(ctx, err)
 	}
 	return x.result(res)
 }
@@ -131,8 +136,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		return local.Config{}, err
 	}
 	return local.Config{
-		Sampling: tournaments,
-		Repo:     x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Sampling: tournaments, Home: x.app.cacheDir(),
+		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
 			Total: cmp.Or(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
 			Idle:  cmp.Or(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
@@ -153,7 +158,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
-		Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+		Notes: x.found, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
 	}, nil
 }
 
@@ -164,7 +169,7 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
 		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
 		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
 	}
 	for _, g := range c.Command {
 		s.Commands = append(s.Commands, gates.CommandGate{
@@ -276,10 +281,14 @@ func (x *execution) writeReport(s runner.Summary) error {
 		return err
 	}
 	debug.FreeOSMemory() // reading the events took more than what is kept of them
-	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, past)), 0o644); err != nil {
+	if err := atomicfile.WriteLoose(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, past)), 0o644); err != nil {
 		return err
 	}
-	page, err := os.OpenFile(filepath.Join(dir, "report.html"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	html := filepath.Join(dir, "report.html")
+	if err := os.Remove(html); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	page, err := os.OpenFile(html, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // not through a link
 	if err != nil {
 		return err
 	}

@@ -144,9 +144,27 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if o.list {
 		return x.list()
 	}
+	x.tellWhatRuns()
 	ctx, stop := interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.look(ctx)
+}
+
+// tellWhatRuns names the programs of the gates where nobody was asked whether they may run: a repository without .runplan
+// has no configuration to trust, and its gates follow from its files.
+func (x *inspection) tellWhatRuns() {
+	if _, err := os.Lstat(x.project.layout.Root); err == nil {
+		return
+	}
+	var programs []string
+	for _, g := range x.gates {
+		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // whose rules are of runplan and of .runplan
+			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
+		}
+	}
+	if len(programs) > 0 {
+		fmt.Fprintf(x.app.Stderr, "runplan: no .runplan here, so nothing was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
+	}
 }
 
 // chosenGates keeps the gates that --only names.

@@ -25,7 +25,11 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	if _, err := os.Stat(l.Root); err != nil || x.options.noCache || x.hidden {
 		return list, nil
 	}
-	x.store = cache.Store{Dir: l.GateCache()}
+	s, err := x.app.seal()
+	if err != nil {
+		return list, nil // without a key nothing can be believed later, so nothing is kept
+	}
+	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
 	complete, err := x.store.Complete(ctx, x.project.repo, x.subject.Tree)
 	if err != nil {
 		return nil, fail(exitCannotRun, err, "")
@@ -115,6 +119,7 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		return ""
 	}
 	return &local.Baseline{
+		Home: x.app.cacheDir(), Environ: x.app.Environ,
 		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
 		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },

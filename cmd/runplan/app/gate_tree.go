@@ -76,8 +76,7 @@ type checkout struct {
 
 // checkedOut asks git how the working tree stands. The user's own settings of git status do not count.
 func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
-	out, err := repo.Run(ctx, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
-		"--untracked-files=all", "--ignored=matching", "--ignore-submodules=none")
+	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignored=matching")
 	if err != nil {
 		return checkout{}, fmt.Errorf("look at the working tree: %w", err)
 	}

@@ -38,6 +38,7 @@ they are merged there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 				return err
 			}
 			found, err := local.Leftovers(ctx, p.repo, p.layout, active)
+			found = append(found, local.RoomLeftovers(a.cacheDir(), p.repo, p.layout)...)
 			if err != nil {
 				return err
 			}
@@ -80,6 +81,7 @@ func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Left
 	if err != nil || e == nil {
 		return nil, err
 	}
+	p.repo.AllowPrograms() // what all machines share is fetched and deleted there
 	d, err := e.Open(ctx, Session{Getenv: a.Getenv, Config: a.quietConfig(p)})
 	if err != nil {
 		return nil, err

@@ -53,10 +53,14 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			repo, err := git.Open(ctx, dir, a.Environ)
+			repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
 			switch {
 			case errors.Is(err, git.ErrNotRepo):
 				return noRepo(err, "give the path of a git repository; to make one: git init")
+			case err != nil:
+				return err
+			}
+			switch err := noLinks(local.LayoutOf(repo.Root)); {
 			case err != nil:
 				return err
 			case cmd.Flags().Changed("show"):

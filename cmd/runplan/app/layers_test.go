@@ -38,7 +38,9 @@ func layers() []layer {
 		{"runner/failures", []string{"gates", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
 		{"internal/prompt", nil},
-		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/room", []string{"internal/git"}},
+		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
@@ -57,10 +59,13 @@ func layers() []layer {
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
 		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
+		{"gates/testcode", []string{"internal/lazyre"}},
+		{"gates/names", []string{"gates/testcode", "gates/testout", "planparse", "internal/lazyre"}},
+		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
-		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/lazyre", "internal/phrase", "internal/redact"}},
+		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", nil},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
@@ -96,6 +101,7 @@ func layers() []layer {
 		{"testscripts/browser", nil},    // all tests: the page in Chromium
 
 		// Plumbing knows nothing of plans.
+		{"internal/attack", []string{"internal/scratch"}}, // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -108,17 +114,18 @@ func layers() []layer {
 		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},
 		{"internal/phrase", nil},
-		{"internal/proc", []string{"internal/phrase", "internal/redact"}},
+		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
 		{"internal/scratch", nil},
-		{"internal/store", nil},
+		{"internal/seal", nil},
+		{"internal/store", []string{"internal/seal"}},
 		{"internal/tinymodel", nil},
 		{"internal/tokens", nil},
 		{"internal/tooltest", nil},
 		{"internal/storm", []string{"internal/scratch"}},
 		{"internal/ui", []string{"internal/cells", "internal/phrase", "internal/redact"}},
-		{"internal/web", nil},
+		{"internal/web", []string{"internal/redact"}},
 	}
 }
 
@@ -131,7 +138,7 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "internal/attack", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
@@ -318,13 +325,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/bench", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
-		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/attack", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
 		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/scratch", "internal/tooltest", "internal/bench", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/attack", "internal/bench", "internal/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}

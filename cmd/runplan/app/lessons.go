@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/runner/local"
 )
 
 func newLessonsCommand(a *App) *cobra.Command {
@@ -43,8 +44,11 @@ func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own stri
 	if err != nil {
 		return nil, "", err
 	}
-	if repo, err := git.Open(ctx, root, a.Environ); err == nil {
+	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
 		root = repo.Root
+		if err := noLinks(local.LayoutOf(root)); err != nil {
+			return nil, "", err
+		}
 	} else if !errors.Is(err, git.ErrNotRepo) {
 		return nil, "", err
 	}

@@ -41,8 +41,11 @@ func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.R
 	if root, err = currentFolder(); err != nil {
 		return "", nil, err
 	}
-	if repo, err := git.Open(ctx, root, a.Environ); err == nil {
+	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
 		root = repo.Root
+		if err := noLinks(local.LayoutOf(root)); err != nil {
+			return "", nil, err
+		}
 	}
 	rules, err = a.patternsOf(root)
 	return root, rules, err

@@ -36,10 +36,11 @@ func newParseCommand(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
-				err = asJSON(a.Stdout, plan)
+			a.hideTitles(nil, plan)
+			if out := a.hiding(); asJSONFlag {
+				err = asJSON(out, plan)
 			} else {
-				err = printPlan(a.Stdout, args[0], plan)
+				err = printPlan(out, args[0], plan)
 			}
 			if err != nil {
 				return err
@@ -102,13 +103,15 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 			}
 			// Conditions are compiled too, so that a wrong name shows before it costs something.
 			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
+			a.hideTitles(nil, plan)
 			r := planparse.Check(plan)
+			out := a.hiding()
 			if asJSONFlag {
-				if err := asJSON(a.Stdout, r); err != nil {
+				if err := asJSON(out, r); err != nil {
 					return err
 				}
 			} else {
-				printCheck(a.Stdout, args[0], plan, r)
+				printCheck(out, args[0], plan, r)
 			}
 			if err := invalid(args[0], plan); err != nil {
 				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")

@@ -41,6 +41,7 @@ and holds the tree that the gates saw. Failed batches get a new set of attempts.
 	o.common(cmd)
 	o.ofAgent(cmd)
 	cmd.Flags().BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; batches whose text changed are run again")
+	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false, "go on with the configuration as it is now, although it was changed since the run started")
 	return cmd
 }
 
@@ -50,22 +51,33 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	sum, err := p.unfinished(ctx, name)
-	if err != nil {
-		return err
-	}
-	info, stored, err := p.recall(ctx, sum.Run)
+	sum, err := a.unfinished(ctx, p, name)
 	if err != nil {
 		return err
 	}
 	if err := a.trustConfig(p, o.trust); err != nil {
 		return err
 	}
-	lock, err := local.TakeLock(p.layout.Lock(info.Slug), time.Now())
+	p.repo.AllowPrograms()
+	lock, err := local.TakeLock(p.layout.Lock(sum.Slug), time.Now())
 	if err != nil {
 		return err
 	}
 	defer lock.Release()
+	found, err := a.vouch(ctx, p, sum.Run) // before anything that the journal says is believed
+	if err != nil {
+		return err
+	}
+	for _, text := range found {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+	}
+	info, stored, err := p.recall(ctx, sum.Run)
+	if err != nil {
+		return err
+	}
+	if err := a.sameConfig(p, &info, o.acceptConfig); err != nil {
+		return err
+	}
 	if dir, err := p.checkedOut(ctx, info.Branch); err != nil {
 		return err
 	} else if dir != "" {
@@ -109,7 +121,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why, found: found}
 	return x.start(ctx)
 }
 
@@ -122,7 +134,14 @@ func (a *App) planOfResume(p *project, file string, info *runner.Info, stored []
 	}
 	a.hideTitles(p, then)
 	plan, text, err := readPlan(file)
+	hidden := text
+	if p != nil {
+		hidden = []byte(a.redactor(p).String(string(text)))
+	}
 	if err != nil {
+		if then.Digest != info.PlanDigest {
+			return nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
+		}
 		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
 		return then, stored, nil
 	}
@@ -130,8 +149,11 @@ func (a *App) planOfResume(p *project, file string, info *runner.Info, stored []
 	if plan.Digest == info.PlanDigest {
 		return plan, text, nil
 	}
-	if planparse.SameButTicks(stored, text) {
-		return then, stored, nil // the run itself may have ticked
+	if planparse.SameButTicks(stored, hidden) { // the run itself may have ticked
+		if then.Digest == info.PlanDigest {
+			return then, stored, nil
+		}
+		return plan, text, nil // the copy in the journal lacks the secrets
 	}
 	if err := invalid(file, plan); err != nil {
 		return nil, nil, err
@@ -182,9 +204,13 @@ func (p *project) summaries(ctx context.Context, f runner.Filter) ([]runner.Summ
 }
 
 // unfinished finds the run that is meant by name: an id or the beginning of one, a plan, or "".
-func (p *project) unfinished(ctx context.Context, name string) (runner.Summary, error) {
+// A run that ends with an event that runplan did not write is not finished, whatever that event says.
+func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.Summary, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
+		if s, ok := a.damagedRun(ctx, p, name); ok {
+			return s, nil
+		}
 		return runner.Summary{}, err
 	}
 	if len(sums) == 0 {
@@ -201,7 +227,7 @@ func (p *project) unfinished(ctx context.Context, name string) (runner.Summary, 
 		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
 			continue
 		}
-		if s.Status != runner.RunDone {
+		if s.Status != runner.RunDone || a.forgedEnd(ctx, p, s.Run) {
 			return s, nil
 		}
 		finished = true

@@ -176,7 +176,7 @@ func (p *project) reviewExecutables() []trust.Executable {
 		from := func(k string) bool { return c.Source(key+"."+k) == file }
 		switch {
 		case r.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-			what := strings.Join(r.Command, " ")
+			what := trust.Words(r.Command)
 			if len(r.PassEnv) > 0 {
 				what += " (sees " + strings.Join(r.PassEnv, ", ") + ")"
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -111,6 +112,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		fmt.Fprintln(a.Stdout, "nothing was run (--dry-run)")
 		return nil
 	}
+	p.repo.AllowPrograms()
 	if err := a.preflight(ctx, p, path, info, o); err != nil {
 		return err
 	}
@@ -148,7 +150,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Land:         cmp.Or(o.land, p.config.Run.Land),
-		ConfigDigest: p.config.Digest, LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
+		ConfigDigest: config.DigestOf(p.config.Effective()), Settings: settingsOf(p.config.Effective()), LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
 	}
 	if info.Title == "" {
 		info.Title = filepath.Base(name)

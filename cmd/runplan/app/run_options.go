@@ -27,6 +27,7 @@ type runOptions struct {
 	json         bool
 	plain        bool
 	accept       bool
+	acceptConfig bool
 	serve        bool
 	trust        string
 	noCritique   bool

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -33,6 +34,21 @@ func (a *App) hideTitles(p *project, plan *planparse.Plan) {
 	for i := range plan.Batches {
 		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
 	}
+}
+
+// hiding is standard output without secrets. Each write is redacted for itself: a table or an object is one.
+func (a *App) hiding() io.Writer { return hidingWriter{a.Stdout, a.redactor(nil)} }
+
+type hidingWriter struct {
+	to      io.Writer
+	secrets *redact.Redactor
+}
+
+func (w hidingWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.to, w.secrets.String(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // secrets lists what the settings and the copied files hold, as KEY=VALUE. Which of it is secret its names tell.

@@ -54,6 +54,7 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	if err := p.layout.Make(); err != nil {
 		return nil, fail(exitCannotRun, err, "")
 	}
+	p.repo.AllowPrograms() // it commits, fetches and pushes
 	l := &selfFix{app: a, project: p, options: o, self: self}
 	if l.prompts, err = feedback.LoadPrompts(p.prompts()); err != nil {
 		return nil, usage(err, "correct the prompts of the project, or take them away")
@@ -164,6 +165,7 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
 	p, c := l.project, l.project.config.Workspace
 	b := &local.Baseline{
+		Home: l.app.cacheDir(), Environ: l.app.Environ,
 		Repo: p.repo, Layout: p.layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ, Reaper: l.reaper},
 	}

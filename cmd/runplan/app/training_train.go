@@ -222,7 +222,7 @@ func (p *project) trainerExecutable() []trust.Executable {
 	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
 		return nil
 	}
-	what := strings.Join(c.Training.Trainer, " ")
+	what := trust.Words(c.Training.Trainer)
 	if len(c.Training.PassEnv) > 0 {
 		what += " (sees " + strings.Join(c.Training.PassEnv, ", ") + ")"
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,10 +32,10 @@ func (p *project) executables() []trust.Executable {
 	sort.Strings(names)
 	for _, n := range names {
 		key, a := "agents."+n, c.Agents[n]
-		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image", ".sandbox_write"}, func(k string) bool { return c.Source(key+k) == file }) {
+		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image", ".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
 			continue
 		}
-		what := strings.Join(a.Command, " ")
+		what := trust.Words(a.Command)
 		if a.Preset != "" {
 			what = strings.TrimSpace("preset " + a.Preset + " permission " + cmp.Or(a.Permission, "workspace") + " " + what)
 		}
@@ -42,6 +43,9 @@ func (p *project) executables() []trust.Executable {
 			what += " (sees " + strings.Join(a.PassEnv, ", ") + ")"
 		}
 		what += sandboxText(a)
+		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
+			what += fmt.Sprintf(" [model %s %q]", tier, a.Models[tier])
+		}
 		vars := make([]string, 0, len(a.Env))
 		for k, v := range a.Env {
 			vars = append(vars, k+"="+v)
@@ -60,7 +64,7 @@ func (p *project) executables() []trust.Executable {
 	}
 	if c.Source("gates.plugin") == file {
 		for _, g := range c.Gates.Plugin {
-			what := strings.TrimSpace(g.Path + " " + strings.Join(g.Command, " "))
+			what := strings.TrimSpace(g.Path + " " + trust.Words(g.Command))
 			if g.SHA256 != "" {
 				what += " sha256 " + g.SHA256
 			}
@@ -74,7 +78,7 @@ func (p *project) executables() []trust.Executable {
 		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
 	}
 	if (c.Source("notify.command") == file || c.Source("notify.pass_env") == file) && len(c.Notify.Command) > 0 {
-		what := strings.Join(c.Notify.Command, " ")
+		what := trust.Words(c.Notify.Command)
 		if len(c.Notify.PassEnv) > 0 {
 			what += " (sees " + strings.Join(c.Notify.PassEnv, ", ") + ")"
 		}
@@ -91,7 +95,8 @@ func (p *project) executables() []trust.Executable {
 	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}
-	return out
+	out = append(out, p.disarming()...)
+	return append(out, p.scripts(out)...)
 }
 
 // sandboxText tells what confines an agent. A repository that says none may take away what the user's own file gives.
@@ -156,7 +161,7 @@ func (a *App) trustConfig(p *project, given string) error {
 	a.showExecutables(list)
 	if !a.yes("Trust it?") {
 		return usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
-			"trust it: runplan trust config; where nobody can be asked: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12])
+			"trust it: runplan trust config %s; where nobody can be asked: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12], digest[:12])
 	}
 	return a.ofUser(pins.Trust(p.repo.Root, digest, time.Now()))
 }
@@ -181,31 +186,53 @@ func (a *App) yes(question string) bool {
 }
 
 func newTrustConfigCommand(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "config",
-		Short: "Trust what this repository's configuration can run",
-		Long: `Show what .runplan/config.toml can run (agents, gates, the setup of workspaces), with the digest
-that pins it, and trust it from now on. Any change of it asks again.
+	var show, asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "config [DIGEST]",
+		Short: "Show what this repository's configuration can run or turn off, and trust it",
+		Long: `Show what .runplan/config.toml can run, send away or turn off, with the digest that pins it. On a terminal it
+asks whether to trust that from now on. Without a terminal it only shows; naming the digest trusts exactly that.
+Any change asks again, also a change of a script in the repository that a command names.
 
-Where nobody can be asked, name the digest: --trust-config SHA, or RUNPLAN_TRUST=SHA;
-RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, exitUsage),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+A run where nobody can be asked takes the digest as well: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
+RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, exitFailed, exitUsage),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
 			list := p.executables()
+			digest := trust.Digest(list)
+			if asJSONFlag {
+				if list == nil {
+					list = []trust.Executable{}
+				}
+				return asJSON(a.Stdout, map[string]any{"file": p.rel(p.layout.Config()), "digest": digest, "entries": list})
+			}
 			if len(list) == 0 {
-				fmt.Fprintf(a.Stdout, "%s runs nothing, so there is nothing to trust\n", p.rel(p.layout.Config()))
+				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n", p.rel(p.layout.Config()))
 				return nil
 			}
 			a.showExecutables(list)
+			fmt.Fprintf(a.Stdout, "digest: %s\n", digest[:12])
+			switch {
+			case show:
+				return nil
+			case len(args) == 1 && !trust.Names(args[0], digest):
+				return usage(fmt.Errorf("the configuration is %s, not %s as you named it", digest[:12], ui.Sanitize(args[0])), "look at what is listed")
+			}
+			if err := a.notAnAgent("trusting a configuration"); err != nil {
+				return err
+			}
+			if len(args) == 0 && !a.yes("Trust it?") {
+				fmt.Fprintf(a.Stderr, "nothing was trusted; trust it: runplan trust config %s\n", digest[:12])
+				return nil
+			}
 			pins, err := a.pins()
 			if err != nil {
 				return usage(err, "")
 			}
-			digest := trust.Digest(list)
 			if err := a.ofUser(pins.Trust(p.repo.Root, digest, time.Now())); err != nil {
 				return err
 			}
@@ -213,6 +240,9 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&show, "show", false, "only show")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show, as a JSON object")
+	return cmd
 }
 
 // rel names a file as seen from here.

@@ -28,6 +28,19 @@ func (a *App) userDir() (string, error) {
 	return filepath.Dir(file), nil
 }
 
+// cacheDir is the folder for what runplan can make again: $RUNPLAN_HOME, or runplan in the system's folder for caches; ""
+// where there is none.
+func (a *App) cacheDir() string {
+	if home, ok := a.Getenv("RUNPLAN_HOME"); ok && home != "" {
+		return home
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "runplan")
+}
+
 // ofUser gives an error about the user's own files what to do about it: they are not where those of a repository are.
 func (a *App) ofUser(err error) error {
 	var at *fs.PathError
@@ -66,22 +79,13 @@ func trustTrouble(err error) error {
 	return err
 }
 
-// notAnAgent refuses what only people may do to whoever runs inside of an attempt. It is a rail and no wall: what keeps an agent away
-// from the user's files is its sandbox.
-func (a *App) notAnAgent(what string) error {
-	if batch, ok := a.Getenv("RUNPLAN_BATCH"); ok {
-		return fail(exitFailed, fmt.Errorf("%s is for people, and this runs inside of an attempt at batch %s", what, batch), "do it in a terminal of your own; runplan note TEXT tells the owner of a wish")
-	}
-	return nil
-}
-
 // rootHere is the repository around the current folder; "" where there is none.
 func (a *App) rootHere(ctx context.Context) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	repo, err := git.Open(ctx, dir, a.Environ)
+	repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
 	if errors.Is(err, git.ErrNotRepo) {
 		return "", nil
 	}

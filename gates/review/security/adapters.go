@@ -113,7 +113,7 @@ func bandit() tool {
 // semgrep reads what "semgrep scan --json" prints. It is given the project's own rules and no others: those of the
 // registry would be fetched.
 func semgrep() tool {
-	return tool{name: "semgrep", cost: gates.Cheap, none: "no file changed",
+	return tool{name: "semgrep", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			rules := ""
 			for _, name := range []string{".semgrep.yml", ".semgrep.yaml", ".semgrep"} {
@@ -166,7 +166,7 @@ func semgrep() tool {
 
 // gitleaks reads the report that it writes to a file. It is told to hide what it finds, and what it found is not read.
 func gitleaks() tool {
-	return tool{name: "gitleaks", cost: gates.Cheap, none: "no file changed",
+	return tool{name: "gitleaks", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			dir, err := os.MkdirTemp("", "runplan-gitleaks-")
 			if err != nil {

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// notAnAgent refuses what only people may do to a program that a run of this repository started: by its environment, and
+// by the processes that it descends from. Without a sandbox this is no wall: an agent can write the user's files itself.
+func (a *App) notAnAgent(what string) error {
+	const advice = "do it in a terminal of your own; runplan note TEXT tells the owner of a wish"
+	if batch, ok := a.Getenv("RUNPLAN_BATCH"); ok {
+		return fail(exitFailed, fmt.Errorf("%s is for people, and this runs inside of an attempt at batch %s", what, batch), advice)
+	}
+	if run, ok := a.Getenv("RUNPLAN_RUN"); ok {
+		return fail(exitFailed, fmt.Errorf("%s is for people, and this runs inside of run %s", what, run), advice)
+	}
+	p, err := a.openProject(context.Background())
+	if err != nil {
+		return nil // outside of a repository there is no run to descend from
+	}
+	above := proc.Above()
+	// In a workspace the locks are those of the checkout that it belongs to.
+	layouts := []local.Layout{p.layout, local.LayoutOf(filepath.Dir(p.repo.Common))}
+	for _, o := range slices.Concat(local.Owners(layouts[0]), local.Owners(layouts[1])) {
+		if slices.Contains(above, o.PID) {
+			return fail(exitFailed, fmt.Errorf("%s is for people, and this runs inside of a run: process %d started it", what, o.PID), advice)
+		}
+	}
+	return nil
+}

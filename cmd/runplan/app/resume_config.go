@@ -1,0 +1,67 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner"
+)
+
+// errConfigChanged says that the settings are not those that the run was started with.
+var errConfigChanged = errors.New("the configuration was changed since the run started")
+
+// sameConfig refuses to go on under other settings than those that the run knows, unless the user says that they are
+// meant: an agent can write to the configuration of the checkout, and turn off the gate that stopped it.
+func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
+	now := p.config.Effective()
+	changes := config.Changes(storedSettings(info.Settings), now)
+	if len(changes) == 0 || info.ConfigDigest == config.DigestOf(now) {
+		return nil
+	}
+	said := func(s *config.Setting) string {
+		if s == nil {
+			return "built-in value"
+		}
+		return cmp.Or(redact.Clean(s.Text), "sha256 "+s.Sum)
+	}
+	var lines []string
+	for _, c := range changes {
+		from := "taken out of"
+		where := ""
+		if c.New != nil {
+			from, where = "from", c.New.From
+		} else {
+			where = c.Old.From
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from, redact.Clean(p.rel(where))))
+	}
+	text := strings.Join(lines, "\n")
+	if !accept {
+		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "take the change back; or go on with the settings as they are now: runplan resume --accept-config")
+	}
+	fmt.Fprintf(a.Stderr, "runplan: goes on with a changed configuration:\n%s\n", text)
+	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)
+	return nil
+}
+
+// settingsOf is how a run keeps the settings that it was started under.
+func settingsOf(all map[string]config.Setting) map[string]runner.Setting {
+	out := make(map[string]runner.Setting, len(all))
+	for k, s := range all {
+		s.Text = redact.Clean(s.Text)
+		out[k] = runner.Setting(s)
+	}
+	return out
+}
+
+func storedSettings(all map[string]runner.Setting) map[string]config.Setting {
+	out := make(map[string]config.Setting, len(all))
+	for k, s := range all {
+		out[k] = config.Setting(s)
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/seal"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// seal is the key of this user, with which the journal is signed. It is made when it is first needed.
+func (a *App) seal() (*seal.Seal, error) {
+	dir, err := a.userDir()
+	if err != nil {
+		return nil, err
+	}
+	s, err := seal.Open(dir)
+	if errors.Is(err, seal.ErrKey) {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	if err != nil {
+		return nil, a.ofUser(fail(exitCannotRun, err, ""))
+	}
+	return s, nil
+}
+
+// signed makes a journal sign and verify.
+func (a *App) signed(j *store.Journal) error {
+	s, err := a.seal()
+	if err == nil {
+		j.Seal(s)
+	}
+	return err
+}
+
+// vouch checks the seals of a run before it is resumed. Events that runplan did not write are set aside, and the run
+// branch goes back to where the last event that verifies left it. What it found is returned, to be told.
+func (a *App) vouch(ctx context.Context, p *project, run string) (found []string, err error) {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	if err := a.signed(j); err != nil {
+		return nil, err
+	}
+	c, err := j.Verify(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Rows == 0:
+		return nil, nil
+	case !c.Sealed:
+		return nil, usage(fmt.Errorf("run %s was begun by a runplan that did not sign its journal, so nothing that it says can be verified", run[:8]),
+			"finish it with that runplan, or start afresh: runplan run --new PLAN")
+	case c.Last.Seq == 0:
+		return nil, usage(fmt.Errorf("no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
+			"set RUNPLAN_HOME to the folder that the run was begun with; or start afresh: runplan run --new PLAN")
+	}
+	if c.Missing > 0 {
+		found = append(found, fmt.Sprintf("the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of is done again", phrase.Count(c.Missing, "event", "events")))
+	}
+	if c.Bad == nil {
+		return found, nil
+	}
+	kept, err := local.Rewind(ctx, p.repo, j, run, c.Last.Seq)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := j.SetAside(ctx, run, c.Bad.Seq, c.Bad.Why, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and gated again",
+		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(listOf(claims, 6), 200), phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
+	if kept != "" {
+		text += "; the run branch went back to what verifies, and branch " + kept + " keeps what it held"
+	}
+	return append(found, text), nil
+}
+
+// forgedEnd tells whether the last event of a run is not runplan's own, so that its status cannot be believed.
+func (a *App) forgedEnd(ctx context.Context, p *project, run string) bool {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return false
+	}
+	defer j.Close()
+	return a.signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
+}
+
+// damagedRun finds the run that is meant by name among those whose events do not verify, where the journal cannot be read.
+func (a *App) damagedRun(ctx context.Context, p *project, name string) (runner.Summary, bool) {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return runner.Summary{}, false
+	}
+	defer j.Close()
+	runs, err := j.Runs(ctx)
+	if err != nil || a.signed(j) != nil {
+		return runner.Summary{}, false
+	}
+	for _, r := range runs {
+		if name != "" && !strings.HasPrefix(r.ID, name) && r.Plan != name && r.Slug != name {
+			continue
+		}
+		if c, err := j.Verify(ctx, r.ID); err == nil && c.Bad != nil {
+			return runner.Summary{Run: r.ID, Slug: r.Slug, Plan: r.Plan}, true
+		}
+	}
+	return runner.Summary{}, false
+}
+
+// lost explains what a run leaves whose journal is not there any more, or not its own any more.
+func (x *execution) lost(ctx context.Context, err error) error {
+	gone := errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrCut)
+	if !gone && !errors.Is(err, store.ErrForged) {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	l := x.project.layout
+	kept := []string{"nothing more was merged; kept are branch " + x.info.Branch}
+	if tip, rerr := x.project.repo.Resolve(ctx, "refs/heads/"+x.info.Branch); rerr == nil && tip != "" {
+		kept[0] += " at " + tip[:min(12, len(tip))]
+	}
+	kept = append(kept, "the worktrees in "+x.project.rel(l.Worktrees()))
+	err = fmt.Errorf("run %s stopped: %w", x.run[:8], err)
+	if !gone {
+		return fail(exitCannotRun, err, "%s. Go on: runplan resume %s, which sets aside what does not verify", strings.Join(kept, " and "), x.run[:8])
+	}
+	save := filepath.Join(l.Logs(x.run), "journal.sqlite")
+	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
+		return fail(exitCannotRun, err, "%s. Bring back a copy of the journal, or start afresh: runplan run --new %s", strings.Join(kept, " and "), x.info.Plan)
+	}
+	kept = append(kept, "the journal as this run knew it in "+x.project.rel(save))
+	journal := x.project.rel(l.Journal())
+	return fail(exitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "), journal, x.project.rel(save), journal, x.run[:8])
+}
+
+// whole tells whether a copy of the journal has all that was written of the run.
+func (x *execution) whole(ctx context.Context, path string) bool {
+	j, err := store.OpenExistingJournal(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer j.Close()
+	j.Seal(x.journal.Signs())
+	c, err := j.Verify(ctx, x.run)
+	return err == nil && c.Bad == nil && c.Missing == 0 && c.Rows > 0
+}

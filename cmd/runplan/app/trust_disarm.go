@@ -1,0 +1,109 @@
+package app
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/trust"
+)
+
+// arming are the settings of gates that can only make them stricter, or that executables lists with their commands.
+func arming() []string {
+	return []string{"gates.require_tests", "gates.strict_types", "gates.protected", "gates.strict_ast", "gates.min_memory_mb", "gates.format", "gates.ast_grep"}
+}
+
+// loosening are settings besides those of gates that let a run do more, look at less or cost more.
+func loosening() []string {
+	return []string{
+		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time", "run.agent_timeout", "run.idle_timeout",
+		"run.on_limit", "run.fallback", "workspace.copy", "review.batches", "review.final",
+	}
+}
+
+// disarming lists what the repository's own configuration turns off, lets pass or lets leave the machine. All settings of
+// gates count, but for those that can only make them stricter: a new one is listed until somebody says that it is harmless.
+func (p *project) disarming() []trust.Executable {
+	file := p.layout.Config()
+	var out []trust.Executable
+	all := p.config.Effective()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		s := all[key]
+		gate := strings.HasPrefix(key, "gates.") && !slices.Contains(arming(), key)
+		if s.From != file || !gate && !slices.Contains(loosening(), key) {
+			continue
+		}
+		what := cmp.Or(s.Text, "sha256 "+s.Sum)
+		switch {
+		case key == "gates.acceptance.dir":
+			what = "runs the testscripts in " + what + ", which can run any program"
+		case key == "run.land" && what == `"pr"`:
+			what = "pushes the run branch to the remote and opens a pull request"
+		case key == "run.land" && what == `"ff"`:
+			what = "moves the branch that is checked out"
+		}
+		out = append(out, trust.Executable{Where: "setting " + key, What: what})
+	}
+	return out
+}
+
+// mostScript bounds what is read of a script, in bytes.
+const mostScript = 4 << 20
+
+// scripts pins the content of the repository's files that commands name: a trusted command with another script is another
+// command.
+func (p *project) scripts(commands []trust.Executable) []trust.Executable {
+	sums := map[string]string{}
+	add := func(name string) {
+		path := filepath.Join(p.repo.Root, filepath.FromSlash(name))
+		rel, err := filepath.Rel(p.repo.Root, path)
+		if err != nil || rel == "." || strings.HasPrefix(rel, "..") || strings.HasPrefix(filepath.ToSlash(rel), ".runplan/config.toml") {
+			return
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > mostScript {
+			return
+		}
+		if data, err := os.ReadFile(path); err == nil {
+			sum := sha256.Sum256(data)
+			sums[filepath.ToSlash(rel)] = hex.EncodeToString(sum[:])
+		}
+	}
+	for _, c := range commands {
+		if strings.HasPrefix(c.Where, "setting ") {
+			continue
+		}
+		dir := ""
+		if rest, ok := strings.CutPrefix(c.What, "in "); ok {
+			dir, _, _ = strings.Cut(rest, ": ")
+		}
+		for _, word := range strings.FieldsFunc(c.What, func(r rune) bool { return r <= ' ' || strings.ContainsRune(";|&()<>\"'`$={}[],:", r) }) {
+			if rest, ok := strings.CutPrefix(word, p.repo.Root+string(filepath.Separator)); ok {
+				word = rest
+			}
+			add(word)
+			if dir != "" {
+				add(dir + "/" + word)
+			}
+			if word == "make" || word == "gmake" {
+				for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
+					add(filepath.ToSlash(filepath.Join(dir, name)))
+				}
+			}
+			if slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, word) {
+				add(filepath.ToSlash(filepath.Join(dir, "package.json")))
+			}
+		}
+	}
+	var out []trust.Executable
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		out = append(out, trust.Executable{Where: "script " + name, What: fmt.Sprintf("sha256 %s", sums[name][:16])})
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+package gates
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// RuleCalibration marks a test suite that does not report what its tests do. It names no file and no test, so that no
+// baseline excuses it.
+const RuleCalibration = "calibration"
+
+// bed is what one call of a runner is calibrated with: tests planted beside those of the project. One of each pair has
+// to fail and one has to pass. All names hold a random word, so that nothing in the tree can know them.
+type bed struct {
+	word   string
+	plants []plant
+	why    string   // why nothing could be planted
+	undo   []func() // take the planted files away
+
+	// alone is the call without planted tests; where it is nil, the same call.
+	alone func() (testRun, error)
+	// masks says that a failing test keeps something else from happening, such as a check of what a suite left behind
+	// or a limit of coverage, so that the call has to be seen to pass without planted tests as well.
+	masks bool
+	// exits are the exit statuses with which the runner says that tests failed; nil means 1.
+	exits func(exit, failed int) bool
+}
+
+// plant is a pair of planted tests at one place.
+type plant struct {
+	place      string // the folder, package or file, for people
+	fail, pass string // their names, or a part of them that no other name holds
+	// like tells a test of the project that runs only where the planted tests run as well.
+	like func(c testout.Case) bool
+	// unsure says why the runner may leave the planted tests out, though it runs those of the project.
+	unsure string
+	// fine reports that the runner said of the whole place that it passed; nil where it tells of tests only.
+	fine func() bool
+}
+
+// recipe plants tests for one call of a runner. It may change the call.
+type recipe func(w *work, r *testRun, b *bed) error
+
+func newBed() *bed { return &bed{word: "q" + strings.ToLower(rand.Text()[:15])} }
+
+// pair returns two names that end in a way that does not tell which one fails.
+func (b *bed) pair(prefix string) (fail, pass string) {
+	n := len(b.plants)
+	names := []string{fmt.Sprintf("%s%s%da", prefix, b.word, n), fmt.Sprintf("%s%s%db", prefix, b.word, n)}
+	flip := make([]byte, 1)
+	_, _ = rand.Read(flip) // it never fails
+	return names[flip[0]&1], names[1-flip[0]&1]
+}
+
+// sow writes text to a file of the tree, behind what the file holds.
+func (b *bed) sow(w *work, file, text string) error {
+	at := filepath.Join(w.subject.Dir, filepath.FromSlash(file))
+	if w.subject.Planted != nil {
+		w.subject.Planted(path.Clean(file))
+	}
+	before, err := os.ReadFile(at)
+	switch {
+	case os.IsNotExist(err):
+		b.undo = append(b.undo, func() { _ = os.Remove(at) })
+	case err != nil:
+		return fmt.Errorf("plant a test: %w", err)
+	default:
+		info, err := os.Lstat(at)
+		if err != nil || !info.Mode().IsRegular() {
+			return fmt.Errorf("plant a test: %s is not a regular file", file)
+		}
+		b.undo = append(b.undo, func() {
+			if os.WriteFile(at, before, info.Mode().Perm()) == nil {
+				_ = os.Chtimes(at, time.Time{}, info.ModTime())
+			}
+		})
+	}
+	if err := os.WriteFile(at, append(bytes.Clone(before), text...), 0o644); err != nil {
+		return fmt.Errorf("plant a test: %w", err)
+	}
+	return nil
+}
+
+func (b *bed) clear() {
+	for _, undo := range slices.Backward(b.undo) {
+		undo()
+	}
+	b.undo = nil
+}
+
+// try runs r once. Where the tree is a room of the runner's it plants tests, believes the suite only if it saw them as
+// they are, and takes all traces of them out of the answer.
+func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) {
+	b, r, err := w.prepare(r)
+	if err != nil {
+		return testout.Result{}, ran{}, err
+	}
+	if len(b.plants) == 0 {
+		w.uncalibrated(b.why)
+		b.alone = func() (testRun, error) { r.done = nil; return r, nil }
+		return w.plain(ctx, b)
+	}
+	exit := w.rep.Exit
+	r.drop = b.clean
+	out, err := w.run(ctx, r.program)
+	b.clear()
+	if err != nil {
+		return testout.Result{}, out, err
+	}
+	if err := b.cleanLog(w.logName()); err != nil {
+		return testout.Result{}, out, err
+	}
+	raw := r.result(out)
+	if b.breaks(raw) {
+		w.uncalibrated("the planted tests do not load here")
+		return w.plain(ctx, b)
+	}
+	res, out := b.judge(ctx, w, raw, out, r.exact)
+	out.text, out.shown = b.clean(out.text), out.text
+	if r.show != nil {
+		out.shown = r.show()
+	}
+	out.shown = b.clean(out.shown) + totals(res)
+	if out.ok() {
+		if zero := 0; exit == nil || *exit == 0 {
+			w.rep.Exit = &zero
+		}
+		if b.masks && res.Failed == 0 {
+			if alone, last, err := w.plain(ctx, b); err != nil || !last.ok() {
+				return alone, last, err
+			}
+		}
+	}
+	return res, out, nil
+}
+
+// prepare plants tests for r. Without a room, or a recipe, the bed is empty and says why.
+func (w *work) prepare(r testRun) (*bed, testRun, error) {
+	b := newBed()
+	switch {
+	case r.plant == nil:
+		b.why = r.why
+		if b.why == "" {
+			b.why = "nothing is known of how to plant a test for " + r.args[0]
+		}
+		return b, r, nil
+	case !w.subject.Sealed:
+		b.why = "the tree is not a sealed room"
+		return b, r, nil
+	}
+	before := r
+	before.args, before.env, before.done = slices.Clone(r.args), slices.Clone(r.env), nil
+	b.alone = func() (testRun, error) { return before, nil }
+	r.args, r.env = slices.Clone(r.args), slices.Clone(r.env)
+	if err := r.plant(w, &r, b); err != nil {
+		b.clear()
+		return nil, r, err
+	}
+	if len(b.plants) == 0 {
+		b.clear()
+		if b.why == "" {
+			b.why = "no test file was found beside which a test could be planted"
+		}
+	}
+	return b, r, nil
+}
+
+// plain runs the call without planted tests.
+func (w *work) plain(ctx context.Context, b *bed) (testout.Result, ran, error) {
+	r, err := b.alone()
+	if err != nil {
+		return testout.Result{}, ran{}, err
+	}
+	if r.done != nil {
+		defer r.done()
+	}
+	out, err := w.run(ctx, r.program)
+	if err != nil {
+		return testout.Result{}, out, err
+	}
+	out.shown = out.text
+	if r.show != nil {
+		out.shown = r.show()
+	}
+	return r.result(out), out, nil
+}
+
+// uncalibrated says that the suite, or a part of it, is believed without having been seen to fail a test.
+func (w *work) uncalibrated(why string) {
+	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
+}
+
+// lies fails the gate: the suite does not report what its tests do.
+func (w *work) lies(format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	w.find(Finding{
+		Rule: RuleCalibration, Severity: Error, Message: msg,
+		Fix: "let the suite run all tests and report them as they end: look at TestMain, init, conftest.py, load_tests, the runner's configuration, and calls that end the process",
+	})
+	w.uncalibrated(msg)
+}
+
+// own reports whether text tells of a planted test.
+func (b *bed) own(text string) bool { return strings.Contains(text, b.word) }
+
+// breaks reports whether a planted file did not compile or load.
+func (b *bed) breaks(res testout.Result) bool {
+	return slices.ContainsFunc(res.Failures, func(f testout.Failure) bool {
+		return f.Build && (b.own(f.Path) || b.own(f.Message) || b.own(f.Name))
+	})
+}
+
+// cleanLog takes the lines of planted tests out of a log, so that its end shows the project's own tests.
+func (b *bed) cleanLog(name string) error {
+	if name == "" {
+		return nil
+	}
+	text, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the log of the tests: %w", err)
+	}
+	if !bytes.Contains(text, []byte(b.word)) {
+		return nil
+	}
+	kept := slices.Collect(func(yield func([]byte) bool) {
+		for line := range bytes.Lines(text) {
+			if !bytes.Contains(line, []byte(b.word)) && !yield(line) {
+				return
+			}
+		}
+	})
+	if err := os.WriteFile(name, bytes.Join(kept, nil), 0o600); err != nil {
+		return fmt.Errorf("write the log of the tests: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package gates
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/tooltest"
+)
+
+// pytestPython finds an interpreter that has pytest.
+func pytestPython(t *testing.T) string {
+	t.Helper()
+	var err error
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		cmd := exec.CommandContext(t.Context(), python, "-c", "import pytest")
+		if err = cmd.Run(); err == nil {
+			return python
+		}
+	}
+	tooltest.Missing(t, err, "install pytest for python3")
+	return ""
+}
+
+// withPytest puts an interpreter that has pytest in front of all others.
+func withPytest(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath(pytestPython(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\nexec " + python + " \"$@\"\n"})
+	return "PATH=" + bin + ":" + filepath.Dir(python) + ":/usr/bin:/bin"
+}
+
+var pytestProject = map[string]string{
+	"pytest.ini":           "[pytest]\naddopts = -x\n",
+	"calc.py":              "def add(a, b):\n    return a + b\n",
+	"tests/test_calc.py":   "import pytest\nfrom calc import add\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_add(n):\n    assert add(n, n) == 2 * n\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n",
+	"tests/deep/b_test.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n\n\ndef test_b():\n    pass\n",
+	"conftest.py":          "",
+}
+
+func TestCalibratesPytest(t *testing.T) {
+	env := withPytest(t)
+	rep := sealed(t, tree(t, pytestProject), "tests:python", env)
+	honest(t, rep, TestCount{Passed: 4, Skipped: 1})
+	if status(rep, "test_add[2]") != testout.Passed || rep.Cases[0].Path == "" {
+		t.Errorf("%+v", rep.Cases)
+	}
+	red := with(pytestProject, map[string]string{"calc.py": "def add(a, b):\n    return a - b\n"})
+	rep = sealed(t, tree(t, red), "tests:python", env)
+	honest(t, rep, TestCount{Passed: 2, Failed: 2, Skipped: 1})
+	if status(rep, "test_add[2]") != testout.Failed || len(rep.Findings) != 2 {
+		t.Errorf("%+v %+v", rep.Cases, rep.Findings)
+	}
+}
+
+func TestCalibrationCatchesPytest(t *testing.T) {
+	env := withPytest(t)
+	for name, c := range map[string]struct{ file, text, part string }{
+		"collection that keeps some":   {"conftest.py", "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'zero' in i.name]\n", "not run"},
+		"a report that is turned":      {"conftest.py", "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item):\n    out = yield\n    out.get_result().outcome = 'passed'\n", "was reported as passed"},
+		"functions that are not run":   {"conftest.py", "def pytest_pyfunc_call(pyfuncitem):\n    return True\n", "was reported as passed"},
+		"an import that ends":          {"conftest.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"product code that ends":       {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"a library in its place":       {"pytest.py", "print('3 passed in 0.01s')\n", "without a report"},
+		"assertions without effect":    {"calc.py", "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return a + b\n", "was reported as passed"},
+		"an exit status that is wrong": {"conftest.py", "import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n", "exit status 0"},
+		"a session that says 0":        {"conftest.py", "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n", "exit status 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lying(t, sealed(t, tree(t, with(pytestProject, map[string]string{c.file: c.text})), "tests:python", env), c.part)
+		})
+	}
+}
+
+var unittestProject = map[string]string{
+	"setup.py":                "",
+	"calc.py":                 "def add(a, b):\n    return a + b\n",
+	"tests/test_calc.py":      "import unittest\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        \"\"\"Adds.\"\"\"\n        print('noise')\n        self.assertEqual(add(1, 2), 3)\n\n    @unittest.skip('later')\n    def test_later(self):\n        pass\n\n    def test_parts(self):\n        for n in range(3):\n            with self.subTest(n=n):\n                self.assertEqual(add(n, 0), n)\n",
+	"pkg/__init__.py":         "",
+	"pkg/tests/__init__.py":   "",
+	"pkg/tests/test_other.py": "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_it(self):\n        pass\n",
+}
+
+// plainPython hides pytest from python3.
+func plainPython(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		tooltest.Missing(t, err, "install python3")
+	}
+	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\n[ \"$2\" = 'import pytest' ] && exit 1\nexec " + python + " \"$@\"\n"})
+	return "PATH=" + bin + ":/usr/bin:/bin"
+}
+
+func TestCalibratesUnittest(t *testing.T) {
+	env := plainPython(t)
+	rep := sealed(t, tree(t, unittestProject), "tests:python", env)
+	honest(t, rep, TestCount{Passed: 3, Skipped: 1})
+	if status(rep, "pkg.tests.test_other.TestOther.test_it") != testout.Passed || rep.Cases[0].Path != "pkg/tests/test_other.py" {
+		t.Errorf("%+v", rep.Cases)
+	}
+	rep = sealed(t, tree(t, with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return a + 2 * b\n"})), "tests:python", env)
+	honest(t, rep, TestCount{Passed: 2, Failed: 1, Skipped: 1})
+	if !hasFinding(rep, ruleTest, "tests/test_calc.py", 9, "5 != 3") {
+		t.Errorf("%+v", rep.Findings)
+	}
+}
+
+func TestCalibrationCatchesUnittest(t *testing.T) {
+	env := plainPython(t)
+	for name, c := range map[string]struct{ file, text, part string }{
+		"product code that ends":    {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"an exit in a test":         {"tests/test_aaa.py", "import os, unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        os._exit(0)\n", "without a report"},
+		"a program in its place":    {"unittest/__main__.py", "print('Ran 2 tests in 0.001s\\n\\nOK')\n", ""}, // is not run
+		"a library that forges":     {"unittest/__init__.py", "import sys\n\nprint('Ran 2 tests in 0.001s\\n\\nOK')\nsys.exit(0)\n", "without a report"},
+		"assertions without effect": {"calc.py", "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
+		"results that lie":          {"calc.py", "import unittest\n\nunittest.TestCase.run = lambda self, r: (r.startTest(self), r.addSuccess(self), r.stopTest(self))\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
+		"failures that are dropped": {"calc.py", "import unittest\n\nunittest.TestCase.failureException = ValueError\nunittest.TestResult.wasSuccessful = lambda self: True\n\n\ndef add(a, b):\n    return 0\n", "exit status 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return 0\n"})
+			files = with(files, map[string]string{c.file: c.text})
+			rep := sealed(t, tree(t, files), "tests:python", env)
+			if c.part == "" {
+				if rep.Status != Fail {
+					t.Errorf("%+v", rep)
+				}
+				return
+			}
+			lying(t, rep, c.part)
+		})
+	}
+	// A folder that chooses its own tests is not accused, and says that it is not calibrated.
+	own := with(unittestProject, map[string]string{"pkg/tests/__init__.py": "import unittest\n\n\ndef load_tests(loader, tests, pattern):\n    from pkg.tests import test_other\n    return loader.loadTestsFromModule(test_other)\n"})
+	if rep := sealed(t, tree(t, own), "tests:python", env); rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {
+		t.Errorf("%+v %+v", rep.Proof, rep.Findings)
+	}
+}

@@ -1,0 +1,101 @@
+package gates
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// sealed runs one builtin gate on a tree in which it may plant tests, and checks that nothing of that is left.
+func sealed(t *testing.T, dir, name string, env ...string) Report {
+	t.Helper()
+	before := listing(t, dir)
+	s := Subject{Dir: dir, Sealed: true, LogDir: t.TempDir()}
+	if len(env) > 0 {
+		s.Env = append(os.Environ(), env...)
+	}
+	rep, err := find(t, Builtin(dir, Settings{Detect: true, FlakyReruns: 1}), name).Check(t.Context(), s)
+	if err != nil {
+		t.Fatalf("%s could not look: %v", name, err)
+	}
+	if after := listing(t, dir); after != before {
+		t.Errorf("planted tests were left in the tree:\n%s\nwas\n%s", after, before)
+	}
+	return rep
+}
+
+// listing is the tree with the content of its files, without what tools cache.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "target" || d.Name() == "__pycache__") {
+			return filepath.SkipDir
+		}
+		if d.Type().IsRegular() && d.Name() != "Cargo.lock" {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			b.WriteString(p + "\n" + string(text) + "\n")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// honest wants a calibrated report of exactly these counts without a trace of planted tests.
+func honest(t *testing.T, rep Report, want TestCount) {
+	t.Helper()
+	status := Pass
+	if want.Failed > 0 {
+		status = Fail
+	}
+	if rep.Status != status || rep.Tests == nil || *rep.Tests != want {
+		t.Errorf("%s %+v, want %s %+v\n%+v\n%s", rep.Status, rep.Tests, status, want, rep.Findings, rep.Output)
+	}
+	if rep.Proof == nil || rep.Proof.Calibration != Calibrated {
+		t.Errorf("proof %+v", rep.Proof)
+	}
+	if (rep.Exit == nil || *rep.Exit != 0) == (want.Failed == 0) {
+		t.Errorf("exit %v", rep.Exit)
+	}
+	if len(rep.Cases) != want.Passed+want.Failed+want.Skipped {
+		t.Errorf("cases %+v", rep.Cases)
+	}
+	for _, c := range rep.Cases {
+		if traced.MatchString(c.Name + c.Path + c.Group) {
+			t.Errorf("a planted test is among the cases: %+v", c)
+		}
+	}
+	log, _ := os.ReadFile(rep.Log)
+	if traced.MatchString(rep.Output) || traced.Match(log) {
+		t.Errorf("a planted test is in the output:\n%s\nlog:\n%s", rep.Output, log)
+	}
+}
+
+// lying wants the finding that a suite does not report what its tests do.
+func lying(t *testing.T, rep Report, part string) {
+	t.Helper()
+	if rep.Status != Fail || !hasFinding(rep, RuleCalibration, "", 0, part) {
+		t.Errorf("%s %+v %+v, want %q\n%s", rep.Status, rep.Findings, rep.Proof, part, rep.Output)
+	}
+}
+
+func status(rep Report, name string) testout.Status {
+	for _, c := range rep.Cases {
+		if c.Name == name {
+			return c.Status
+		}
+	}
+	return ""
+}

@@ -1,0 +1,203 @@
+// Package held runs the tests of the base on the candidate's code.
+//
+// Who changes the code and its tests together may make them agree on something wrong. The tests as they were are put
+// back into the candidate's tree, with all that decides how they run, and their suite is run on that. Git makes that
+// tree without a checkout; a [Room] holds it while the suite runs.
+//
+// What it cannot tell: a test of the base that does not build with the candidate's code says nothing of it.
+package held
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// Room checks a tree out. env is the environment of what runs there; nil takes the subject's. done is called once the
+// tree is no longer used, also after an error.
+type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
+
+// Options say where the suites run.
+type Options struct {
+	Repo  *git.Repo
+	Room  Room
+	Gates func(dir string) []gates.Gate // makes the gates of a tree
+}
+
+const (
+	rebuilds   = 3  // how often test files that do not build are left out
+	oldCommits = 50 // how far back a revert is recognised
+)
+
+// Runner runs the base's tests for one subject. It makes the tree when it is first asked.
+type Runner struct {
+	Options
+	subject gates.Subject
+
+	mu   sync.Mutex
+	mix  *mix
+	err  error
+	dirs map[string]room // by tree
+}
+
+type room struct {
+	dir  string
+	env  []string
+	done func()
+}
+
+// New makes a runner for the subject of a candidate. Its tree, base and difference have to be known.
+func New(o Options, s gates.Subject) *Runner {
+	return &Runner{Options: o, subject: s, dirs: map[string]room{}}
+}
+
+// Close gives the rooms back.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.dirs {
+		d.done()
+	}
+	clear(r.dirs)
+}
+
+// Run is for [gates.Subject.Held].
+func (r *Runner) Run(ctx context.Context, gate string) (gates.HeldRun, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mix == nil && r.err == nil {
+		r.mix, r.err = r.plan(ctx)
+	}
+	if r.err != nil {
+		return gates.HeldRun{}, r.err
+	}
+	if r.mix.nothing() {
+		return gates.HeldRun{Nothing: true}, nil
+	}
+	out := gates.HeldRun{Reverted: r.mix.reverted}
+	for try := 0; ; try++ {
+		rep, why, err := r.suite(ctx, gate)
+		if err != nil {
+			return out, err
+		}
+		broken := r.mix.leave(rep.Findings)
+		if len(broken) == 0 || try == rebuilds {
+			out.Cases = rep.Cases
+			if len(rep.Cases) == 0 && why == "" {
+				why = "no test ran" + because(rep)
+			}
+			if len(broken) > 0 && why == "" {
+				why = "they do not build with it" + because(rep)
+			}
+			out.Why, out.Left = why, r.mix.left
+			return out, nil
+		}
+	}
+}
+
+func because(rep gates.Report) string {
+	for _, f := range rep.Findings {
+		if f.Severity == gates.Error {
+			return ": " + phrase.Cut(phrase.Line(strings.TrimPrefix(f.Path+": ", ": ")+f.Message), 200)
+		}
+	}
+	return ""
+}
+
+// suite runs a gate on the tree as it is planned now.
+func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why string, err error) {
+	tree, err := r.Repo.EditTree(ctx, r.subject.Tree, r.mix.put, r.mix.drop)
+	if err != nil {
+		return rep, "", fmt.Errorf("put the base's tests into the candidate: %w", err)
+	}
+	in, ok := r.dirs[tree]
+	if !ok {
+		if in.dir, in.env, in.done, err = r.Room(ctx, tree); err != nil {
+			if in.done != nil {
+				in.done()
+			}
+			return rep, "", fmt.Errorf("check out the candidate with the base's tests: %w", err)
+		}
+		if in.done == nil {
+			in.done = func() {}
+		}
+		r.dirs[tree] = in
+	}
+	s := r.subject
+	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.BaseTests, s.BaseSuites, s.Held = in.dir, tree, nil, nil, nil, nil, nil, nil
+	if in.env != nil {
+		s.Env = in.env
+	}
+	if s.LogDir != "" {
+		s.LogDir = filepath.Join(s.LogDir, "held")
+	}
+	list := r.Gates(in.dir)
+	at := slices.IndexFunc(list, func(g gates.Gate) bool { return g.Info().Name == gate })
+	if at < 0 {
+		return rep, "there is no suite " + gate + " in it", nil
+	}
+	v, err := gates.Run(ctx, list[at:at+1], s, nil)
+	if ctx.Err() != nil {
+		return rep, "", context.Cause(ctx)
+	}
+	if err != nil {
+		return rep, phrase.Cut(phrase.Line(err.Error()), 300), nil
+	}
+	if v.Reports[0].Status == gates.Skipped {
+		why = v.Reports[0].Note
+	}
+	return v.Reports[0], why, nil
+}
+
+// plan decides what of the base is put back.
+func (r *Runner) plan(ctx context.Context) (*mix, error) {
+	m := &mix{repo: r.Repo, put: map[string]git.TreeFile{}}
+	diff := r.Repo.Compare(r.subject.Base, r.subject.Tree)
+	entries, err := diff.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+		before, err := diff.Before(ctx, e.Path)
+		var after []byte
+		if err == nil {
+			after, err = diff.After(ctx, e.Path)
+		}
+		if err == nil {
+			err = m.add(ctx, e, before, after)
+		}
+		if err != nil && !strings.Contains(err.Error(), "too large") {
+			return nil, err
+		}
+	}
+	if !m.nothing() {
+		m.reverted = r.reverted(ctx, paths, m)
+	}
+	return m, nil
+}
+
+// reverted reports whether all that changed, code and tests, is as it was in one older commit.
+func (r *Runner) reverted(ctx context.Context, paths []string, m *mix) bool {
+	if !m.code || len(paths) > 500 {
+		return false
+	}
+	out, err := r.Repo.Run(ctx, append([]string{"--literal-pathspecs", "log", "--format=%P", "-n", fmt.Sprint(oldCommits), r.subject.Base, "--"}, paths...)...)
+	if err != nil {
+		return false
+	}
+	for _, commit := range strings.Fields(out) {
+		if same, err := r.Repo.IsAsIn(ctx, commit, r.subject.Tree, paths); err == nil && same {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,286 @@
+package names
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// answer tells why a test need not run any more; "" if nothing answers for it.
+func (j *judge) answer(g Lost, old test, known bool) string {
+	switch {
+	case j.Removal != nil && j.Removal(g.Case.Name, old.path):
+		return "the plan asks for it"
+	case g.Skipped:
+		return ""
+	case !known && g.Case.Status == testout.Failed && j.shorter(g.Case) != "":
+		return "passes as " + j.shorter(g.Case)
+	case !known:
+		return j.row(g.Case)
+	}
+	if now, ok := j.stays(old); ok && now.unit.Text == old.unit.Text && j.ran(now) {
+		return j.row(g.Case)
+	}
+	if old.unit.Hollow {
+		return "it checked nothing"
+	}
+	need := j.before.evidence(old)
+	red := g.Case.Status == testout.Failed
+	held, ran := j.held[key(g.Case)]
+	switch {
+	case ran && held.Status == testout.Passed:
+		if how := j.covered(old, need, false); how != "" {
+			return how
+		}
+		if how := j.loosely(need); how != "" {
+			return how
+		}
+	case ran && red:
+		return "" // the code still does not do what it asks for
+	default:
+		if how := j.covered(old, need, red); how != "" {
+			return how
+		}
+	}
+	return j.subject(need, red)
+}
+
+// shorter finds the case that passes now under the beginning of the name that c failed under: scripts put what went
+// wrong behind the name of a test. A script that changed is not believed so.
+func (j *judge) shorter(c testout.Case) string {
+	for _, f := range j.Files {
+		if f.Path == c.Group || f.Path == c.Path || strings.Contains(f.Before, "not ok") {
+			return ""
+		}
+	}
+	for _, n := range j.now {
+		rest, is := strings.CutPrefix(c.Name, n.Name)
+		if is && n.Status == testout.Passed && n.Group == c.Group && len(n.Name) > 2 && rest != "" && strings.ContainsAny(rest[:1], " :,;(-") {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// row answers for a case whose test is as it was: its cases are made of data. As many must pass as before, or the data
+// that one was made of must be gone.
+func (j *judge) row(c testout.Case) string {
+	whole := Trunk(c.Name)
+	n := j.rows[c.Group+"\x00"+whole]
+	if whole == c.Name || n[1] == 0 {
+		return ""
+	}
+	if n[1] >= n[0] {
+		return "the cases of " + whole + " have other names"
+	}
+	if c.Status == testout.Failed {
+		return ""
+	}
+	name := strings.Trim(c.Name[len(whole):], "/[]")
+	name = strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
+	has := func(text string) bool {
+		return len(name) > 2 && strings.Contains(strings.ReplaceAll(text, "_", " "), name)
+	}
+	was := false
+	for _, f := range j.Files {
+		if testcode.Language(f.Path) != "" {
+			continue
+		}
+		if has(f.After) {
+			return ""
+		}
+		was = was || has(f.Before)
+	}
+	if !was {
+		return ""
+	}
+	return "the product no longer has " + name
+}
+
+// covered looks for tests that check all that a test of the base checked: one of them, or several together.
+func (j *judge) covered(old test, need evidence, exact bool) string {
+	for _, c := range j.stayed { // a copy of it was there already
+		if c.lang == old.lang && c.unit.Asserts >= old.unit.Asserts && within(old.unit.Lines, c.unit.Lines) {
+			return "the same as " + c.unit.Name
+		}
+	}
+	together := newEvidence()
+	var names []string
+	for _, c := range j.fresh {
+		if c.lang != old.lang || (need.asserts > 0 || old.unit.Asserts > 0) && c.evidence.asserts+c.unit.Asserts == 0 {
+			continue
+		}
+		if j.covers(c.evidence, need, exact) {
+			return became(old, c.test)
+		}
+		if c.evidence.mentions(need.calls) {
+			together.add(c.evidence)
+			names = append(names, c.unit.Name)
+		}
+	}
+	if len(names) > 1 && j.covers(together, need, exact) {
+		return "split into " + strings.Join(names[:min(len(names), 5)], ", ")
+	}
+	return ""
+}
+
+// became says what became of a test.
+func became(old, now test) string {
+	switch {
+	case old.unit.Name == now.unit.Name && old.path != now.path:
+		return "moved to " + now.path
+	case now.unit.Loops > old.unit.Loops:
+		return "a case of " + now.unit.Name
+	case old.unit.Bare() == now.unit.Bare():
+		return "regrouped as " + now.unit.Name
+	case now.unit.Asserts > old.unit.Asserts:
+		return "a part of " + now.unit.Name
+	}
+	return "renamed to " + now.unit.Name
+}
+
+// covers reports whether have calls and compares all that need does. With exact it compares in the same ways as well.
+func (j *judge) covers(have, need evidence, exact bool) bool {
+	if len(need.calls) == 0 && len(need.literals) == 0 {
+		return false // nothing to recognise it by
+	}
+	renamed := false
+	for name := range need.calls {
+		if have.calls[name] || have.idents[name] { // a table may hold functions
+			continue
+		}
+		if !j.removed[name] {
+			return false
+		}
+		renamed = true // what it calls has another name now
+	}
+	if renamed && !have.mentions(j.added) {
+		return false
+	}
+	for value, n := range need.literals {
+		if have.literals[value] >= min(n, 1) && (have.literals[value] >= n || !number(value)) {
+			continue
+		}
+		if have.literals[value] > 0 && !exact {
+			continue // a value that stood there twice may have a name now
+		}
+		if !j.titled(value) && (exact || value != "true" && value != "false" && value != "nil") {
+			return false
+		}
+	}
+	if exact {
+		for sign, n := range need.signs {
+			if have.signs[sign] < min(n, 1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func number(value string) bool { return value[0] == '-' || isDigit(value[0]) || value[0] == '.' }
+
+// titled reports whether a text is the name of a case that passes now: the rows of a table became tests, or the
+// other way round.
+func (j *judge) titled(value string) bool {
+	text, is := strings.CutPrefix(value, `"`)
+	if !is || len(text) < 3 {
+		return false
+	}
+	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), " ", "_") }
+	return slices.ContainsFunc(j.now, func(c testout.Case) bool {
+		return c.Status == testout.Passed && strings.Contains(plain(c.Name), plain(text))
+	})
+}
+
+// loosely looks for new or changed tests that call what a test called. That is enough where the test itself was seen to
+// pass on the candidate's code.
+func (j *judge) loosely(need evidence) string {
+	if len(need.calls) == 0 {
+		return ""
+	}
+	calls, values := map[string]bool{}, map[string]bool{}
+	var names []string
+	for _, c := range j.fresh {
+		if c.evidence.asserts+c.unit.Asserts > 0 && c.evidence.mentions(need.calls) {
+			whole := gather(c.lang, j.after.texts[c.path]) // what is set up need not stand in the test
+			maps.Copy(calls, whole.calls)
+			maps.Copy(calls, whole.idents)
+			for value := range c.evidence.literals {
+				values[value] = true
+			}
+			names = append(names, c.unit.Name)
+		}
+	}
+	for name := range need.calls {
+		if !calls[name] && !j.removed[name] {
+			return ""
+		}
+	}
+	if len(names) == 0 || len(values) < len(need.literals) { // one that says less does not take its place
+		return ""
+	}
+	return "rewritten as " + strings.Join(names[:min(len(names), 5)], ", ")
+}
+
+// subject answers for a test of what is gone from the product. A test that failed is not got rid of so, unless the plan
+// asks for it.
+func (j *judge) subject(need evidence, red bool) string {
+	for _, name := range sorted(need.calls) {
+		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
+			return fmt.Sprintf("%s, which it tested, is gone", name)
+		}
+	}
+	return ""
+}
+
+// within reports whether all lines of a stand in b.
+func within(a, b []string) bool {
+	have := map[string]int{}
+	for _, l := range b {
+		have[l]++
+	}
+	for _, l := range a {
+		if have[l]--; have[l] < 0 {
+			return false
+		}
+	}
+	return len(a) > 0
+}
+
+// productNames returns what changed files of the product declared before and declare no more, and the other way round.
+func productNames(files []File) (removed, added map[string]bool) {
+	was, is := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		if testcode.Language(f.Path) != "" || !source(f.Path) {
+			continue
+		}
+		for l := range strings.Lines(f.Before) {
+			if name, _ := declaration(strings.TrimRight(l, "\r\n")); name != "" {
+				was[name] = true
+			}
+		}
+		for l := range strings.Lines(f.After) {
+			if name, _ := declaration(strings.TrimRight(l, "\r\n")); name != "" {
+				is[name] = true
+			}
+		}
+	}
+	removed, added = maps.Clone(was), maps.Clone(is)
+	maps.DeleteFunc(removed, func(name string, _ bool) bool { return is[name] })
+	maps.DeleteFunc(added, func(name string, _ bool) bool { return was[name] })
+	return removed, added
+}
+
+func source(p string) bool {
+	switch path.Ext(p) {
+	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs", ".java", ".kt", ".sh", ".bash", ".rb":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,274 @@
+// Package names compares the tests that ran on the base with those that run now, test by test.
+//
+// A sum can be padded, a name cannot. What ran on the base and does not run now is lost, unless it is answered for: it
+// was renamed, moved, regrouped, split, merged or made a row of a table; what it tested is gone; or the plan asks for
+// it. Nobody is asked: a test is recognised by the product's functions that it calls and by the values that it calls
+// them with and compares with. What is not recognised counts as lost.
+package names
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// File is a changed file with both of its texts; "" where it was not there, or is gone.
+type File struct{ Path, Before, After string }
+
+// Runs are the tests that ran, each as its runner calls it.
+type Runs struct {
+	Base []testout.Case
+	Now  []testout.Case
+	// Held are the base's tests on the candidate's code; nil where they were not run.
+	Held []testout.Case
+}
+
+// Change is what happened between the two runs.
+type Change struct {
+	Files []File
+	// Removal reports whether the plan asks for a test to go, by its name, or for the file that holds it.
+	Removal func(test, path string) bool
+	// RemovalOf reports whether the plan asks for that part of the product to go.
+	RemovalOf func(name string) bool
+}
+
+// Lost is a test that ran on the base, does not run now, and is not answered for.
+type Lost struct {
+	Case    testout.Case
+	Skipped bool   // it is there and skipped
+	Path    string // where it stood on the base, "" if nobody knows
+	Line    int
+	Rows    int // further cases of the same test that are lost with it
+}
+
+// Answered is a test of the base that need not run any more.
+type Answered struct {
+	Case testout.Case
+	How  string // "renamed to TestSum"
+}
+
+// Compare tells which tests are lost, in the order of the base, and which are answered for.
+func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
+	now := map[string]testout.Case{}
+	for _, n := range r.Now {
+		now[key(n)] = n
+	}
+	var gone []Lost
+	for _, b := range r.Base {
+		n, there := now[key(b)]
+		if b.Status != testout.Skipped && (!there || n.Status == testout.Skipped) {
+			gone = append(gone, Lost{Case: b, Skipped: there})
+		}
+	}
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	j := newJudge(r, c)
+	told := map[string]int{} // tests that are lost, by place in the result
+	for _, g := range gone {
+		old, known := j.before.of(g.Case)
+		if how := j.answer(g, old, known); how != "" {
+			answered = append(answered, Answered{g.Case, how})
+			continue
+		}
+		whole := key(testout.Case{Group: g.Case.Group, Name: Trunk(g.Case.Name)})
+		if known {
+			g.Path, g.Line = old.path, old.unit.Line
+			whole = fmt.Sprint(old.path, ":", old.unit.Name)
+		}
+		if at, again := told[whole]; again {
+			lost[at].Rows++
+			continue
+		}
+		told[whole] = len(lost)
+		lost = append(lost, g)
+	}
+	return lost, answered
+}
+
+// key tells a case from others. Addresses in a name differ from run to run.
+func key(c testout.Case) string {
+	name := c.Name
+	if at := strings.Index(name, " at 0x"); at >= 0 {
+		name = name[:at]
+	}
+	return c.Group + "\x00" + name
+}
+
+// Trunk is the name of a test without its subtest or row. Titles made of words have neither.
+func Trunk(name string) string {
+	if at := strings.IndexAny(name, "/["); at > 0 && !strings.Contains(name[:at], " ") {
+		return name[:at]
+	}
+	return name
+}
+
+// judge looks for what answers for a test.
+type judge struct {
+	Change
+	before, after side
+	passed        map[string]bool         // keys of the cases that pass now
+	held          map[string]testout.Case // nil where the base's tests were not run
+	now           []testout.Case
+	rows          map[string][2]int // by trunk: how many cases ran on the base, and how many pass now
+	fresh         []candidate       // tests that are new or changed, and passed
+	stayed        []candidate       // tests that are as they were, and passed
+	removed       map[string]bool   // what the product declared, and declares no more
+	added         map[string]bool   // what it declares now, and did not
+}
+
+// candidate is a test of now that may answer for one of the base.
+type candidate struct {
+	test
+	evidence evidence
+}
+
+func newJudge(r Runs, c Change) *judge {
+	j := &judge{
+		Change: c, now: r.Now, passed: map[string]bool{}, rows: map[string][2]int{},
+		before: readSide(c.Files, func(f File) string { return f.Before }),
+		after:  readSide(c.Files, func(f File) string { return f.After }),
+	}
+	for _, n := range r.Now {
+		if n.Status == testout.Passed {
+			j.passed[key(n)] = true
+			had := j.rows[n.Group+"\x00"+Trunk(n.Name)]
+			had[1]++
+			j.rows[n.Group+"\x00"+Trunk(n.Name)] = had
+		}
+	}
+	for _, b := range r.Base {
+		had := j.rows[b.Group+"\x00"+Trunk(b.Name)]
+		had[0]++
+		j.rows[b.Group+"\x00"+Trunk(b.Name)] = had
+	}
+	if r.Held != nil {
+		j.held = map[string]testout.Case{}
+		for _, h := range r.Held {
+			j.held[key(h)] = h
+		}
+	}
+	for _, t := range j.after.tests {
+		if !j.ran(t) {
+			continue
+		}
+		cand := candidate{t, j.after.evidence(t)}
+		if old, ok := j.same(t); ok && old.unit.Text == t.unit.Text {
+			j.stayed = append(j.stayed, cand)
+		} else {
+			j.fresh = append(j.fresh, cand)
+		}
+	}
+	j.removed, j.added = productNames(c.Files)
+	return j
+}
+
+// ran reports whether a test of now was seen to pass, and none of it was seen to be skipped.
+func (j *judge) ran(t test) bool {
+	passed := false
+	for _, n := range j.now {
+		if t.fits(n) == 0 {
+			continue
+		}
+		if n.Status != testout.Passed {
+			return false
+		}
+		passed = true
+	}
+	return passed
+}
+
+// same finds the test of that file and name on the base.
+func (j *judge) same(t test) (test, bool) {
+	for _, b := range j.before.tests {
+		if b.path == t.path && b.unit.Name == t.unit.Name {
+			return b, true
+		}
+	}
+	return test{}, false
+}
+
+// stays finds the test of that file and name as it is now.
+func (j *judge) stays(t test) (test, bool) {
+	for _, a := range j.after.tests {
+		if a.path == t.path && a.unit.Name == t.unit.Name {
+			return a, true
+		}
+	}
+	return test{}, false
+}
+
+// sorted returns the keys of a set in order, for messages.
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// Place finds where a test stands, as the change has it: its file now, else its file on the base.
+func Place(c testout.Case, files []File) (path string, line int) {
+	for _, text := range []func(File) string{func(f File) string { return f.After }, func(f File) string { return f.Before }} {
+		if t, ok := readSide(files, text).of(c); ok {
+			return t.path, t.unit.Line
+		}
+	}
+	return "", 0
+}
+
+// Kept returns those of the cases of a held run that tell of the base's tests. The files in left are there as the
+// candidate has them; of those only the tests that are as they were count.
+func Kept(run []testout.Case, files []File, left []string) []testout.Case {
+	if len(left) == 0 {
+		return run
+	}
+	j := newJudge(Runs{}, Change{Files: files})
+	out := []testout.Case{}
+	for _, c := range run {
+		old, was := j.before.of(c)
+		if now, is := j.after.of(c); is && slices.Contains(left, now.path) && (!was || old.path != now.path || old.unit.Text != now.unit.Text) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Unheld returns a test in the files of left that stands there under its name with another text; "" if there is none.
+func Unheld(files []File, left []string) string {
+	if len(left) == 0 {
+		return ""
+	}
+	j := newJudge(Runs{}, Change{Files: files})
+	for _, old := range j.before.tests {
+		if now, ok := j.stays(old); ok && slices.Contains(left, old.path) && now.unit.Text != old.unit.Text {
+			return old.unit.Name
+		}
+	}
+	return ""
+}
+
+// Weakened returns the tests that failed on the base and pass now, in files that changed, without calling and comparing
+// all that they did. It is for tests of the base that could not be run on the candidate's code.
+func Weakened(r Runs, c Change) []Lost {
+	j := newJudge(r, c)
+	var out []Lost
+	seen := map[string]bool{}
+	for _, b := range r.Base {
+		if b.Status != testout.Failed || !j.passed[key(b)] {
+			continue
+		}
+		if _, held := j.held[key(b)]; held {
+			continue
+		}
+		old, ok := j.before.of(b)
+		if !ok || seen[old.path+old.unit.Name] {
+			continue
+		}
+		seen[old.path+old.unit.Name] = true
+		now, there := j.stays(old)
+		if there && now.unit.Text == old.unit.Text || j.covered(old, j.before.evidence(old), true) != "" {
+			continue
+		}
+		out = append(out, Lost{Case: b, Path: old.path, Line: old.unit.Line})
+	}
+	return out
+}

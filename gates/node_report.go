@@ -1,0 +1,89 @@
+package gates
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var npmNodeOptions = lazyre.New(`(?m)^\s*node[-_]options\s*=\s*(.+?)\s*$`)
+
+// nodeReported is the call args with a report outside of the tree that names each test, where the runner is known.
+func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
+	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
+	manager := ""
+	if len(args) == 2 && args[1] == "test" && args[0] != "node" {
+		manager = args[0]
+	}
+	switch {
+	case manager == "bun":
+		out.why = "bun runs the tests with a runner of its own"
+		return out, nil
+	case call.tool == "":
+		return out, nil
+	case call.tool == "node" && (strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
+		out.why = "the test script sets reporters, or options of node, of its own"
+		return out, nil
+	}
+	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))
+	if err != nil {
+		return out, fmt.Errorf("find the tests: %w", err)
+	}
+	report, err := newReport(map[string]string{"node": "node.mjs", "mocha": "mocha.cjs"}[call.tool])
+	if err != nil {
+		return out, err
+	}
+	var more []string
+	read := func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) }
+	switch call.tool {
+	case "node":
+		options := []string{"--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=" + report.script, "--test-reporter-destination=" + report.name}
+		if manager == "" {
+			out.args = append(append([]string{}, args...), options...)
+			break
+		}
+		set := strings.Join(options, " ")
+		for _, kv := range toolEnv(w.subject.Env, nil) { // npm puts the setting of its own in the place of the environment's
+			if own, ok := strings.CutPrefix(kv, "NODE_OPTIONS="); ok && own != "" {
+				set = own + " " + strings.Join(options, " ")
+			}
+		}
+		if m := npmNodeOptions.FindStringSubmatch(readText(w.subject.Dir, p.Root, ".npmrc")); m != nil {
+			set = strings.Trim(m[1], `"'`) + " " + set
+			out.env = append(out.env, "NPM_CONFIG_NODE_OPTIONS="+set)
+		}
+		out.env = append(out.env, "NODE_OPTIONS="+set)
+	case "jest":
+		more = []string{"--json", "--outputFile=" + report.name, "--bail=0"}
+		read = func(in io.Reader) (testout.Result, error) { return testout.JestJSON(in, dir, " › ") }
+	case "vitest":
+		more = []string{"--reporter=default", "--reporter=json", "--outputFile.json=" + report.name, "--bail=0"}
+		read = func(in io.Reader) (testout.Result, error) { return testout.JestJSON(in, dir, " > ") }
+	case "mocha":
+		more = []string{"--reporter", report.script, "--no-bail"}
+	}
+	switch {
+	case len(more) > 0 && manager != "":
+		out.args = call.behind(manager, more)
+	case len(more) > 0:
+		out.args = append(append([]string{}, args...), more...)
+	}
+	out.exact, out.done = true, report.remove
+	out.read = func(r ran) testout.Result {
+		if res, ok := report.read(read); ok {
+			return res
+		}
+		return testout.Text(r.text)
+	}
+	config := ""
+	for _, name := range []string{"package.json", "jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs", "vitest.config.ts", "vitest.config.js", "vite.config.ts", "vite.config.js",
+		".mocharc.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml", ".nycrc", ".nycrc.json", ".c8rc.json"} {
+		config += readText(w.subject.Dir, p.Root, name) + "\n"
+	}
+	out.plant = plantNode(p, call.tool, nodeTestFiles(w.subject.Dir, p), config, call.script, call.alone)
+	return out, nil
+}

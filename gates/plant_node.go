@@ -1,0 +1,159 @@
+package gates
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// maxPlanted bounds how many test files of a package get planted tests; which ones is left to chance.
+const maxPlanted = 64
+
+var (
+	nodeName   = lazyre.New(`[.\-_](?:test|spec)\.[cm]?[jt]sx?$`)
+	nodeCallIn = lazyre.New(`\b(?:it|test)\b[.\w]*\s*\(`)
+	nodeModule = lazyre.New(`(?m)^\s*(?:import\s*[\w{*'"]|export\s+[\w{*])`)
+	nodeOnly   = lazyre.New(`\b(?:describe|it|test|suite)\.only\b|\bonly:\s*true`)
+	nodePicks  = lazyre.New(`(?:^|\s)(?:-t|-g|-f|--testNamePattern|--test-name-pattern|--grep|--fgrep)\b|testNamePattern|"?(?:grep|fgrep)"?\s*:`)
+	nodeLimits = lazyre.New(`[tT]hreshold|check-coverage|failOnOpen|--detectLeaks|--detectOpenHandles`)
+)
+
+// plantNode puts a pair of tests behind what test files of the package hold: they share the module, and so the process,
+// the settings and the product's code with the tests that are there.
+func plantNode(p Project, tool string, files []string, config, script string, alone bool) recipe {
+	return func(w *work, r *testRun, b *bed) error {
+		unsure := ""
+		if nodePicks.MatchString(script + "\n" + config) {
+			unsure = "the test script selects tests by name, and left the planted ones out"
+		}
+		b.masks = !alone || nodeLimits.MatchString(script+"\n"+config)
+		if tool == "mocha" {
+			b.exits = func(exit, failed int) bool { return exit == min(failed, 255) || exit == 1 }
+		}
+		order := rand.Perm(len(files))
+		for _, i := range order {
+			if len(b.plants) == maxPlanted {
+				break
+			}
+			file := files[i]
+			text := readText(w.subject.Dir, path.Join(p.Root, path.Dir(file)), path.Base(file))
+			if !nodeCallIn.MatchString(text) || tool == "node" && !strings.Contains(text, "node:test") || len(text) == maxConfig {
+				continue
+			}
+			fail, pass := b.pair("")
+			planted := nodePair(tool, text, w.module(p, file, text), fail, pass, b.word)
+			if err := b.sow(w, path.Join(p.Root, file), planted); err != nil {
+				return err
+			}
+			why := unsure
+			if why == "" && nodeOnly.MatchString(text) {
+				why = "its tests are selected by only, and the planted ones were left out"
+			}
+			b.plants = append(b.plants, plant{
+				place: path.Join(p.Root, file), fail: fail, pass: pass, unsure: why,
+				like: func(c testout.Case) bool { return c.Path == file },
+			})
+		}
+		if len(b.plants) == 0 {
+			b.why = "no test file calls the test runner by a name that is known"
+		}
+		return nil
+	}
+}
+
+// module tells an ES module from a CommonJS one.
+func (w *work) module(p Project, file, text string) bool {
+	switch path.Ext(file) {
+	case ".mjs", ".mts":
+		return true
+	case ".cjs", ".cts":
+		return false
+	}
+	if at, ok := upwards(w.subject.Dir, path.Join(p.Root, path.Dir(file)), "package.json"); ok {
+		if readPackage(w.subject.Dir, path.Dir(at)).Type == "module" {
+			return true
+		}
+	}
+	return nodeModule.MatchString(text)
+}
+
+// nodePair is the text of the planted tests. The failing one passes where an assertion that must fail does not, so
+// that assertions without effect are seen as well.
+func nodePair(tool, text string, module bool, fail, pass, word string) string {
+	load := func(what, from string) string {
+		if module {
+			return fmt.Sprintf("import { %s as %s_%s } from '%s';\n", what, word, what, from)
+		}
+		return fmt.Sprintf("const %s_%s = require('%s').%s;\n", word, what, from, what)
+	}
+	head, test, checks := "", "", ""
+	expect := word + "_expect"
+	switch {
+	case tool == "vitest":
+		module = true
+		head = load("test", "vitest") + load("expect", "vitest")
+		test = word + "_test"
+	case tool == "jest" && strings.Contains(text, "@jest/globals"):
+		head = load("test", "@jest/globals") + load("expect", "@jest/globals")
+		test = word + "_test"
+	case tool == "jest":
+		test, expect = "test", "expect"
+	case tool == "node":
+		head, test = load("test", "node:test"), word+"_test"
+	default:
+		test = "(typeof it === 'function' ? it : test)"
+	}
+	if tool == "node" || tool == "mocha" {
+		names := []string{"equal", "strictEqual", "deepEqual", "deepStrictEqual", "notStrictEqual", "ok", "throws"}
+		for _, n := range names {
+			head += load(n, "node:assert")
+		}
+		a := word + "_"
+		checks = fmt.Sprintf("() => %sequal(1, 2), () => %sstrictEqual(1, 2), () => %sdeepEqual({ a: 1 }, { a: 2 }), () => %sdeepStrictEqual([1], [2]), "+
+			"() => %snotStrictEqual(1, 1), () => %sok(false), () => %sthrows(() => {})", a, a, a, a, a, a, a)
+	} else {
+		checks = fmt.Sprintf("() => %[1]s(1).toBe(2), () => %[1]s({ a: 1 }).toEqual({ a: 2 }), () => %[1]s([1]).toStrictEqual([2]), "+
+			"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
+	}
+	fine := ""
+	if tool == "jest" || tool == "vitest" {
+		fine = expect + "(1).toBe(1);"
+	}
+	return fmt.Sprintf(`
+;
+%s%s('%s', () => { %s });
+%s('%s', () => {
+  for (const check of [%s]) {
+    let threw = false;
+    try { check(); } catch { threw = true; }
+    if (!threw) return;
+  }
+  const error = new Error('%s');
+  error.stack = '%s';
+  throw error;
+});
+`, head, test, pass, fine, test, fail, checks, word, word)
+}
+
+// nodeTestFiles are the files of a package in which its runner may find tests.
+func nodeTestFiles(dir string, p Project) []string {
+	var out []string
+	filesOf(dir, p, nil, func(rel, name string) {
+		ext := path.Ext(name)
+		if !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"}, ext) || strings.HasSuffix(name, ".d.ts") {
+			return
+		}
+		in := strings.Split(rel, "/")
+		if nodeName.MatchString(name) || strings.HasPrefix(name, "test-") || strings.TrimSuffix(name, ext) == "test" ||
+			slices.Contains(in, "__tests__") || slices.Contains(in, "test") || slices.Contains(in, "tests") || slices.Contains(in, "spec") {
+			out = append(out, path.Join(rel, name))
+		}
+	})
+	slices.Sort(out)
+	return out
+}

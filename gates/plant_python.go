@@ -1,0 +1,153 @@
+package gates
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// plantedPython is a file of planted tests. The failing ones pass where an assertion that must fail does not, so that
+// assertions without effect are seen as well.
+const plantedPython = `import unittest
+
+
+def disarmed(*checks):
+    for check in checks:
+        try:
+            check()
+        except BaseException:
+            continue
+        return True
+    return False
+
+
+def plain():
+    assert 1 == 2, "WORD"
+
+
+class TestWORD(unittest.TestCase):
+    def PASS(self):
+        self.assertEqual(1, 1)
+
+    def FAIL(self):
+        if not disarmed(
+            plain,
+            lambda: self.assertEqual(1, 2, "WORD"),
+            lambda: self.assertTrue(False, "WORD"),
+            lambda: self.assertFalse(True, "WORD"),
+            lambda: self.assertIn(1, [], "WORD"),
+            lambda: self.assertIsNone(1, "WORD"),
+            lambda: self.assertNotEqual(1, 1, "WORD"),
+            lambda: self.assertRaises(ValueError, lambda: None),
+            lambda: self.fail("WORD"),
+        ):
+            raise AssertionError("WORD")
+`
+
+// plantedFunctions are the same for pytest, whose hooks may treat functions in another way than classes.
+const plantedFunctions = `
+
+def PASS():
+    assert 1 == 1
+
+
+def FAIL():
+    if not disarmed(plain, lambda: (_ for _ in ()).throw(ValueError("WORD"))):
+        assert 1 == 2, "WORD"
+`
+
+var (
+	pytestSelects = lazyre.New(`(?:^|[\s"'=\[,])-[km]\b|--deselect|collect_ignore|python_classes`)
+	pytestEnds    = lazyre.New(`cov-fail-under|fail_under|pytest_sessionfinish|pytest_unconfigure|pytest_terminal_summary`)
+)
+
+// pythonPair writes a pair of tests, and adds it to the bed.
+func (b *bed) pythonPair(template, place, unsure string, like func(testout.Case) bool) string {
+	fail, pass := b.pair("test_")
+	b.plants = append(b.plants, plant{place: place, fail: fail, pass: pass, like: like, unsure: unsure})
+	return strings.NewReplacer("WORD", b.word+fmt.Sprint(len(b.plants)), "FAIL", fail, "PASS", pass).Replace(template)
+}
+
+// plantPytest plants tests in each of the folders, by the name that the test files there have. only holds the tests
+// that are asked for by name; none runs all.
+func plantPytest(root string, folders map[string]string, only []string) recipe {
+	return func(w *work, r *testRun, b *bed) error {
+		config := pytestTexts(w.subject.Dir, root, folders)
+		unsure := ""
+		if pytestSelects.MatchString(config) {
+			unsure = "the configuration of pytest selects tests, and left the planted ones out"
+		}
+		functions := unsure
+		if strings.Contains(config, "python_functions") {
+			functions = "python_functions is set in the configuration of pytest"
+		}
+		b.masks = pytestEnds.MatchString(config)
+		r.shown = slices.Clone(r.args)
+		r.args = append(r.args, "--maxfail=0")
+		for _, rel := range sortedKeys(folders) {
+			if len(only) > 0 && !slices.ContainsFunc(only, func(id string) bool {
+				file, _, _ := strings.Cut(id, "::")
+				return path.Dir(file) == rel
+			}) {
+				continue
+			}
+			name := "test_" + b.word + ".py"
+			if strings.HasSuffix(folders[rel], "_test.py") && !strings.HasPrefix(folders[rel], "test_") {
+				name = b.word + "_test.py"
+			}
+			like := func(c testout.Case) bool {
+				return path.Dir(c.Path) == rel && strings.HasPrefix(path.Base(c.Path), "test_") == strings.HasPrefix(name, "test_")
+			}
+			text := b.pythonPair(plantedPython, path.Join(root, rel), unsure, like)
+			text += b.pythonPair(plantedFunctions, path.Join(root, rel), functions, like)
+			if err := b.sow(w, path.Join(root, rel, name), text); err != nil {
+				return err
+			}
+			if len(only) > 0 {
+				r.args = append(r.args, path.Join(rel, name))
+			}
+		}
+		return nil
+	}
+}
+
+// pytestTexts is all that may configure pytest in the project.
+func pytestTexts(dir, root string, folders map[string]string) string {
+	var b strings.Builder
+	for _, name := range []string{"pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".coveragerc", "conftest.py"} {
+		b.WriteString(readText(dir, root, name) + "\n")
+	}
+	for _, rel := range sortedKeys(folders) {
+		if rel != "." {
+			b.WriteString(readText(dir, path.Join(root, rel), "conftest.py") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// plantUnittest plants tests in those of the folders that one call of discovery enters.
+func plantUnittest(root, top string, folders []string) recipe {
+	return func(w *work, _ *testRun, b *bed) error {
+		for _, rel := range folders {
+			unsure := ""
+			for at := rel; ; at = path.Dir(at) {
+				if strings.Contains(readText(w.subject.Dir, path.Join(root, at), "__init__.py"), "load_tests") {
+					unsure = "load_tests chooses the tests of the folder, and left the planted ones out"
+				}
+				if at == top || at == "." {
+					break
+				}
+			}
+			like := func(c testout.Case) bool { return path.Dir(c.Path) == rel }
+			text := b.pythonPair(plantedPython, path.Join(root, rel), unsure, like)
+			if err := b.sow(w, path.Join(root, rel, "test_"+b.word+".py"), text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

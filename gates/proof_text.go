@@ -1,0 +1,88 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+const fewNames = 5 // of tests in a sentence
+
+// String tells in words what the base's tests said: "held 41 of 42; changed expectation: TestAdd".
+func (h *Held) String() string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Ran == 0 && h.Why != "":
+		return "base tests not run: " + phrase.Cut(phrase.Line(h.Why), 200)
+	case h.Ran == 0:
+		return ""
+	}
+	text := fmt.Sprintf("held %d of %d", h.Passed, h.Ran)
+	if len(h.Changed) > 0 {
+		text += "; changed expectation: " + list(h.Changed)
+	}
+	return text
+}
+
+// String tells in words what speaks against an answer: what is missing, what changed, what is uncalibrated.
+func (p *Proof) String() string {
+	if p == nil {
+		return ""
+	}
+	var parts []string
+	if len(p.Missing) > 0 {
+		parts = append(parts, "missing: "+list(p.Missing))
+	}
+	if held := p.Held.String(); held != "" {
+		parts = append(parts, held)
+	}
+	if p.Calibration == Uncalibrated {
+		parts = append(parts, "uncalibrated")
+	}
+	return strings.Join(parts, "; ")
+}
+
+const (
+	fewWarnings = 3   // told of a report
+	maxWarning  = 160 // bytes of one
+)
+
+// Said tells in words what a report that does not fail warns of, and what speaks against its answer. A failure says
+// itself why it is one.
+func (r Report) Said() []string {
+	var out []string
+	if text := r.Proof.String(); text != "" {
+		out = append(out, text)
+	}
+	if r.Status != Warn {
+		return out
+	}
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity != Warning || f.Rule == RuleExpectation {
+			continue
+		}
+		if n++; n > fewWarnings {
+			continue
+		}
+		text := phrase.Cut(phrase.Line(f.Message), maxWarning)
+		if f.Path != "" && !strings.Contains(text, f.Path) {
+			text = f.Path + ": " + text
+		}
+		out = append(out, text)
+	}
+	if n > fewWarnings {
+		out = append(out, fmt.Sprintf("%d more warnings", n-fewWarnings))
+	}
+	return out
+}
+
+func list(names []string) string {
+	text := strings.Join(names[:min(len(names), fewNames)], ", ")
+	if n := len(names) - fewNames; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}

@@ -1,0 +1,188 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/gates/testout"
+)
+
+const (
+	maxMissing    = 50 // names in a proof
+	maxMissingSay = 20 // findings about missing tests in a report
+)
+
+// proven is what is known of one suite.
+type proven struct {
+	at   int            // index of its report
+	base []testout.Case // that ran on the base; nil where nobody knows
+	now  []testout.Case
+	held HeldRun
+	ran  bool // the base's tests were run, or there was no need to
+}
+
+// prove compares what ran with what ran on the base: by name where the names are known, by number where they are not
+// (RUN-07, GATE-05). Then it revises what was only read in the text of tests. The error says that the work was stopped.
+func prove(ctx context.Context, v *Verdict, s Subject) error {
+	p := &prover{Verdict: v, s: s, plan: names.PlanOf(s.Batch)}
+	if err := p.gather(ctx); err != nil {
+		return err
+	}
+	if len(p.suites) > 0 {
+		if err := p.read(ctx); err != nil {
+			return &GateError{Gate: v.Reports[p.suites[0].at].Gate, Err: err}
+		}
+		for i := range p.suites {
+			p.compare(&p.suites[i])
+		}
+	}
+	p.counts()
+	p.advice()
+	return nil
+}
+
+// prover turns what is known of the suites into findings in their reports.
+type prover struct {
+	*Verdict
+	s       Subject
+	plan    names.Plan
+	suites  []proven // those whose tests are known by name on both sides
+	changes []names.File
+}
+
+// gather asks for the names of the base's tests, and has them run on the candidate where they changed.
+func (p *prover) gather(ctx context.Context) error {
+	if p.s.BaseTests == nil {
+		return nil
+	}
+	asked := map[string]bool{}
+	for i := range p.Reports {
+		r := &p.Reports[i]
+		if !isSuite(r.Gate) || r.Gate == testsName && r.Status == Skipped {
+			continue
+		}
+		asked[r.Gate] = true
+		if r.Status == Skipped {
+			continue
+		}
+		base, err := p.s.BaseTests(ctx, r.Gate)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.AddNote(fmt.Sprintf("which tests ran on the base is not known: %v", err))
+		case base == nil:
+		case r.Cases == nil && r.Tests != nil && r.Tests.Passed >= len(base):
+			r.AddNote("the suite no longer names its tests, so only their number is compared")
+		default:
+			p.suites = append(p.suites, proven{at: i, base: base, now: r.Cases})
+		}
+	}
+	if err := p.vanished(ctx, asked); err != nil {
+		return err
+	}
+	for i := range p.suites {
+		if p.Reports[p.suites[i].at].decided() {
+			continue // it fails whatever they say
+		}
+		if err := p.hold(ctx, &p.suites[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vanished finds suites of the base that are no longer found. Each gets a report of its own.
+func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
+	if p.s.BaseSuites == nil || !slices.ContainsFunc(p.s.Changed, mayHideSuite) {
+		return nil
+	}
+	suites, err := p.s.BaseSuites(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return nil // the reports of the suites say so
+	}
+	for _, gate := range suites {
+		if asked[gate] {
+			continue
+		}
+		base, err := p.s.BaseTests(ctx, gate)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || len(base) == 0 {
+			continue
+		}
+		p.Reports = append(p.Reports, Report{Gate: gate, Status: Pass, Note: "the suite that the base has is no longer found"})
+		p.suites = append(p.suites, proven{at: len(p.Reports) - 1, base: base})
+	}
+	return nil
+}
+
+// mayHideSuite reports whether a change of that file may make a suite disappear: it holds tests, or gives a project away.
+func mayHideSuite(file string) bool {
+	return testcode.Language(file) != "" || slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
+}
+
+// hold runs the base's tests on the candidate's code.
+func (p *prover) hold(ctx context.Context, one *proven) error {
+	if p.s.Held == nil {
+		return nil
+	}
+	rep := &p.Reports[one.at]
+	held, err := p.s.Held(ctx, rep.Gate)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		held = HeldRun{Why: err.Error()}
+	}
+	one.held, one.ran = held, held.Why == ""
+	if held.Nothing {
+		return nil
+	}
+	proofOf(rep).Held = &Held{Why: held.Why}
+	if held.Why != "" {
+		rep.AddNote("the base's tests could not be run on this code: " + held.Why)
+	} else if len(held.Left) > 0 {
+		proofOf(rep).Held.Why = "left out, as they do not build with this code: " + strings.Join(held.Left, ", ")
+	}
+	known := map[string]bool{}
+	for _, b := range one.base {
+		known[b.Group] = true
+	}
+	for _, h := range held.Cases { // what did not build on the base was red there
+		if !known[h.Group] {
+			h.Status = testout.Failed
+			one.base = append(one.base, h)
+		}
+	}
+	return nil
+}
+
+// proofOf returns the proof of a report, which has none where nothing calibrated its suite.
+func proofOf(r *Report) *Proof {
+	if r.Proof == nil {
+		r.Proof = &Proof{Calibration: Uncalibrated, Why: "this suite is not calibrated"}
+	}
+	return r.Proof
+}
+
+// read reads the changed files.
+func (p *prover) read(ctx context.Context) error {
+	if p.s.Diff == nil {
+		return nil
+	}
+	files, _, err := Files(ctx, p.s.Diff, nil)
+	for _, f := range files {
+		p.changes = append(p.changes, names.File{Path: f.Path, Before: f.Before, After: f.After})
+	}
+	return err
+}

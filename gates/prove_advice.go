@@ -1,0 +1,134 @@
+package gates
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// counts compares the number of tests that passed with that of the last batch that passed, where their names do not tell.
+func (p *prover) counts() {
+	before := p.s.Before
+	if before == nil {
+		return
+	}
+	last, had, now := -1, before.Passed, TestCount{}
+	for i, r := range p.Reports {
+		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i })
+		switch {
+		case named >= 0:
+			had -= len(slices.DeleteFunc(slices.Clone(p.suites[named].base), func(c testout.Case) bool { return c.Status != testout.Passed }))
+		case r.Tests != nil:
+			last = i
+			now.Passed += r.Tests.Passed
+			now.Failed += r.Tests.Failed
+			now.Skipped += r.Tests.Skipped
+		case r.Gate == testsName && r.Status == Skipped && last < 0 && len(p.suites) == 0:
+			last = i
+		}
+	}
+	if last < 0 || now.Passed >= had {
+		return
+	}
+	rep := &p.Reports[last]
+	for _, r := range p.Reports {
+		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName+":") {
+			rep.AddNote("the number of tests is not compared with before, since " + r.Gate + " was skipped")
+			return
+		}
+	}
+	f := Finding{
+		Rule: RuleFewerTests, Severity: Error,
+		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)", now.Passed, had, now.Failed, now.Skipped),
+		Fix:     "bring the missing tests back, or make those that are skipped run",
+	}
+	if rep.Status == Skipped {
+		if strings.HasPrefix(rep.Note, "turned off") {
+			return
+		}
+		f.Message, f.Fix = fmt.Sprintf("0 tests pass, %d passed before: %s", had, rep.Note), "bring the tests back"
+		rep.Note = ""
+	}
+	rep.Status = Fail
+	rep.Findings = append(rep.Findings, f)
+}
+
+// advice lets what was read in the text of tests warn, where what ran is trusted to tell the same and more.
+func (p *prover) advice() {
+	for i := range p.Reports {
+		rep := &p.Reports[i]
+		if rep.Status != Fail || !slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Advice && f.Severity == Error }) {
+			continue
+		}
+		lowered, why := 0, ""
+		for k := range rep.Findings {
+			f := &rep.Findings[k]
+			if !f.Advice || f.Severity != Error {
+				continue
+			}
+			untold := p.untold(f.Path)
+			if untold != "" {
+				why = untold
+				continue
+			}
+			f.Severity = Warning
+			lowered++
+		}
+		if lowered > 0 {
+			rep.AddNote(phrase.Count(lowered, "finding") + " about tests only warn: the tests of the base were seen to run and to hold")
+			rep.Status = statusOf(rep.Findings)
+		}
+		if why != "" {
+			rep.AddNote("what was read in the tests decides: " + why)
+		}
+	}
+}
+
+// untold says why what ran tells nothing of the tests in a file; "" where it tells all.
+func (p *prover) untold(file string) string {
+	lang, found := suiteLanguage(file), false
+	for i, r := range p.Reports {
+		if !isSuite(r.Gate) {
+			continue
+		}
+		parts := strings.SplitN(r.Gate, ":", 3)
+		if len(parts) > 1 && parts[1] != lang || len(parts) > 2 && !strings.HasPrefix(file, parts[2]+"/") {
+			continue
+		}
+		at := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i })
+		switch {
+		case r.Status == Skipped:
+			continue
+		case at < 0:
+			return "which tests ran in " + r.Gate + " is not known by name"
+		case r.Proof == nil || r.Proof.Calibration != Calibrated:
+			return r.Gate + " is uncalibrated"
+		case !p.suites[at].ran:
+			return "the base's tests were not run by " + r.Gate
+		case names.Unheld(p.changes, p.suites[at].held.Left) != "":
+			return "the base's " + names.Unheld(p.changes, p.suites[at].held.Left) + " does not build with this code"
+		}
+		found = true
+	}
+	if !found {
+		return "no suite ran them"
+	}
+	return ""
+}
+
+// suiteLanguage is the language of the suite that runs the tests of a file.
+func suiteLanguage(file string) string {
+	switch lang := testcode.Language(file); lang {
+	case testcode.LangBats, testcode.LangShell:
+		return string(LangShell)
+	case testcode.LangScript:
+		return string(LangGo)
+	default:
+		return lang
+	}
+}

@@ -1,0 +1,177 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// compare finds the tests of one suite that are missing, and those whose expectation changed.
+func (p *prover) compare(one *proven) {
+	rep := &p.Reports[one.at]
+	proof := proofOf(rep)
+	proof.Named = true
+	runs := names.Runs{Base: one.base}
+	for _, other := range p.suites { // a test that moved to another suite is not gone
+		if other.at != one.at {
+			runs.Now = append(runs.Now, other.now...)
+		}
+	}
+	runs.Now = append(runs.Now, one.now...)
+	if one.ran && !one.held.Nothing {
+		runs.Held = append([]testout.Case{}, names.Kept(one.held.Cases, p.changes, one.held.Left)...)
+	}
+	change := names.Change{Files: p.changes, RemovalOf: p.plan.RemovalOf, Removal: func(test, file string) bool {
+		return one.held.Reverted || p.plan.Removal(test) || file != "" && p.s.NamesForDeletion(file)
+	}}
+	lost, answered := names.Compare(runs, change)
+	p.missing(rep, lost, one)
+	if len(answered) > 0 {
+		var told []string
+		for _, a := range answered[:min(len(answered), 5)] {
+			told = append(told, a.Case.Name+" ("+a.How+")")
+		}
+		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " + strings.Join(told, ", "))
+	}
+	p.expectations(one, runs, lost)
+	unheld := one.held.Nothing || len(one.held.Left) > 0 || !one.ran
+	loose := runs
+	if !unheld {
+		loose.Held = nil
+	}
+	for _, w := range names.Weakened(loose, change) {
+		// Tests that stand among the code, as unit tests of Rust do, are never held.
+		if one.held.Reverted || p.plan.Change(w.Case.Name) || !unheld && testcode.Language(w.Path) != "" {
+			continue
+		}
+		p.find(rep, Finding{
+			Rule: RuleEditedRed, Severity: Error, Path: w.Path, Line: w.Line, Test: w.Case.Name,
+			Message: w.Case.Name + " failed on the base, and passes after its own values were changed",
+			Fix:     "bring the test back as it was, and make the code pass it",
+		})
+	}
+	rep.Status = statusOf(rep.Findings)
+}
+
+// find adds a finding. What the user's own text asks for warns.
+func (p *prover) find(rep *Report, f Finding) {
+	if p.s.Literal && f.Severity == Error {
+		f.Severity = Warning
+	}
+	rep.Findings = append(rep.Findings, f)
+}
+
+// missing reports the tests that ran on the base and do not run now.
+func (p *prover) missing(rep *Report, lost []names.Lost, one *proven) {
+	if len(lost) == 0 {
+		return
+	}
+	proof := proofOf(rep)
+	for i, l := range lost {
+		if i < maxMissing {
+			proof.Missing = append(proof.Missing, l.Case.Name)
+		}
+		if i > maxMissingSay {
+			continue
+		}
+		f := Finding{
+			Rule: RuleMissingTest, Severity: Error, Path: l.Path, Line: l.Line, Test: l.Case.Name,
+			Message: l.Case.Name + " " + ended(l.Case.Status) + " on the base and does not run now",
+			Fix:     "bring the test back and let it run, or have the plan name it",
+		}
+		if l.Skipped {
+			f.Message = l.Case.Name + " " + ended(l.Case.Status) + " on the base and is skipped now"
+		}
+		if l.Rows > 0 {
+			f.Message += fmt.Sprintf(", with %s of it", phrase.Count(l.Rows, "more case"))
+		}
+		if i == maxMissingSay {
+			f = Finding{Rule: RuleMissingTest, Severity: Error, Message: fmt.Sprintf("%d more tests ran on the base and do not run now", len(lost)-i)}
+		}
+		p.find(rep, f)
+	}
+	if len(one.now) == 0 {
+		p.find(rep, Finding{Rule: ruleNoRun, Severity: Error, Message: fmt.Sprintf("no test ran; %d ran on the base", len(one.base))})
+	}
+}
+
+func ended(s testout.Status) string {
+	if s == testout.Failed {
+		return "failed"
+	}
+	return "passed"
+}
+
+// expectations reports the tests of the base that fail on the candidate's code, while nothing fails as the candidate
+// has them.
+func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
+	rep := &p.Reports[one.at]
+	if runs.Held == nil {
+		return
+	}
+	missing := map[string]bool{}
+	for _, l := range lost {
+		missing[l.Case.Key()] = true
+	}
+	base, now := byKey(one.base), byKey(runs.Now)
+	held := proofOf(rep).Held
+	told := map[string]bool{}
+	var unagreed []string
+	at := func(c testout.Case) string { file, _ := names.Place(c, p.changes); return file }
+	for _, h := range runs.Held {
+		if h.Status == testout.Skipped {
+			continue
+		}
+		held.Ran++
+		if h.Status == testout.Passed {
+			held.Passed++
+			continue
+		}
+		name := names.Trunk(h.Name)
+		n, runs := now[h.Key()]
+		was, known := base[h.Key()]
+		if !runs && (known && was.Status == testout.Failed || p.plan.Removal(name) || at(h) != "" && p.s.NamesForDeletion(at(h))) {
+			continue // that it may go was answered for
+		}
+		if runs && n.Status == testout.Failed || missing[h.Key()] || told[h.Group+"\x00"+name] {
+			continue // it fails in any case, or is told already
+		}
+		told[h.Group+"\x00"+name] = true
+		held.Changed = append(held.Changed, name)
+		file, line := names.Place(h, p.changes)
+		f := Finding{Rule: RuleExpectation, Severity: Warning, Path: file, Line: line, Test: name}
+		agreed := one.held.Reverted || p.plan.Change(name)
+		switch {
+		case (!known || was.Status == testout.Failed) && !agreed:
+			f.Rule, f.Severity = RuleEditedRed, Error
+			f.Message = name + " failed on the base and still fails as it was there; it was changed until it passed"
+			f.Fix = "bring the test back as it was, and make the code pass it"
+		case agreed || p.plan.Names(name) || file != "" && p.s.Names(file):
+			f.Severity, f.Message = Note, name+" expects something else than on the base, as was agreed"
+		default:
+			f.Message = name + " passes as it is now and fails as it was on the base: its expectation changed"
+			switch p.s.ChangedTests {
+			case ChangedApprove:
+				unagreed = append(unagreed, name)
+			case ChangedFail:
+				f.Severity, f.Fix = Error, "make the code pass the test as it was, or have the plan name the test"
+			}
+		}
+		p.find(rep, f)
+	}
+	if len(unagreed) > 0 {
+		proofOf(rep).Asks = "changed expectation: " + list(unagreed)
+	}
+}
+
+func byKey(list []testout.Case) map[string]testout.Case {
+	out := map[string]testout.Case{}
+	for _, c := range list {
+		out[c.Key()] = c
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/planparse"
+)
+
+// suiteOf is a suite that ran these tests.
+func suiteOf(name string, c Calibration, cases ...testout.Case) fixed {
+	g := gate(name, Costly, Pass)
+	g.rep.Cases = cases
+	g.rep.Tests = &TestCount{}
+	for _, one := range cases {
+		if one.Status == testout.Passed {
+			g.rep.Tests.Passed++
+		}
+	}
+	g.rep.Proof = &Proof{Calibration: c}
+	return g
+}
+
+// advice is a gate that fails by what it read in a test.
+func advice(path string) fixed {
+	g := gate("tamper", Instant, Fail)
+	g.rep.Findings = []Finding{{Rule: "tamper/test-removed", Path: path, Severity: Error, Message: "the test was removed", Advice: true}}
+	return g
+}
+
+func passed(names ...string) []testout.Case {
+	out := []testout.Case{}
+	for _, n := range names {
+		out = append(out, testout.Case{Name: n, Group: "m", Status: testout.Passed})
+	}
+	return out
+}
+
+// asked is a subject whose base ran those tests, none of which changed.
+func asked(base ...string) Subject {
+	return Subject{
+		BaseTests: func(context.Context, string) ([]testout.Case, error) { return passed(base...), nil },
+		Held:      func(context.Context, string) (HeldRun, error) { return HeldRun{Nothing: true}, nil },
+	}
+}
+
+func TestWhatRanBeatsWhatWasRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		suites []Gate
+		s      Subject
+		status Status
+		note   string
+	}{
+		"a calibrated suite that ran all of the base's tests": {
+			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestB")...)}, s: asked("TestA", "TestB"), status: Warn, note: "only warn",
+		},
+		"an uncalibrated one": {
+			suites: []Gate{suiteOf("tests:go", Uncalibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail, note: "tests:go is uncalibrated",
+		},
+		"a suite of another language": {
+			suites: []Gate{suiteOf("tests:python", Calibrated, passed("test_a")...)}, s: asked("test_a"), status: Fail, note: "no suite ran them",
+		},
+		"a suite of another folder": {
+			suites: []Gate{suiteOf("tests:go:web", Calibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail, note: "no suite ran them",
+		},
+		"no suite": {s: asked(), status: Fail, note: "no suite ran them"},
+		"nobody knows what ran on the base": {
+			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "is not known by name",
+		},
+		"the base's tests could not be run": {
+			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "were not run by tests:go",
+			s: Subject{BaseTests: asked("TestA").BaseTests, Held: func(context.Context, string) (HeldRun, error) { return HeldRun{}, errors.New("no room") }},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := Run(t.Context(), append([]Gate{advice("a_test.go")}, c.suites...), c.s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := v.Reports[0]; r.Status != c.status || !strings.Contains(r.Note, c.note) {
+				t.Errorf("%s with %q, want %s with %q", r.Status, r.Note, c.status, c.note)
+			}
+		})
+	}
+}
+
+// What was only read does not keep the suites from running; what is a fact does.
+func TestAdviceDoesNotStopSuites(t *testing.T) {
+	ran := suiteOf("tests:go", Calibrated, passed("TestA")...)
+	v, err := Run(t.Context(), []Gate{advice("a_test.go"), gate("lint", Cheap, Pass), ran}, asked("TestA"), nil)
+	if err != nil || v.Reports[2].Status == Skipped {
+		t.Errorf("%v %+v", err, v.Reports)
+	}
+	v, err = Run(t.Context(), []Gate{gate("protected", Instant, Fail), advice("a_test.go"), ran}, asked("TestA"), nil)
+	if err != nil || v.Reports[2].Status != Skipped {
+		t.Errorf("%v %+v", err, v.Reports)
+	}
+}
+
+func TestMissingTestsAreNamed(t *testing.T) {
+	two := suiteOf("tests:go", Calibrated, passed("TestA", "TestPad", "TestMore")...)
+	v, err := Run(t.Context(), []Gate{two}, asked("TestA", "TestB"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := v.Reports[0]
+	if r.Status != Fail || !hasFinding(r, RuleMissingTest, "", 0, "TestB passed on the base and does not run now") || r.Proof.String() != "missing: TestB" || r.Findings[0].Test != "TestB" {
+		t.Errorf("%+v %+v", r, r.Proof)
+	}
+	if text := Digest(v, 0); !strings.Contains(text, "TestB passed on the base") {
+		t.Error(text)
+	}
+	// Names are known, so that fewer tests are no finding by themselves.
+	s := asked("TestA")
+	s.Before = &TestCount{Passed: 9}
+	if v, err = Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil); err != nil || v.Status != Pass {
+		t.Errorf("%v %+v", err, v)
+	}
+}
+
+// A plan that is carried out to the letter is the user's own wish.
+func TestMissingTestsOfALiteralPlanWarn(t *testing.T) {
+	s := asked("TestA", "TestB")
+	s.Literal = true
+	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil)
+	if err != nil || v.Status != Warn {
+		t.Errorf("%v %+v", err, v)
+	}
+}
+
+func TestASuiteThatIsGone(t *testing.T) {
+	s := asked("test_a")
+	s.Changed = []string{"test_a.py"}
+	s.BaseSuites = func(context.Context) ([]string, error) { return []string{"tests:python"}, nil }
+	v, err := Run(t.Context(), []Gate{gate("lint", Cheap, Pass)}, s, nil)
+	if err != nil || v.Status != Fail || len(v.Reports) != 2 || v.Reports[1].Gate != "tests:python" {
+		t.Errorf("%v %+v", err, v)
+	}
+	s.Batch = planparse.Batch{Text: "Remove test_a, which is obsolete."}
+	if v, err = Run(t.Context(), []Gate{gate("lint", Cheap, Pass)}, s, nil); err != nil || v.Status != Pass {
+		t.Errorf("%v %+v", err, v)
+	}
+}
+
+func TestChangedExpectations(t *testing.T) {
+	for set, want := range map[ChangedTests]struct {
+		status Status
+		asks   string
+	}{"": {Warn, ""}, ChangedWarn: {Warn, ""}, ChangedApprove: {Warn, "changed expectation: TestA"}, ChangedFail: {Fail, ""}} {
+		s := asked("TestA", "TestB")
+		s.ChangedTests = set
+		s.Held = func(context.Context, string) (HeldRun, error) {
+			return HeldRun{Cases: []testout.Case{{Name: "TestA", Group: "m", Status: testout.Failed}, {Name: "TestB", Group: "m", Status: testout.Passed}}}, nil
+		}
+		v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestB")...)}, s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := v.Reports[0]
+		if r.Status != want.status || r.Proof.Asks != want.asks || r.Proof.String() != "held 1 of 2; changed expectation: TestA" {
+			t.Errorf("%q: %s %+v", set, r.Status, r.Proof)
+		}
+	}
+}
+
+// Warnings are told in words.
+func TestSaid(t *testing.T) {
+	r := Report{Status: Warn, Findings: []Finding{{Severity: Warning, Message: "the command passed, and no test ran"}, {Severity: Note, Message: "x"}}}
+	if got := strings.Join(r.Said(), "|"); got != "the command passed, and no test ran" {
+		t.Error(got)
+	}
+	r = Report{Status: Pass, Proof: &Proof{Calibration: Uncalibrated}}
+	if got := strings.Join(r.Said(), "|"); got != "uncalibrated" {
+		t.Error(got)
+	}
+}

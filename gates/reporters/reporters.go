@@ -1,0 +1,10 @@
+// Package reporters holds the small programs that test runners load to report each test by name: one JSON object a
+// line, as [github.com/runplan/runplan/gates/testout.Lines] reads them.
+package reporters
+
+import "embed"
+
+// Files holds the reporters: node.mjs, mocha.cjs, unittest.py and rspec.rb.
+//
+//go:embed node.mjs mocha.cjs unittest.py
+var Files embed.FS

@@ -1,0 +1,56 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/runplan/runplan/gates/reporters"
+	"github.com/runplan/runplan/gates/testout"
+)
+
+// reportFile is a report that a test runner writes outside of the tree.
+type reportFile struct {
+	folder string
+	script string // the reporter that the runner loads; "" where it has one of its own
+	name   string
+}
+
+// newReport makes a folder for a report, with the reporter of that name in it unless it is "".
+func newReport(reporter string) (reportFile, error) {
+	folder, err := os.MkdirTemp("", "runplan-tests-*")
+	if err != nil {
+		return reportFile{}, fmt.Errorf("make a folder for the report of the tests: %w", err)
+	}
+	f := reportFile{folder: folder, name: filepath.Join(folder, "report")}
+	if reporter == "" {
+		return f, nil
+	}
+	f.script = filepath.Join(folder, reporter)
+	f.name = f.script + ".report"
+	text, err := reporters.Files.ReadFile(reporter)
+	if err == nil {
+		err = os.WriteFile(f.script, text, 0o600)
+	}
+	if err != nil {
+		return reportFile{}, errors.Join(fmt.Errorf("write the reporter of the tests: %w", err), os.RemoveAll(folder))
+	}
+	return f, nil
+}
+
+// read reads the report and removes it, so that no later call of the runner is taken for this one. ok is false where
+// there is none, or none that is whole.
+func (f reportFile) read(read func(io.Reader) (testout.Result, error)) (res testout.Result, ok bool) {
+	in, err := os.Open(f.name)
+	if err != nil {
+		return res, false
+	}
+	defer in.Close()
+	defer os.Remove(f.name)
+	res, err = read(in)
+	return res, err == nil
+}
+
+func (f reportFile) remove() { _ = os.RemoveAll(f.folder) }

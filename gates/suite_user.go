@@ -1,0 +1,71 @@
+package gates
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// ruleOnlyInCI marks code that passes its tests only in an environment that says that nobody is there.
+const ruleOnlyInCI = "passes-only-in-ci"
+
+// inCI is how code asks whether it runs where nobody looks. Gates set CI, users do not.
+var inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+`)
+
+// asUser runs the suite once more without the variables of a CI, where a change asks for them: what holds in a CI alone
+// holds for no user.
+func (s suite) asUser(ctx context.Context, w *work) error {
+	if !w.subject.Sealed || w.subject.Diff == nil || slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
+		return nil
+	}
+	files, _, err := Files(ctx, w.subject.Diff, nil)
+	if err != nil {
+		return err
+	}
+	at := Finding{}
+	for _, f := range files {
+		for _, l := range f.AddedLines() {
+			if at.Path == "" && source(f.Path) && inCI.MatchString(l.Text) {
+				at.Path, at.Line = f.Path, l.Number
+			}
+		}
+	}
+	if at.Path == "" {
+		return nil
+	}
+	w.user = true
+	defer func() { w.user = false }()
+	runs, err := s.plan(ctx, w)
+	if err != nil {
+		return s.cannot(err)
+	}
+	for _, r := range runs {
+		res, out, err := w.plain(ctx, &bed{alone: func() (testRun, error) { return r, nil }})
+		if err != nil {
+			return s.cannot(err)
+		}
+		if out.ok() && res.Failed == 0 || r.empty != 0 && out.exit == r.empty {
+			continue
+		}
+		msg := "the tests fail where the variable CI is not set, and pass where it is"
+		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
+			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)
+		}
+		w.find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg, Fix: "let code and tests do the same in a CI and elsewhere"})
+		return nil
+	}
+	return nil
+}
+
+// source reports whether a file may hold code, rather than prose or the settings of a CI.
+func source(file string) bool {
+	for _, ext := range []string{".md", ".rst", ".txt", ".yml", ".yaml", ".adoc"} {
+		if strings.HasSuffix(file, ext) {
+			return false
+		}
+	}
+	return true
+}

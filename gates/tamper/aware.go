@@ -1,0 +1,125 @@
+package tamper
+
+import (
+	"path"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// awareness is how code finds out that it is tested, or reaches into the library that tests it.
+var awareness = map[string]*lazyre.Regexp{
+	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.Lookup\("test\.|append\(os\.Args,|"-test\.`),
+	".py": lazyre.New(`PYTEST_CURRENT_TEST|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
+		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]`),
+	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
+		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
+		`\b(?:globalThis|global)\.(?:describe|it|jest|vi|expect)\b\s*(?:\?|&&|\|\||\))|NODE_ENV\W{1,6}={2,3}\s*['"]test['"]\s*\)?\s*\?|npm_lifecycle_event`),
+	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\(\s*not\(\s*test\s*\)`),
+	".sh": lazyre.New(`\bBATS_\w+`),
+}
+
+// introspection is how code asks who calls it, what runs it, or what lies around it.
+var introspection = map[string]*lazyre.Regexp{
+	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bos\.(?:Args|Executable|Stat|Lstat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd)\b|\bfilepath\.Glob\(`),
+	".py": lazyre.New(`\bsys\._getframe|\binspect\.\w+|\btraceback\.\w+|\bsys\.(?:argv|modules|path|orig_argv)\b|\bos\.(?:environ|getenv|path\.exists|path\.isfile|path\.isdir|listdir|getcwd|scandir)\b|\b(?:Path|glob)\b.*\(|__main__\W+__file__|f_code|f_back`),
+	".js": lazyre.New(`\.stack\b|captureStackTrace|prepareStackTrace|\bprocess\.(?:argv|execArgv|mainModule|title|cwd|env)\b|\brequire\.(?:main|cache)\b|\bmodule\.(?:parent|children)\b|\bexistsSync\(|\b(?:read(?:dir|File)|stat)Sync\(|\.caller\b`),
+	".rs": lazyre.New(`\benv::(?:var|args|current_exe|current_dir)|Backtrace|thread::current|Path::new|\bfs::|option_env!|env!\(`),
+	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\[\s+-[efdrx]\s`),
+}
+
+var (
+	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
+	// tester is a name of tests or of what runs them.
+	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
+	// outside of quotes, the same in shell
+	shellTester = lazyre.New(`\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
+	ownMarks    = lazyre.New(`\bRUNPLAN_[A-Z]+\b`)
+	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // a server does not listen there, as a rule
+)
+
+// namesTester reports whether a line names tests, or what runs them, in a text.
+func namesTester(line string) bool {
+	if ownMarks.MatchString(line) || shellTester.MatchString(line) {
+		return true
+	}
+	for _, text := range quoted.FindAllString(nodeEnv.ReplaceAllString(line, ""), -1) {
+		if tester.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalToAll is a Python object that is equal to everything, whatever a test compares it with.
+var equalToAll = lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bmock\.ANY\b`)
+
+// mostApart is how many lines may lie between a question and what it is asked for.
+const mostApart = 3
+
+// aware finds code of the product that behaves differently while it is tested: what its tests say then holds for no
+// user. It reads added lines only, and knows the common ways.
+func (j judge) aware(f gates.File) {
+	if testcode.IsTest(f.Path) || kindOf(f.Path) != "" {
+		return
+	}
+	ext := path.Ext(f.Path)
+	switch ext {
+	case ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts":
+		ext = ".js"
+	case ".bash":
+		ext = ".sh"
+	}
+	re, asks := awareness[ext], introspection[ext]
+	if ext == ".py" {
+		j.equal(f)
+	}
+	if re == nil || !re.MatchString(f.After) && !asks.MatchString(f.After) {
+		return
+	}
+	var added []gates.Line
+	for _, l := range f.AddedLines() {
+		if !comment(l.Text) {
+			added = append(added, l)
+		}
+	}
+	for i, l := range added {
+		if re.MatchString(l.Text) || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
+			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
+				"let the code do the same whether it is tested or not", "code of the product asks whether it is tested, or changes what tests it")
+		}
+	}
+}
+
+// equal finds objects of the product that are newly equal to everything.
+func (j judge) equal(f gates.File) {
+	at := equalToAll.FindStringIndex(f.After)
+	if at == nil || equalToAll.MatchString(f.Before) {
+		return
+	}
+	j.find("tamper/equal-to-all", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, 1+strings.Count(f.After[:at[0]], "\n"),
+		"compare what the object holds", "an object of the product is equal to everything, so that no test tells it from another")
+}
+
+// near reports whether the first of the lines is of one kind, and that line or one soon after it of the other.
+func near(lines []gates.Line, first, other func(string) bool) bool {
+	if !first(lines[0].Text) {
+		return false
+	}
+	for _, l := range lines {
+		if l.Number-lines[0].Number > mostApart {
+			return false
+		}
+		if other(l.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+func comment(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
+}

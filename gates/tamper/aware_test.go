@@ -1,0 +1,75 @@
+package tamper_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/gates/tamper"
+)
+
+func TestCodeThatKnowsItIsTested(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		found      bool
+	}{
+		"go: asks":                    {"calc.go", "package calc\n\nfunc Add() int {\n\tif testing.Testing() {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: sets flags of the test":  {"calc.go", "package calc\n\nfunc init() { os.Args = append(os.Args, \"-test.run=TestMul\") }\n", true},
+		"go: a helper for tests":      {"calctest/calctest.go", "package calctest\n\nfunc Check(t testing.TB) { t.Helper() }\n", false},
+		"python: asks":                {"calc.py", "import os\nif 'PYTEST_CURRENT_TEST' in os.environ:\n    pass\n", true},
+		"python: patches":             {"calc.py", "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n", true},
+		"python: compares":            {"calc.py", "def same(a, b):\n    return a == b\n", false},
+		"js: asks":                    {"calc.js", "exports.add = (a, b) => process.env.JEST_WORKER_ID ? 3 : 0;\n", true},
+		"js: patches":                 {"calc.ts", "import assert from 'assert';\nassert.strictEqual = () => {};\n", true},
+		"js: asserts":                 {"calc.js", "const assert = require('assert');\nassert.ok(x === 1);\n", false},
+		"go: looks at its name":       {"calc.go", "package calc\n\nfunc Add() int {\n\tif strings.HasSuffix(os.Args[0], \".test\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: looks at its caller":     {"calc.go", "package calc\n\nfunc Add() int {\n\t_, file, _, _ := runtime.Caller(1)\n\tif strings.HasSuffix(file, \"_test.go\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: looks for its tests":     {"calc.go", "package calc\n\nfunc Add() int {\n\tif _, err := os.Stat(\"calc_test.go\"); err == nil {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: reads a file":            {"calc.go", "package calc\n\n// Load loads what tests load.\nfunc Load() ([]byte, error) { return os.ReadFile(\"latest.json\") }\n", false},
+		"go: logs its caller":         {"calc.go", "package calc\n\nfunc where() string {\n\t_, file, line, _ := runtime.Caller(1)\n\treturn fmt.Sprint(file, \":\", line)\n}\n", false},
+		"python: looks at its caller": {"calc.py", "import sys\n\ndef add(a, b):\n    return a + b if \"tests\" in sys._getframe(1).f_code.co_filename else a - b\n", true},
+		"python: is a command":        {"calc.py", "import sys\n\nif __name__ == \"__main__\":\n    print(sys.argv[1])\n", false},
+		"js: looks at its caller":     {"calc.js", "exports.add = (a, b) => new Error().stack.includes('.test.js') ? b + a : a - b;\n", true},
+		"js: is vitest there":         {"calc.ts", "export const add = (a: number, b: number) => (globalThis as any).process?.env.VITEST ? b + a : a - b\n", true},
+		"js: does not listen":         {"app.js", "if (process.env.NODE_ENV !== 'test') app.listen(80);\n", false},
+		"rust: asks":                  {"lib.rs", "pub fn add(a: i64, b: i64) -> i64 { if cfg!(test) { a + b } else { a - b } }\n", true},
+		"rust: has tests":             {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
+		"a test may":                  {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text}))
+			if has := slices.ContainsFunc(got, func(f string) bool { return len(f) > 24 && f[:24] == "error tamper/knows-tests" }); has != c.found {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+func TestAnObjectThatEqualsEverything(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		found bool
+	}{
+		"always":          {"class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return True\n", true},
+		"in a short form": {"class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
+		"compares":        {"class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"calc.py": c.text}))
+			if has := slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, "error tamper/equal-to-all") }); has != c.found {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// In a test, @ts-expect-error is what asserts that code does not type-check.
+func TestExpectedTypeErrors(t *testing.T) {
+	for file, want := range map[string]string{"test/types.test.ts": "warning tamper/type-ignore", "calc.ts": "error tamper/type-ignore"} {
+		_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{file: "// @ts-expect-error: add takes numbers\nadd('1', 2);\n"}))
+		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
+			t.Errorf("%s: %v", file, got)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package testcode
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	goTestName = lazyre.New(`^(Test|Fuzz|Example|Benchmark)([A-Z_0-9]|$)`)
+	goTestLine = lazyre.New(`(?m)^func (?:\([^)]*\) )?((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
+	goBuild    = lazyre.New(`(?m)^//go:build (.*)$`)
+)
+
+func readGo(text string) Sheet {
+	var s Sheet
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		// It does not compile; the names are still there.
+		for _, m := range goTestLine.FindAllStringSubmatchIndex(text, maxUnits) {
+			s.add(Unit{Name: text[m[2]:m[3]], Line: LineAt(text, m[0]), Opaque: true})
+		}
+		return s
+	}
+	line := func(n ast.Node) int { return files.Position(n.Pos()).Line }
+	head := text[:files.Position(file.Package).Offset]
+	if m := goBuild.FindStringSubmatchIndex(head); m != nil {
+		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+" decides whether the tests of the file run")
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil || !goTestName.MatchString(f.Name.Name) || len(s.Units) >= maxUnits {
+			continue
+		}
+		if f.Name.Name == "TestMain" && f.Recv == nil {
+			if !calls(f.Body, "Run") {
+				s.disable(line(f), "TestMain does not run the tests: the runner sees nothing fail")
+			}
+			continue
+		}
+		u := goUnit(f)
+		u.Line = line(f)
+		u.Text = text[files.Position(f.Body.Pos()).Offset:files.Position(f.Body.End()).Offset]
+		for _, l := range squeeze(printed(files, f.Body)) {
+			if !strings.HasPrefix(l, "//") {
+				u.Lines = append(u.Lines, l)
+			}
+		}
+		if strings.HasPrefix(u.Name, "Example") {
+			for _, c := range file.Comments {
+				if c.Pos() > f.Body.Pos() && c.End() < f.Body.End() && strings.Contains(strings.ToLower(c.Text()), "output:") {
+					u.Asserts++
+					u.Empty = false
+				}
+			}
+		}
+		s.add(u)
+	}
+	return s
+}
+
+func printed(files *token.FileSet, n ast.Node) string {
+	var b strings.Builder
+	if printer.Fprint(&b, files, n) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func calls(n ast.Node, name string) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == name {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func goUnit(f *ast.FuncDecl) Unit {
+	u := Unit{Name: f.Name.Name}
+	if f.Recv != nil && len(f.Recv.List) > 0 {
+		t := f.Recv.List[0].Type
+		if star, ok := t.(*ast.StarExpr); ok {
+			t = star.X
+		}
+		if id, ok := t.(*ast.Ident); ok {
+			u.Name = id.Name + GroupMark + u.Name
+		}
+	}
+	u.Hollow, u.Mute = goHollow(f, u.Name)
+	live := reachable(f.Body.List)
+	u.Empty = !slices.ContainsFunc(live, telling)
+	for _, stmt := range live {
+		ast.Inspect(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				u.Loops++
+			case *ast.IfStmt:
+				if never(n.Cond) {
+					return false
+				}
+			case *ast.CallExpr:
+				u.call(n)
+			}
+			return true
+		})
+	}
+	return u
+}
+
+// reachable leaves out what follows an unconditional return or skip.
+func reachable(list []ast.Stmt) []ast.Stmt {
+	for i, s := range list {
+		if _, ok := s.(*ast.ReturnStmt); ok {
+			return list[:i]
+		}
+		if e, ok := s.(*ast.ExprStmt); ok {
+			if c, ok := e.X.(*ast.CallExpr); ok {
+				if sel, ok := c.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(sel.Sel.Name, "Skip") {
+					return list // a skip is found as such; what follows is still the test's own text
+				}
+			}
+		}
+	}
+	return list
+}
+
+// telling reports whether a statement does something that a test is for.
+func telling(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.EmptyStmt, *ast.ReturnStmt:
+		return false
+	case *ast.AssignStmt:
+		return !(len(s.Lhs) == 1 && isIdent(s.Lhs[0], "_"))
+	case *ast.ExprStmt:
+		c, ok := s.X.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := c.Fun.(*ast.SelectorExpr)
+		return !ok || !slices.Contains([]string{"Parallel", "Helper", "Log", "Logf"}, sel.Sel.Name)
+	case *ast.IfStmt:
+		return !never(s.Cond)
+	}
+	return true
+}
+
+// never reports whether a condition is false by its looks.
+func never(e ast.Expr) bool {
+	if b, ok := e.(*ast.BinaryExpr); ok {
+		x, okX := b.X.(*ast.BasicLit)
+		y, okY := b.Y.(*ast.BasicLit)
+		if okX && okY {
+			return b.Op == token.NEQ && x.Value == y.Value || b.Op == token.EQL && x.Value != y.Value
+		}
+		return b.Op == token.LAND && (never(b.X) || never(b.Y))
+	}
+	if not, ok := e.(*ast.UnaryExpr); ok && not.Op == token.NOT {
+		return isIdent(not.X, "true")
+	}
+	return isIdent(e, "false")
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+func (u *Unit) call(c *ast.CallExpr) {
+	if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
+		on, _ := sel.X.(*ast.Ident)
+		name := sel.Sel.Name
+		switch {
+		case on != nil && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, name):
+			u.Skips++
+			return
+		case on != nil && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, name) && (len(on.Name) <= 2 || on.Name == "tb"):
+			u.Asserts++
+			return
+		case on != nil && slices.Contains([]string{"assert", "require", "is", "qt", "td", "must", "should", "expect"}, on.Name):
+			u.judgement(name, c.Args)
+			return
+		case slices.Contains([]string{"Run", "Cleanup", "Setenv", "Parallel", "Helper", "TempDir", "Log", "Logf", "Context", "Chdir"}, name):
+			return
+		}
+	}
+	if isIdent(c.Fun, "Expect") || isIdent(c.Fun, "Ω") || isIdent(c.Fun, "panic") {
+		u.Asserts++
+		return
+	}
+	// A helper that is given the test may fail it.
+	if slices.ContainsFunc(c.Args, func(e ast.Expr) bool { return isIdent(e, "t") || isIdent(e, "tb") }) {
+		u.Asserts++
+	}
+}
+
+func (u *Unit) judgement(name string, args []ast.Expr) {
+	var given []ast.Expr
+	for _, a := range args {
+		if !isIdent(a, "t") {
+			given = append(given, a)
+		}
+	}
+	lit := func(i int) string {
+		if i < len(given) {
+			switch e := given[i].(type) {
+			case *ast.BasicLit:
+				return e.Value
+			case *ast.Ident:
+				if e.Name == "true" || e.Name == "false" || e.Name == "nil" {
+					return e.Name
+				}
+			}
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(name, "True") && lit(0) == "true", strings.HasPrefix(name, "False") && lit(0) == "false",
+		strings.HasPrefix(name, "Nil") && lit(0) == "nil", strings.HasPrefix(name, "NoError") && lit(0) == "nil",
+		strings.HasPrefix(name, "Equal") && lit(0) != "" && lit(0) == lit(1):
+		u.Trivial++
+	default:
+		u.Asserts++
+	}
+}

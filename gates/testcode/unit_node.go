@@ -1,0 +1,145 @@
+package testcode
+
+import (
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	jsCall     = lazyre.New(`(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify)((?:\.\w+)*)\s*[(\x60]`)
+	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
+	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
+	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
+	jsAssert   = lazyre.New(`\bexpect(?:\.\w+)*\s*\(|\bassert(?:\.\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
+	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
+	jsLoop     = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
+	jsDead     = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
+	jsArrow    = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
+)
+
+// jsGroup is a describe block and what it spans.
+type jsGroup struct {
+	name     string
+	from, to int
+	skips    int
+	only     int
+}
+
+// readNode reads the calls of it, test and describe that jest, vitest, mocha and node:test have in common.
+func readNode(text string) Sheet {
+	var s Sheet
+	code := mask(text, false)
+	var groups []jsGroup
+	for _, m := range jsCall.FindAllStringSubmatchIndex(code, maxUnits) {
+		word, mods := code[m[2]:m[3]], code[m[4]:m[5]]
+		open := m[1] - 1
+		table := open
+		if strings.Contains(mods, ".each") || code[open] == '`' || strings.Contains(mods, "If") || strings.Contains(mods, ".for") {
+			open = secondCall(code, open)
+			if open < 0 {
+				continue
+			}
+		}
+		end := matching(code, open)
+		body := code[min(open+1, len(code)):end]
+		name, from := title(text, open+1)
+		g := jsGroup{name: name, from: open, to: end}
+		if jsSkip.MatchString(mods) || strings.HasPrefix(word, "x") || jsSkipOpt.MatchString(afterTitle(body, from)) {
+			g.skips = 1
+		}
+		if strings.Contains(mods, ".only") || strings.HasPrefix(word, "f") {
+			g.only = 1
+		}
+		base := strings.TrimLeft(word, "xf")
+		if (base == "describe" || base == "context" || base == "suite") && strings.Contains(body, "(") {
+			groups = append(groups, g)
+			if g.only > 0 { // it holds tests, and turns off those that it does not hold
+				s.add(Unit{Name: "describe " + name, Line: LineAt(text, m[2]), Only: 1, Opaque: true})
+			}
+			continue
+		}
+		if !strings.Contains(body, ",") && g.skips == 0 && !strings.Contains(body, "=>") && !strings.Contains(body, "function") {
+			continue // somebody's own function, /x/.test(y) across lines, and the like
+		}
+		u := jsUnit(afterTitle(body, from))
+		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
+		u.Text = text[table:open] + text[min(open+1+from, end):end]
+		u.Skips += g.skips
+		if strings.Contains(mods, ".each") {
+			u.Loops++
+		}
+		for k := len(groups) - 1; k >= 0; k-- {
+			if groups[k].from < open && end <= groups[k].to {
+				u.Name = groups[k].name + GroupMark + u.Name
+				u.Skips += groups[k].skips
+			}
+		}
+		s.add(u)
+	}
+	return s
+}
+
+// secondCall finds the call after each(…) and each`…`.
+func secondCall(code string, open int) int {
+	var end int
+	if code[open] == '`' {
+		end = Closing(code, open, '`')
+	} else {
+		end = matching(code, open)
+	}
+	for i := end + 1; i < len(code); i++ {
+		switch code[i] {
+		case ' ', '\t', '\n':
+		case '(':
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// title reads the first argument of a call in text; from is its length. What only a run knows of it stands in ${}.
+func title(text string, at int) (name string, from int) {
+	rest := text[min(at, len(text)):]
+	trimmed := strings.TrimLeft(rest, " \t\n")
+	skip := len(rest) - len(trimmed)
+	if trimmed == "" {
+		return "", 0
+	}
+	if strings.IndexByte(`"'`+"`", trimmed[0]) >= 0 {
+		end := Closing(trimmed, 0, trimmed[0])
+		name, from = trimmed[1:max(1, min(end, len(trimmed)))], skip+min(end+1, len(trimmed))
+		if strings.HasPrefix(strings.TrimLeft(trimmed[min(end+1, len(trimmed)):], " "), "+") {
+			name += "${…}" // it goes on with a value
+		}
+		return name, from
+	}
+	end := strings.IndexAny(trimmed, ",)\n")
+	if end < 0 {
+		end = len(trimmed)
+	}
+	return "${" + strings.TrimSpace(trimmed[:min(end, 120)]) + "}", skip
+}
+
+func afterTitle(body string, from int) string { return body[min(from, len(body)):] }
+
+// jsUnit judges the arguments of a call after the title.
+func jsUnit(body string) Unit {
+	u := Unit{Hollow: jsHollow(body), Mute: jsBody.MatchString(body)}
+	inner := body
+	if m := jsArrow.FindStringIndex(body); m != nil {
+		inner = body[m[1]:]
+	}
+	if m := jsDead.FindStringIndex(inner); m != nil && strings.Count(inner[:m[0]], "{") == strings.Count(inner[:m[0]], "}") {
+		inner = inner[:m[0]] // what follows is never reached
+	}
+	u.Lines = squeeze(inner)
+	u.Empty = strings.Trim(inner, " \t\n{}();,") == "" || strings.Trim(inner, " \t\n{}();,") == "return"
+	u.Trivial = len(jsTrivial.FindAllString(inner, -1))
+	u.Asserts = max(0, len(jsAssert.FindAllString(inner, -1))-u.Trivial)
+	u.Skips = len(jsSkipCall.FindAllString(inner, -1))
+	u.Loops = len(jsLoop.FindAllString(inner, -1))
+	return u
+}

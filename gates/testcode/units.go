@@ -1,0 +1,215 @@
+// Package testcode reads tests from source files: which tests a file holds, what each asserts, and what turns them off.
+//
+// The readers are small and know no types: Go is parsed, the other languages are read by their brackets, indentation
+// and keywords. Nothing is run.
+package testcode
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Unit is a test, as far as it can be told from its text.
+type Unit struct {
+	Name    string
+	Line    int
+	Asserts int // that can fail
+	Trivial int // that cannot
+	Skips   int
+	Only    int
+	Loops   int
+	Empty   bool
+	Hollow  bool     // nothing in it could fail: it calls nothing but loggers and skips
+	Mute    bool     // it is known how its language asserts, so that having no assertion says something
+	Opaque  bool     // its text could not be read, only its name
+	Lines   []string // of its body, without comments, names of its own and white space
+	Text    string   // its body as it stands in the file
+}
+
+// Bare is the name without the class or group around it.
+func (u Unit) Bare() string {
+	if i := strings.LastIndex(u.Name, GroupMark); i >= 0 {
+		return u.Name[i+len(GroupMark):]
+	}
+	return u.Name
+}
+
+// GroupMark stands between the name of a group and that of a test in it.
+const GroupMark = " › "
+
+// Sheet is what a file of tests holds.
+type Sheet struct {
+	Units    []Unit
+	Disabled map[string]int // what turns off the file or the runner, with its line
+	Opaque   bool           // a file of tests that cannot be read
+}
+
+// Find returns the test of that name.
+func (s Sheet) Find(name string) (Unit, bool) {
+	for _, u := range s.Units {
+		if u.Name == name {
+			return u, true
+		}
+	}
+	return Unit{}, false
+}
+
+func (s *Sheet) disable(line int, what string) {
+	if s.Disabled == nil {
+		s.Disabled = map[string]int{}
+	}
+	if _, ok := s.Disabled[what]; !ok {
+		s.Disabled[what] = line
+	}
+}
+
+// add keeps names apart: the second test of a name is called "name #2".
+func (s *Sheet) add(u Unit) {
+	name := u.Name
+	for n := 2; ; n++ {
+		if _, taken := s.Find(u.Name); !taken {
+			break
+		}
+		u.Name = name + " #" + strconv.Itoa(n)
+	}
+	s.Units = append(s.Units, u)
+}
+
+// maxUnits bounds the work on a file that somebody made to be slow.
+const maxUnits = 5000
+
+// Read reads the tests of a file.
+func Read(path, text string) Sheet {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if text == "" {
+		return Sheet{}
+	}
+	switch Language(path) {
+	case LangGo:
+		return readGo(text)
+	case LangPython:
+		return readPython(text)
+	case LangNode:
+		return readNode(text)
+	case LangBats:
+		return readBats(text)
+	case LangShell:
+		return readShell(path, text)
+	case LangScript:
+		return readScript(path, text)
+	case LangRust:
+		return readRust(text)
+	case LangJava:
+		return readJava(text)
+	case LangOther:
+		return Sheet{Opaque: true}
+	}
+	return Sheet{}
+}
+
+// LineAt counts lines from 1.
+func LineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, len(text))], "\n") }
+
+// squeeze returns the lines of a text that say something.
+func squeeze(text string) []string {
+	var out []string
+	for l := range strings.Lines(text) {
+		if l = strings.Join(strings.Fields(l), " "); l != "" && strings.Trim(l, "{}();,") != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// mask blanks out comments and the insides of strings, so that what remains is code. Length and lines stay.
+// Languages with braces only.
+func mask(text string, rust bool) string {
+	out := []byte(text)
+	blank := func(from, to int) {
+		for i := from; i < to && i < len(out); i++ {
+			if out[i] != '\n' {
+				out[i] = ' '
+			}
+		}
+	}
+	last := byte('(') // the last byte of code, to tell a division from a regular expression
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case strings.HasPrefix(text[i:], "//"):
+			end := Until(text, i, "\n")
+			blank(i, end)
+			i = end
+			continue
+		case strings.HasPrefix(text[i:], "/*"):
+			end := len(text)
+			if k := strings.Index(text[i+2:], "*/"); k >= 0 {
+				end = i + 2 + k + 2
+			}
+			blank(i, end)
+			i = end
+			continue
+		case c == '\'' && rust && !(i+2 < len(text) && (text[i+1] == '\\' || text[i+2] == '\'')):
+			// a lifetime
+		case c == '"' || c == '\'' || c == '`':
+			end := Closing(text, i, c)
+			blank(i+1, end)
+			i = end + 1
+			last = '"'
+			continue
+		case c == '/' && strings.IndexByte("(,=:[!&|?{};+\n", last) >= 0 && !rust:
+			if end := Closing(text, i, '/'); end < len(text) && text[end] == '/' {
+				blank(i+1, end)
+				i = end + 1
+				last = '"'
+				continue
+			}
+		}
+		if c != ' ' && c != '\t' && c != '\n' {
+			last = c
+		}
+		i++
+	}
+	return string(out)
+}
+
+// Until returns where end begins in text at or after from, or the length of text.
+func Until(text string, from int, end string) int {
+	if k := strings.Index(text[from:], end); k >= 0 {
+		return from + k
+	}
+	return len(text)
+}
+
+// Closing finds the end of a string that begins at from; of all but templates, the end of the line is one too.
+func Closing(text string, from int, quote byte) int {
+	for i := from + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case quote:
+			return i
+		case '\n':
+			if quote != '`' {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// matching finds the bracket that closes the one at open in masked text; len(text) if there is none.
+func matching(text string, open int) int {
+	depth := 0
+	for i := open; i < len(text); i++ {
+		switch text[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,73 @@
+package testout
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+type jestReport struct {
+	Suites []struct {
+		File    string `json:"name"`
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Tests   []struct {
+			Outer    []string `json:"ancestorTitles"`
+			Title    string   `json:"title"`
+			Status   string   `json:"status"`
+			Messages []string `json:"failureMessages"`
+		} `json:"assertionResults"`
+	} `json:"testResults"`
+}
+
+// JestJSON reads the JSON report of jest, which vitest writes too. root is the folder in which the runner ran; between
+// stands between the titles in a test's name.
+func JestJSON(r io.Reader, root, between string) (Result, error) {
+	var rep jestReport
+	if err := json.NewDecoder(r).Decode(&rep); err != nil {
+		return Result{}, fmt.Errorf("read the JSON report of the tests: %w", err)
+	}
+	res := Result{Known: true, Exact: true}
+	cases := newCases()
+	broken := 0
+	for _, s := range rep.Suites {
+		file := relative(root, s.File)
+		failed := 0
+		for _, t := range s.Tests {
+			status := Skipped
+			switch t.Status {
+			case "passed":
+				status = Passed
+			case "failed":
+				status = Failed
+			}
+			name := strings.Join(append(t.Outer[:len(t.Outer):len(t.Outer)], t.Title), between)
+			cases.add(Case{Name: name, Group: file, Path: file, Status: status})
+			if status != Failed {
+				continue
+			}
+			failed++
+			lines := strings.Split(strings.Join(t.Messages, "\n"), "\n")
+			f := Failure{Name: name, Group: file, Path: file, Message: firstText(lines, 3)}
+			if p, line, col := jsPlace(lines); p != "" {
+				f.Path, f.Line, f.Col = relative(root, p), line, col
+			}
+			res.fail(f)
+		}
+		if s.Status == "failed" && failed == 0 { // it could not be loaded
+			lines := strings.Split(s.Message, "\n")
+			f := Failure{Name: file, Path: file, Message: firstText(lines, 3), Build: true}
+			if p, line, col := jsPlace(lines); p != "" {
+				f.Path, f.Line, f.Col = relative(root, p), line, col
+			}
+			res.fail(f)
+			broken++
+		}
+	}
+	cases.fill(&res)
+	if res.Failed == 0 {
+		res.Failed = broken // a suite that did not load has no test to count
+	}
+	return res, nil
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Setting is one effective setting, as a run keeps it: what it is set to by digest, so that no secret is kept, with the
+// place that it came from.
+type Setting struct {
+	Sum  string `json:"sum"`            // hex SHA-256 of its JSON, cut to 16 digits
+	Text string `json:"text,omitempty"` // the value, for people; "" where it may hold a secret
+	From string `json:"from"`
+}
+
+// immaterial are the sections and keys that decide nothing about a run that goes on: whom it tells, and what commands
+// besides runs do.
+func immaterial() []string { return []string{"notify", "training", "feedback", "run.keep_evidence"} }
+
+// private are the last parts of keys whose values may hold a secret.
+func private() []string { return []string{"env", "settings", "base_url", "command", "sandbox_command"} }
+
+// Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a run.
+func (l *Loaded) Effective() map[string]Setting {
+	now, built := map[string]any{}, map[string]any{}
+	values("", reflect.ValueOf(l.Config), now)
+	values("", reflect.ValueOf(Default()), built)
+	out := map[string]Setting{}
+	for key, v := range now {
+		if _, ok := built[key]; !ok && reflect.ValueOf(v).IsZero() {
+			continue // a key of an agent that nobody set
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = fmt.Append(nil, v)
+		}
+		if was, err := json.Marshal(built[key]); err == nil && string(was) == string(text) {
+			continue
+		}
+		if slices.ContainsFunc(immaterial(), func(i string) bool { return key == i || strings.HasPrefix(key, i+".") }) {
+			continue
+		}
+		sum := sha256.Sum256(text)
+		s := Setting{Sum: hex.EncodeToString(sum[:])[:16], From: l.Source(key)}
+		if !slices.ContainsFunc(private(), func(p string) bool { return strings.HasSuffix(key, "."+p) || strings.Contains(key, ".env.") }) && len(text) <= 200 {
+			s.Text = string(text)
+		}
+		out[key] = s
+	}
+	return out
+}
+
+// values lists the values of a configuration by dotted key. Lists are values; tables of the user's choice have a key each.
+func values(key string, v reflect.Value, out map[string]any) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			values(strings.TrimPrefix(key+"."+v.Type().Field(i).Tag.Get("toml"), "."), v.Field(i), out)
+		}
+	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		for _, k := range v.MapKeys() {
+			values(key+"."+k.String(), v.MapIndex(k), out)
+		}
+	case (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.Pointer) && (v.IsNil() || v.Kind() == reflect.Slice && v.Len() == 0):
+	default:
+		out[key] = v.Interface()
+	}
+}
+
+// Change is a setting that is not what it was.
+type Change struct {
+	Key      string
+	Old, New *Setting // nil for the built-in value
+}
+
+// Changes compares the settings of a run with those of now, by key.
+func Changes(then, now map[string]Setting) []Change {
+	keys := maps.Clone(then)
+	if keys == nil {
+		keys = map[string]Setting{}
+	}
+	maps.Copy(keys, now)
+	var out []Change
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		old, had := then[k]
+		is, has := now[k]
+		if had && has && old.Sum == is.Sum || !has && agentGone(k, now) {
+			continue
+		}
+		c := Change{Key: k}
+		if had {
+			c.Old = &old
+		}
+		if has {
+			c.New = &is
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// agentGone tells whether a key is one of an agent that is not configured any more. Such an agent does nothing; a run that
+// needs it says so by itself.
+func agentGone(key string, now map[string]Setting) bool {
+	rest, ok := strings.CutPrefix(key, "agents.")
+	name, _, _ := strings.Cut(rest, ".")
+	for k := range now {
+		if strings.HasPrefix(k, "agents."+name+".") {
+			return false
+		}
+	}
+	return ok
+}
+
+// DigestOf names a set of settings.
+func DigestOf(s map[string]Setting) string {
+	sum := sha256.New()
+	for _, k := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(sum, "%d:%s%s\n", len(k), k, s[k].Sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,59 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// TreeFile is a file to put into a tree: its mode, "100644" for one, and the hash of its blob.
+type TreeFile struct{ Mode, Blob string }
+
+// EditTree stores a tree that is like tree, with the files of put at their paths and without those of drop. It works in
+// an index of its own: no checkout and no index of the user's is touched.
+func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFile, drop []string) (string, error) {
+	dir, err := os.MkdirTemp("", "runplan-index-")
+	if err != nil {
+		return "", fmt.Errorf("edit tree %s: %w", tree, err)
+	}
+	defer os.RemoveAll(dir)
+	env := append(slices.Clip(r.env), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
+	git := func(stdin string, args ...string) (string, error) {
+		out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{
+			Args: append([]string{"git"}, args...), Dir: r.Root, Env: env, Stdin: strings.NewReader(stdin),
+		})
+		return strings.TrimSpace(string(out)), err
+	}
+	if _, err := git("", "read-tree", tree); err != nil {
+		return "", fmt.Errorf("edit tree %s: %w", tree, err)
+	}
+	var lines strings.Builder
+	for _, path := range drop {
+		fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", len(tree)), path)
+	}
+	for path, f := range put {
+		fmt.Fprintf(&lines, "%s %s\t%s\x00", f.Mode, f.Blob, path)
+	}
+	if _, err := git(lines.String(), "update-index", "-z", "--index-info"); err != nil {
+		return "", fmt.Errorf("edit tree %s: %w", tree, err)
+	}
+	out, err := git("", "write-tree")
+	if err != nil {
+		return "", fmt.Errorf("edit tree %s: %w", tree, err)
+	}
+	return out, nil
+}
+
+// IsAsIn reports whether all of paths are in tree as they are in commit, also those that are in neither.
+func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) (bool, error) {
+	_, err := r.Run(ctx, append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", commit + "^{tree}", tree, "--"}, paths...)...)
+	if exitStatus(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,198 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// OpenReadOnly is [Open] for commands that only read. Git then runs no program that the repository's own configuration or
+// hooks folder names, and fetches nothing: a repository that came as an archive decides nothing. What the user's own
+// configuration names still runs, git-lfs for example. [Repo.AllowPrograms] ends that.
+func OpenReadOnly(ctx context.Context, dir string, env []string) (*Repo, error) {
+	r, err := Open(ctx, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.programs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the git configuration of %s: %w", r.Root, err)
+	}
+	r.plain = r.env
+	r.env = append(with(r.env, list), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	return r, nil
+}
+
+// AllowPrograms lets git run what the repository's configuration names: filters, hooks, signing. It is called once the
+// user has asked for work that needs them, before anything else uses the repository at the same time.
+func (r *Repo) AllowPrograms() {
+	if r.plain != nil {
+		r.env, r.plain = r.plain, nil
+	}
+}
+
+// submodules is the value of --ignore-submodules: git looks into submodules with programs that their configurations name,
+// and with none of our settings.
+func (r *Repo) submodules() string {
+	if r.plain != nil {
+		return "dirty"
+	}
+	return "none"
+}
+
+// Status returns what git status prints with args. A repository that is only read has submodules compared by commit alone.
+func (r *Repo) Status(ctx context.Context, args ...string) (string, error) {
+	return r.Run(ctx, append([]string{"status", "-z", "--ignore-submodules=" + r.submodules()}, args...)...)
+}
+
+// programs returns the settings that take the place of those in the repository that name programs.
+func (r *Repo) programs(ctx context.Context) ([][2]string, error) {
+	list := [][2]string{{"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}, {"log.showSignature", "false"}}
+	switch named, err := mentionsPrograms(filepath.Join(r.Common, "config"), filepath.Join(r.GitDir, "config.worktree")); {
+	case err != nil:
+		return nil, err
+	case !named:
+		return list, nil // saves a process in nearly all repositories
+	}
+	out, err := r.Run(ctx, "config", "--list", "--show-scope", "--includes", "-z")
+	if err != nil {
+		return nil, err
+	}
+	return append(list, neutral(out)...), nil
+}
+
+// mentionsPrograms reports whether one of the files may name a program, or include a file that does.
+func mentionsPrograms(files ...string) (bool, error) {
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		text := strings.ReplaceAll(strings.ToLower(string(data)), "logallrefupdates", "") // which git writes into each repository
+		if strings.Contains(text, "include") || slices.ContainsFunc(programNames(), func(n string) bool { return strings.Contains(text, n) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// programNames are the ends of the names of settings whose values are programs, or switch programs on. Git never splits
+// such a name over two lines, nor writes it with escapes.
+func programNames() []string {
+	return []string{
+		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper", "hook", "hookspath", "fsmonitor",
+		"editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel", "difffilter", "update", "transferagent", "customtransfer", "alias",
+	}
+}
+
+// neutral reads what git config lists, as scope, NUL, key, line feed, value, NUL. It returns a setting for each program
+// that the repository names: the value that the user has for it elsewhere, or one that runs nothing.
+func neutral(listing string) [][2]string {
+	fields := strings.Split(listing, "\x00")
+	users, foreign := map[string]string{}, []string{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		switch scope := fields[i]; {
+		case scope != "local" && scope != "worktree":
+			users[key] = value
+		case namesProgram(key):
+			foreign = append(foreign, key)
+		}
+	}
+	slices.Sort(foreign)
+	var list [][2]string
+	for _, key := range slices.Compact(foreign) {
+		value, ok := users[key]
+		if !ok {
+			value = nothing(key)
+		}
+		list = append(list, [2]string{key, value})
+		if name, end, _ := cutLast(key); strings.HasPrefix(key, "filter.") && end != "required" { // a filter that is required and does nothing is an error
+			if _, ok := users[name+".required"]; !ok {
+				list = append(list, [2]string{name + ".required", "false"})
+			}
+		}
+	}
+	return list
+}
+
+// namesProgram reports whether the value of a setting is a program, or switches one on. Git prints the section and the
+// name in lower case.
+func namesProgram(key string) bool {
+	if section, _, _ := strings.Cut(key, "."); slices.Contains([]string{"alias", "pager", "hook"}, section) || strings.HasPrefix(key, "lfs.customtransfer.") {
+		return true
+	}
+	_, name, _ := cutLast(key)
+	return slices.ContainsFunc(programNames(), func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// nothing returns the value with which a setting runs nothing, or only what shows a file as it is.
+func nothing(key string) string {
+	section, _, _ := strings.Cut(key, ".")
+	_, name, _ := cutLast(key)
+	switch {
+	case name == "required", name == "fsmonitor", name == "driver", section == "pager":
+		return "false"
+	case name == "hookspath":
+		return os.DevNull
+	case name == "textconv", name == "pager":
+		return "cat"
+	case name == "editor":
+		return ":"
+	case name == "update":
+		return "none"
+	}
+	return ""
+}
+
+// cutLast cuts key at its last dot.
+func cutLast(key string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(key, '.')
+	if i < 0 {
+		return "", key, false
+	}
+	return key[:i], key[i+1:], true
+}
+
+// submodulesApart lists the submodules that git add would enter in a repository that is only read, and puts the commits
+// that they are at into the index of env. Which commit that is takes no program to find out.
+func (r *Repo) submodulesApart(ctx context.Context, env []string) ([]string, error) {
+	if r.plain == nil {
+		return nil, nil
+	}
+	git := func(dir string, args ...string) (string, error) {
+		out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env})
+		return string(out), err
+	}
+	list, err := git(r.Root, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var apart []string
+	for entry := range strings.SplitSeq(list, "\x00") {
+		meta, path, _ := strings.Cut(entry, "\t")
+		dir := filepath.Join(r.Root, filepath.FromSlash(path))
+		if !strings.HasPrefix(meta, modeGitlink+" ") || !exists(filepath.Join(dir, ".git")) {
+			continue
+		}
+		head, err := git(dir, "rev-parse", "--verify", "HEAD")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := git(r.Root, "update-index", "--cacheinfo", modeGitlink+","+strings.TrimSpace(head)+","+path); err != nil {
+			return nil, err
+		}
+		apart = append(apart, path)
+	}
+	return apart, nil
+}

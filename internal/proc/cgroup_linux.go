@@ -1,0 +1,132 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroups makes cgroups (version 2) for keepers below the one that this process is in. Their use is that the kernel kills
+// all that is in one at once, so that no fork is faster, and that it still does so when keepers and reaper are dead.
+// They are no wall: a process that may write to the cgroup above can move there.
+type cgroups struct {
+	base string // "" where there are none to be used
+	name string // what the names of ours begin with
+}
+
+const cgroupPrefix = "runplan-"
+
+// findCgroups looks whether cgroups may be made, and removes those of reapers that are dead with what runs in them.
+func findCgroups() *cgroups {
+	self := os.Getpid()
+	c := &cgroups{base: ownCgroup(), name: fmt.Sprintf("%s%d-%s-", cgroupPrefix, self, bornAt(self))}
+	if c.base == "" {
+		return c
+	}
+	entries, _ := os.ReadDir(c.base) // none that can be read is none to remove
+	for _, e := range entries {
+		f := strings.Split(strings.TrimPrefix(e.Name(), cgroupPrefix), "-")
+		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] && strings.HasPrefix(e.Name(), cgroupPrefix) {
+			dir := filepath.Join(c.base, e.Name())
+			killCgroup(dir)
+			removeCgroup(dir)
+		}
+	}
+	return c
+}
+
+// ownCgroup is the folder of the cgroup that this process is in, "" where no others may be made below it: it cannot be
+// written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
+func ownCgroup() string {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(data) {
+		path, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::"))
+		if !ok {
+			continue
+		}
+		for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+			var on unix.Statfs_t
+			if unix.Statfs(mount, &on) != nil || on.Type != unix.CGROUP2_SUPER_MAGIC {
+				continue
+			}
+			dir := filepath.Join(mount, string(path))
+			if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil || !delegated(mount, dir) {
+				return ""
+			}
+			return dir
+		}
+	}
+	return ""
+}
+
+// delegated tells whether systemd, where it is the one who makes cgroups, leaves dir to others.
+func delegated(mount, dir string) bool {
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return true
+	}
+	for ; len(dir) > len(mount); dir = filepath.Dir(dir) {
+		for _, name := range []string{"user.delegate", "trusted.delegate"} {
+			var value [1]byte
+			if n, err := unix.Getxattr(dir, name, value[:]); err == nil && n == 1 && value[0] == '1' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// create makes the cgroup of a keeper. It returns "" where that is not possible.
+func (c *cgroups) create(id string) string {
+	if c.base == "" {
+		return ""
+	}
+	dir := filepath.Join(c.base, c.name+id)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		c.base = ""
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, "cgroup.kill")); err != nil {
+		_ = os.Remove(dir)
+		c.base = ""
+		return ""
+	}
+	return dir
+}
+
+// killCgroup kills all that is in a cgroup and below it.
+func killCgroup(dir string) {
+	if dir != "" {
+		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// removeCgroup removes a cgroup and those below it. What was killed there may need a moment to be gone.
+func removeCgroup(dir string) {
+	if dir == "" {
+		return
+	}
+	for range 100 {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				removeCgroup(filepath.Join(dir, e.Name()))
+			}
+		}
+		if os.Remove(dir) == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,43 @@
+package proc
+
+import (
+	"os"
+	"syscall"
+)
+
+// Child is a program whose output somebody else reads and whose end somebody else decides, such as a plugin.
+type Child struct {
+	Pid int
+	p   *process
+	c   Cmd
+}
+
+// Start starts the program path. Of c it uses Args, Dir, Env, Sweep and Reaper. files are its standard input, output
+// and error; the caller closes his own copies. [Child.Wait] has to be called.
+func Start(path string, c Cmd, files [3]*os.File) (*Child, error) {
+	if c.Env == nil {
+		c.Env = os.Environ()
+	}
+	if c.Sweep != "" {
+		c.Env = append(c.Env[:len(c.Env):len(c.Env)], c.Sweep)
+	}
+	c.Stdin = files[0]
+	p, err := begin(c, path, [2]*os.File{files[1], files[2]})
+	if err != nil {
+		return nil, err
+	}
+	return &Child{Pid: p.pid, p: p, c: c}, nil
+}
+
+// Wait waits until the program itself has ended. The exit status is -1 if a signal ended it, and signal is 0 if none did.
+func (c *Child) Wait() (exit int, signal syscall.Signal) {
+	<-c.p.ended
+	return c.p.holder.outcome()
+}
+
+// End kills what the program left behind. It is called once, after Wait; the error says that something is alive all the
+// same.
+func (c *Child) End() error {
+	_, _, err := c.p.sweep(c.c, 0)
+	return err
+}

@@ -1,0 +1,297 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keeper is a process of ours that starts one program at a time and adopts whatever that program leaves behind: it
+// is a child subreaper (prctl(2)), so that a process below it cannot get out from under it by double forking, by a new
+// session or by an empty environment. Once a keeper has no children nothing of its program is alive, which the kernel
+// tells in one call. Then it is used again, so that its start is paid for once for each program that runs side by side.
+//
+// The keepers are children of the reaper, which is a subreaper as well: what a killed keeper kept becomes a child of the
+// reaper and is killed there. A keeper whose connection closes, because runplan is gone, kills all it has and ends.
+type keeper struct {
+	id     string
+	pid    int
+	group  string // its cgroup, "" without one
+	conn   *net.UnixConn
+	gone   chan struct{} // closed when its connection is
+	mu     sync.Mutex
+	guest  *guest        // the program under it
+	answer chan []string // to "run"
+}
+
+// guest is a program under a keeper.
+type guest struct {
+	ended  chan struct{} // closed when the program itself has ended
+	clean  chan struct{} // closed when nothing of it is alive
+	status syscall.WaitStatus
+}
+
+// keepers is what a Reaper knows of its keepers.
+type keepers struct {
+	mu      sync.Mutex
+	last    int
+	idle    []*keeper
+	all     map[string]*keeper
+	waiting map[string]chan []string // for an answer of the reaper, by what is asked
+	gone    chan struct{}            // closed when the connection to the reaper is
+}
+
+// startTime is how long the reaper and its keepers have to answer, on a very busy machine too.
+const startTime = 30 * time.Second
+
+// open begins to listen to the reaper, and has it start the first keeper: most runs need one soon.
+func (r *Reaper) open() {
+	ks := &r.keepers
+	ks.all, ks.waiting, ks.gone = map[string]*keeper{}, map[string]chan []string{}, make(chan struct{})
+	conn := r.link.(*net.UnixConn)
+	go func() {
+		defer close(ks.gone)
+		for w := newWire(conn, nil); ; {
+			verb, args, err := w.next()
+			if err != nil {
+				r.mu.Lock()
+				r.lost.Store(!r.closing)
+				r.mu.Unlock()
+				return
+			}
+			if len(args) == 0 {
+				continue
+			}
+			ks.mu.Lock()
+			c := ks.waiting[verb+args[0]]
+			delete(ks.waiting, verb+args[0])
+			ks.mu.Unlock()
+			if c != nil {
+				c <- args[1:]
+			}
+		}
+	}()
+	go func() {
+		if k, err := r.hire(); err == nil {
+			r.release(k)
+		}
+	}()
+}
+
+// shut closes the connections to all keepers.
+func (r *Reaper) shut() {
+	ks := &r.keepers
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	for _, k := range ks.all {
+		_ = k.conn.Close()
+	}
+	ks.idle = nil
+}
+
+// expect registers for the answer verb about id. The caller sends the question after that.
+func (r *Reaper) expect(verb, id string) <-chan []string {
+	c := make(chan []string, 1)
+	r.keepers.mu.Lock()
+	r.keepers.waiting[verb+id] = c
+	r.keepers.mu.Unlock()
+	return c
+}
+
+// await waits for an answer of the reaper.
+func (r *Reaper) await(c <-chan []string, limit time.Duration) ([]string, error) {
+	select {
+	case args := <-c:
+		return args, nil
+	case <-r.keepers.gone:
+		return nil, ErrReaperLost
+	case <-time.After(limit):
+		return nil, fmt.Errorf("the process that ends what runplan starts has not answered for %v", limit)
+	}
+}
+
+// keeper returns one that nothing runs under.
+func (r *Reaper) keeper() (*keeper, error) {
+	if r.lost.Load() {
+		return nil, ErrReaperLost
+	}
+	ks := &r.keepers
+	ks.mu.Lock()
+	for n := len(ks.idle); n > 0; n = len(ks.idle) {
+		k := ks.idle[n-1]
+		ks.idle = ks.idle[:n-1]
+		select {
+		case <-k.gone: // somebody killed it
+		default:
+			ks.mu.Unlock()
+			return k, nil
+		}
+	}
+	ks.mu.Unlock()
+	return r.hire()
+}
+
+// hire has the reaper start another keeper.
+func (r *Reaper) hire() (*keeper, error) {
+	near, far, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer far.Close()
+	ks := &r.keepers
+	ks.mu.Lock()
+	ks.last++
+	id := strconv.Itoa(ks.last)
+	ks.mu.Unlock()
+	answer := r.expect("kept", id)
+	r.mu.Lock()
+	if r.closing {
+		err = os.ErrClosed
+	} else {
+		err = sendFiles(r.link.(*net.UnixConn), encodeLine("keeper", id), []*os.File{far})
+	}
+	r.mu.Unlock()
+	if err != nil {
+		_ = near.Close()
+		if r.lost.Load() || errors.Is(err, syscall.EPIPE) {
+			err = ErrReaperLost
+		}
+		return nil, err
+	}
+	args, err := r.await(answer, startTime)
+	if err == nil && (len(args) != 3 || args[2] != "") {
+		err = fmt.Errorf("start a process that keeps watch over a program: %s", args[len(args)-1])
+	}
+	if err != nil {
+		_ = near.Close()
+		return nil, err
+	}
+	k := &keeper{id: id, group: args[1], conn: near, gone: make(chan struct{}), answer: make(chan []string, 1)}
+	k.pid, _ = strconv.Atoi(args[0])
+	ks.mu.Lock()
+	ks.all[id] = k
+	ks.mu.Unlock()
+	go k.listen()
+	return k, nil
+}
+
+// release takes a keeper back under which nothing is alive.
+func (r *Reaper) release(k *keeper) {
+	ks := &r.keepers
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	ks.idle = append(ks.idle, k)
+}
+
+// dismiss ends a keeper that is not to be used again. It goes on killing what it has.
+func (r *Reaper) dismiss(k *keeper) {
+	_ = k.conn.Close()
+	r.keepers.mu.Lock()
+	defer r.keepers.mu.Unlock()
+	delete(r.keepers.all, k.id)
+}
+
+// settle has the reaper kill what a dead keeper kept, and returns how many processes that were.
+func (r *Reaper) settle(k *keeper) (int, error) {
+	answer := r.expect("settled", k.id)
+	r.send("settle", k.id)
+	args, err := r.await(answer, 2*endTime)
+	if err != nil {
+		return 0, err
+	}
+	if len(args) != 2 || args[1] != "" {
+		return 0, fmt.Errorf("these processes cannot be ended: %s", args[len(args)-1])
+	}
+	return strconv.Atoi(args[0])
+}
+
+// listen takes note of what a keeper says until its connection closes.
+func (k *keeper) listen() {
+	for w := newWire(k.conn, nil); ; {
+		verb, args, err := w.next()
+		k.mu.Lock()
+		g := k.guest
+		if err != nil {
+			k.guest = nil
+			k.mu.Unlock()
+			close(k.gone)
+			if g != nil && !isClosed(g.ended) { // as far as anybody knows
+				g.status = syscall.WaitStatus(syscall.SIGKILL)
+				close(g.ended)
+			}
+			return
+		}
+		k.mu.Unlock()
+		switch {
+		case verb == "started" || verb == "failed":
+			k.answer <- args
+		case g == nil:
+		case verb == "ended" && len(args) == 1:
+			n, _ := strconv.Atoi(args[0])
+			g.status = syscall.WaitStatus(n)
+			close(g.ended)
+		case verb == "clean":
+			close(g.clean)
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// errKeeperLost is a keeper that somebody killed before it could start a program.
+var errKeeperLost = errors.New("the process that was to keep watch over it was killed from outside")
+
+// run starts a program. files are its standard input, output and error. It returns process id and start time.
+func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g *guest, err error) {
+	env := (&exec.Cmd{Env: c.Env, Dir: c.Dir}).Environ() // of two entries for one name the last counts
+	g = &guest{ended: make(chan struct{}), clean: make(chan struct{})}
+	k.mu.Lock()
+	k.guest = g
+	k.mu.Unlock()
+	args := append([]string{k.group, path, c.Dir, strconv.Itoa(len(c.Args))}, c.Args...)
+	if err := sendFiles(k.conn, encodeLine("run", append(args, env...)...), files); err != nil {
+		return nil, nil, errKeeperLost
+	}
+	var answer []string
+	select {
+	case answer = <-k.answer:
+	case <-k.gone:
+		return nil, nil, errKeeperLost
+	}
+	if len(answer) == 2 {
+		return answer, g, nil
+	}
+	n, _ := strconv.Atoi(answer[0])
+	return nil, nil, &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(n)}
+}
+
+// left lists what is alive under the keeper. It may miss a process that is just being adopted: that nothing is left only
+// guest.clean tells.
+func (k *keeper) left() []member { return below(k.pid, nil) }
+
+// kill kills all at once what is under the keeper, where the kernel can.
+func (k *keeper) kill() {
+	if k.group != "" {
+		killCgroup(k.group)
+	}
+}
+
+// subreaper makes this process the parent of all orphans below it.
+func subreaper() error {
+	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+}

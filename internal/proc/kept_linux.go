@@ -1,0 +1,163 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// kept is a program under a keeper.
+type kept struct {
+	cmd    Cmd
+	pid    int
+	born   string
+	keeper *keeper
+	guest  *guest
+	input  *feed
+	kills  int // calls of kill
+}
+
+// patience is how many rounds of killing one by one there are before the kernel kills the cgroup.
+const patience = 10
+
+// keeps reports whether there are keepers. A reaper that was closed has none.
+func (r *Reaper) keeps() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.closing
+}
+
+func (p *process) kept(c Cmd, path string, outputs [2]*os.File) error {
+	if c.Dir != "" { // that of a keeper is the one that this process was started in
+		dir, err := filepath.Abs(c.Dir)
+		if err != nil {
+			return err
+		}
+		c.Dir = dir
+	}
+	in, err := newFeed(c.Stdin)
+	if err != nil {
+		return err
+	}
+	for {
+		k, err := c.Reaper.keeper()
+		if err != nil {
+			in.close()
+			return err
+		}
+		answer, g, err := k.run(path, c, []*os.File{in.r, outputs[0], outputs[1]})
+		if errors.Is(err, errKeeperLost) { // while nothing ran under it
+			c.Reaper.dismiss(k)
+			continue
+		}
+		in.sent()
+		if err != nil {
+			c.Reaper.release(k)
+			in.close()
+			return err
+		}
+		h := &kept{cmd: c, keeper: k, guest: g, born: answer[1], input: in}
+		h.pid, _ = strconv.Atoi(answer[0])
+		p.pid, p.ended, p.holder = h.pid, g.ended, h
+		return nil
+	}
+}
+
+func (h *kept) outcome() (exit int, signal syscall.Signal) {
+	if h.guest.status.Signaled() {
+		return -1, h.guest.status.Signal()
+	}
+	return h.guest.status.ExitStatus(), 0
+}
+
+func (h *kept) asking() {}
+
+func (h *kept) left() ([]member, bool) {
+	if isClosed(h.guest.clean) || isClosed(h.keeper.gone) {
+		return nil, true // what a dead keeper kept is killed in leave
+	}
+	return h.keeper.left(), false
+}
+
+func (h *kept) kill() {
+	if h.kills++; h.kills > patience {
+		h.keeper.kill()
+	}
+}
+
+func (h *kept) leave() (int, error) {
+	h.input.close()
+	if isClosed(h.guest.clean) && h.kills <= patience {
+		h.cmd.Reaper.release(h.keeper)
+		return 0, nil
+	}
+	h.cmd.Reaper.dismiss(h.keeper)
+	if isClosed(h.guest.clean) {
+		// Linux 6.18 kills what is started in a cgroup that was killed before, so this one is not used again.
+		h.cmd.Reaper.send("settle", h.keeper.id)
+		return 0, nil
+	}
+	if !isClosed(h.keeper.gone) {
+		return 0, nil // it goes on trying to end what it has
+	}
+	n, err := h.cmd.Reaper.settle(h.keeper)
+	if errors.Is(err, ErrReaperLost) { // somebody killed both: what can still be recognized is ended
+		killMembers(survivors(h.pid, h.born, h.cmd.Sweep, nil))
+	}
+	return n, err
+}
+
+// feed is the standard input of a program under a keeper.
+type feed struct {
+	r, w *os.File
+	own  bool // r was opened here
+	done chan struct{}
+}
+
+func newFeed(in io.Reader) (*feed, error) {
+	if f, ok := in.(*os.File); ok {
+		return &feed{r: f}, nil
+	}
+	if in == nil {
+		r, err := os.Open(os.DevNull)
+		return &feed{r: r, own: true}, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{r: r, w: w, own: true, done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		_, _ = io.Copy(w, in) // a program need not read to the end
+		_ = w.Close()
+	}()
+	return f, nil
+}
+
+// sent closes the end that the program has got.
+func (f *feed) sent() {
+	if f.own {
+		_ = f.r.Close()
+	}
+}
+
+// close ends the copying. A reader that does not end is left behind.
+func (f *feed) close() {
+	f.sent()
+	if f.w == nil {
+		return
+	}
+	_ = f.w.Close()
+	select {
+	case <-f.done:
+	case <-time.After(stdinDelay):
+	}
+}

@@ -1,0 +1,75 @@
+package proc
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// ReapMain is the reaper's side. It reads what to start, what was started and what ended until in closes, then kills
+// what is left. A program that another process started is killed only if its start time is the one that was
+// registered, so that a process id that has been given away again does no harm.
+func ReapMain(in io.Reader) {
+	deaf := make(chan os.Signal, 1) // it ends when its parent does, not before
+	signal.Notify(deaf, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(deaf)
+	groups := map[int]string{}
+	tags := map[string]bool{}
+	lines := receive(in)
+	m := newMinder(lines)
+	for {
+		verb, args, err := lines.next()
+		if err != nil {
+			break
+		}
+		switch {
+		case verb == "start" && len(args) == 2:
+			if pid, err := strconv.Atoi(args[0]); err == nil {
+				groups[pid] = args[1]
+			}
+		case verb == "end" && len(args) == 1:
+			if pid, err := strconv.Atoi(args[0]); err == nil {
+				delete(groups, pid)
+			}
+		case verb == "tag" && len(args) == 1:
+			tags[args[0]] = true
+		case verb == "untag" && len(args) == 1:
+			delete(tags, args[0])
+		default:
+			m.do(verb, args)
+		}
+	}
+	m.end()
+	for pid, born := range groups {
+		reapGroup(pid, born)
+	}
+	for tag := range tags {
+		Sweep(tag)
+	}
+}
+
+// reapGroup kills the program pid and its family. Once the leader is gone its group may still have
+// members, and the id cannot have been reused while it has; but nobody can tell that group from a new
+// one, so then only members younger than the leader count, as in survivors.
+func reapGroup(pid int, born string) {
+	if born == "" {
+		return
+	}
+	family := []member(nil)
+	if bornAt(pid) == born {
+		family = familyOf(pid)
+	} else if bornAt(pid) != "" {
+		return // the id belongs to somebody else now
+	}
+	for range 100 {
+		left := survivors(pid, born, "", family)
+		if len(left) == 0 {
+			return
+		}
+		killMembers(left)
+		time.Sleep(2 * time.Millisecond)
+	}
+}

@@ -1,0 +1,67 @@
+package proc
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// endTime is how long processes that were killed have to be gone. A process in the middle of a call to a disk or a
+	// network that does not answer stays until the call returns.
+	endTime = 10 * time.Second
+	pause   = 10 * time.Millisecond
+)
+
+// sweep ends what outlived the program and returns how many processes that were, and the names of some. The error says
+// that some of them are alive all the same.
+func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
+	seen := map[int]bool{}
+	names, stuck := p.end(c, grace, seen)
+	more, err := p.holder.leave()
+	if len(stuck) > 0 {
+		err = fmt.Errorf("it left processes that cannot be ended, so nothing is done beside them: %s; end them, then start again",
+			strings.Join(stuck, "; "))
+	}
+	return len(seen) + more, names, err
+}
+
+// end asks what is left to end, then kills it. It notes the ids in seen, and returns the names of what it found and
+// those of what is still there.
+func (p *process) end(c Cmd, grace time.Duration, seen map[int]bool) (names, stuck []string) {
+	left, none := p.holder.left()
+	if none {
+		return nil, nil
+	}
+	time.Sleep(pause) // what was about to end anyway is nobody's fault
+	if left, none = p.holder.left(); none {
+		return nil, nil
+	}
+	note := func() {
+		for _, m := range left {
+			seen[m.pid] = true
+		}
+	}
+	note()
+	names = namesOf(left, c.Redact) // now: what is killed has no name any more
+	signalMembers(left, syscall.SIGTERM)
+	for until := time.Now().Add(grace); time.Now().Before(until); {
+		time.Sleep(pause)
+		if left, none = p.holder.left(); none {
+			return names, nil
+		}
+	}
+	for until := time.Now().Add(endTime); ; { // a fork bomb needs more than one round
+		note()
+		killMembers(left)
+		p.holder.kill()
+		time.Sleep(2 * time.Millisecond)
+		if left, none = p.holder.left(); none {
+			return names, nil
+		}
+		if time.Now().After(until) {
+			return names, append(namesOf(left, c.Redact), fmt.Sprintf("%d in all", len(left)))
+		}
+	}
+}

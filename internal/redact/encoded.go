@@ -1,0 +1,122 @@
+package redact
+
+// A run of fewer bytes holds no secret in base64.
+const minRun = 20
+
+// wrapped is the length from which a line of base64 may go on in the next one; programs wrap it at 64 or 76.
+const wrapped = 60
+
+// sextets gives the value of each byte of base64, in both of its alphabets; 0xff is none.
+var sextets = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		t[c] = byte(i)
+	}
+	t['-'], t['_'] = 62, 63
+	return t
+}()
+
+// runs calls found with each stretch of text that may be base64, until it returns false. A stretch goes on over a line
+// end behind a long line.
+func runs(text string, found func(from, to int) bool) {
+	for i := 0; i < len(text); {
+		if sextets[text[i]] == 0xff {
+			i++
+			continue
+		}
+		from, line := i, i
+		for i < len(text) {
+			if sextets[text[i]] != 0xff {
+				i++
+				continue
+			}
+			if next := lineEnd(text, i); next > i && i-line >= wrapped && next < len(text) && sextets[text[next]] != 0xff {
+				i, line = next, next
+				continue
+			}
+			break
+		}
+		to := i
+		for to < len(text) && to < i+2 && text[to] == '=' {
+			to++
+		}
+		if i-from >= minRun && varied(text[from:i]) && !found(from, to) {
+			return
+		}
+	}
+}
+
+// lineEnd returns where the text goes on behind the line end at i and the indentation of the next line; i where there is
+// no line end.
+func lineEnd(text string, i int) int {
+	at := i
+	if at < len(text) && text[at] == '\r' {
+		at++
+	}
+	if at == len(text) || text[at] != '\n' {
+		return i
+	}
+	at++
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
+		at++
+	}
+	return at
+}
+
+// varied reports whether a run has letters of both cases, as base64 of text has. A run of hexadecimal digits may be
+// encoded as well.
+func varied(run string) bool {
+	upper, lower, hexadecimal := false, false, true
+	for i := range len(run) {
+		c := run[i]
+		upper = upper || 'A' <= c && c <= 'Z'
+		lower = lower || 'a' <= c && c <= 'z'
+		hexadecimal = hexadecimal && hexDigit(c)
+	}
+	return upper && lower || hexadecimal && len(run) >= 2*minRun
+}
+
+func hexDigit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// decodings calls found with what a run can stand for: base64 that began up to three bytes later, as other text may
+// stand before it, and hexadecimal digits.
+func decodings(run string, found func(string) bool) bool {
+	buf := make([]byte, 0, len(run))
+	for skip := range 4 {
+		buf = buf[:0]
+		bits, have := uint32(0), 0
+		for i, n := 0, 0; i < len(run); i++ {
+			v := sextets[run[i]]
+			if v == 0xff {
+				continue
+			}
+			if n++; n <= skip {
+				continue
+			}
+			bits, have = bits<<6|uint32(v), have+6
+			if have >= 8 {
+				have -= 8
+				buf = append(buf, byte(bits>>have))
+			}
+		}
+		if found(string(buf)) {
+			return true
+		}
+	}
+	for skip := range 2 {
+		buf = buf[:0]
+		for i := skip; i+1 < len(run); i += 2 {
+			v, ok := hexValue(run, i, 2)
+			if !ok {
+				return false
+			}
+			buf = append(buf, byte(v))
+		}
+		if found(string(buf)) {
+			return true
+		}
+	}
+	return false
+}

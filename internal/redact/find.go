@@ -1,0 +1,227 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/internal/literal"
+)
+
+// layers is how many layers of escapes are looked through, and of base64.
+const (
+	layers  = 3
+	nesting = 2
+)
+
+// hints tells which kinds a text may have: most have none, and an expression takes long to say so.
+var hints = sync.OnceValue(func() *literal.Groups {
+	var needs [][]literal.Lit
+	for i := range kinds {
+		needs = append(needs, kinds[i].needs())
+	}
+	return literal.NewGroups(needs...)
+})
+
+// span is a place of a text that is to be hidden.
+type span struct {
+	from, to int
+	mark     string
+	known    bool // the value is known, whatever it looks like
+}
+
+// Match is a secret that was found by its looks.
+type Match struct {
+	Kind     *Kind
+	From, To int    // where it stands in the text, as it is spelled there
+	Context  int    // where that begins by which it was found: at From or before
+	Value    string // without escapes; "" where it stands in base64
+	Behind   string // what follows it, without escapes
+}
+
+// Find returns the secrets of a text that are known by their looks, in the order in which they stand there. It looks
+// through escapes and into base64.
+func Find(text string) []Match {
+	var none *Redactor
+	var out []Match
+	if none.quiet(text, 0) {
+		return nil
+	}
+	none.search(text, 0, func(m Match, _ string) bool {
+		if !slices.ContainsFunc(out, func(o Match) bool { return o.From < m.To && m.From < o.To }) {
+			out = append(out, m)
+		}
+		return true
+	})
+	slices.SortStableFunc(out, func(a, b Match) int { return cmp.Compare(a.From, b.From) })
+	return out
+}
+
+// quiet reports that a text has no secret, without a look at where it would stand.
+func (r *Redactor) quiet(text string, depth int) bool {
+	for range layers + 1 {
+		if hints().In(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {
+			return false
+		}
+		next, ok := decode(text, nil)
+		if !ok {
+			break
+		}
+		text = next
+	}
+	return true
+}
+
+// encoded reports whether a run of base64 may hold a secret.
+func (r *Redactor) encoded(text string, depth int) (found bool) {
+	if depth == nesting {
+		return false
+	}
+	runs(text, func(from, to int) bool {
+		found = decodings(text[from:to], func(inner string) bool { return !r.quiet(inner, depth+1) })
+		return !found
+	})
+	return found
+}
+
+// search calls found with the secrets of a text until it returns false. name is that of a known value, and Kind is nil
+// then. Places may overlap.
+func (r *Redactor) search(text string, depth int, found func(m Match, name string) bool) bool {
+	v := view{text: text}
+	for range layers + 1 {
+		if !r.values(v, found) || !shapes(v, found) || !r.inside(v, depth, found) {
+			return false
+		}
+		next, ok := v.decoded()
+		if !ok {
+			break
+		}
+		v = next
+	}
+	return true
+}
+
+func (r *Redactor) values(v view, found func(Match, string) bool) bool {
+	if r == nil {
+		return true
+	}
+	for at := r.known.Next(v.text, 0); at >= 0; at = r.known.Next(v.text, at+1) {
+		for _, value := range r.ordered {
+			if strings.HasPrefix(v.text[at:], value) {
+				from, to := v.place(at, at+len(value))
+				if !found(Match{From: from, To: to, Value: value}, r.names[value]) {
+					return false
+				}
+				at += len(value) - 1
+				break
+			}
+		}
+	}
+	return true
+}
+
+func shapes(v view, found func(Match, string) bool) bool {
+	hinted := hints().In(v.text)
+	for i := 0; hinted != 0 && i < len(kinds); i++ {
+		if hinted>>i&1 != 0 && !kinds[i].each(v, found) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *Kind) each(v view, found func(Match, string) bool) bool {
+	if k.ID == "assignment" {
+		return k.assignments(v, found)
+	}
+	re := k.re.Re()
+	for at := 0; at < len(v.text); {
+		m := re.FindStringSubmatchIndex(v.text[at:])
+		if m == nil {
+			return true
+		}
+		start, end := at+m[0], at+m[1]
+		from, to := start, end
+		if len(m) > 2 && m[2] >= 0 {
+			from, to = at+m[2], at+m[3]
+		}
+		switch {
+		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start),
+			k.exact && end < len(v.text) && wordByte(v.text[end]) && !v.gap(end),
+			k.check != nil && !k.check(v.text[from:to]):
+			at = start + 1
+			continue
+		}
+		if !k.tell(v, start, from, to, found) {
+			return false
+		}
+		at = max(end, start+1)
+	}
+	return true
+}
+
+func (k *Kind) tell(v view, start, from, to int, found func(Match, string) bool) bool {
+	context, _ := v.place(start, start)
+	a, b := v.place(from, to)
+	return b == a || found(Match{Kind: k, From: a, To: b, Context: context, Value: v.text[from:to], Behind: v.text[to:]}, "")
+}
+
+// assignments tries the expression where a word of a name stands, and nowhere else: text is full of such words.
+func (k *Kind) assignments(v view, found func(Match, string) bool) bool {
+	re := k.re.Re()
+	for at := speaking().Next(v.text, 0); at >= 0; {
+		next := at + literal.Shortest
+		if m := re.FindStringSubmatchIndex(v.text[at:]); m != nil {
+			for i := range m {
+				if m[i] >= 0 {
+					m[i] += at
+				}
+			}
+			next = m[3]
+			if start, from, to, ok := assigned(v.text, m); ok {
+				if !k.tell(v, start, from, to, found) {
+					return false
+				}
+				next = to
+			}
+		}
+		at = speaking().Next(v.text, next)
+	}
+	return true
+}
+
+func wordByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
+}
+
+// inside looks for secrets in base64. All of such a run is a secret then.
+func (r *Redactor) inside(v view, depth int, found func(Match, string) bool) bool {
+	if depth == nesting {
+		return true
+	}
+	more := true
+	runs(v.text, func(from, to int) bool {
+		if from > 0 && v.text[from-1] == '\\' { // the run begins with the rest of an escape, which stays
+			if _, n := backslash(v.text[from-1:]); n > 1 && from+n-1 < to {
+				from += n - 1
+			}
+		}
+		decodings(v.text[from:to], func(inner string) bool {
+			if r.quiet(inner, depth+1) {
+				return false
+			}
+			hit := false
+			r.search(inner, depth+1, func(m Match, name string) bool {
+				hit = true
+				m.From, m.To = v.place(from, to)
+				m.Context, m.Value, m.Behind = m.From, "", ""
+				more = found(m, name)
+				return false
+			})
+			return hit
+		})
+		return more
+	})
+	return more
+}

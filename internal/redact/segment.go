@@ -1,0 +1,95 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A text is redacted in segments, which are whole lines. A line belongs to the segment of the one before it inside of a
+// private key, and where base64 goes on. So a text that comes in pieces is redacted as if it came at once.
+const (
+	maxSegment = 1 << 20  // a longer line is cut
+	lookBehind = 4 << 10  // of a cut, to see whether it is in a secret
+	maxKey     = 16 << 10 // of a private key without an end
+	maxKeyRows = 150
+)
+
+// Cut returns how many bytes of b, which is the beginning of a text, can be redacted without the rest: the whole
+// segments, and nothing of a line that has not ended. Redacting the parts gives what redacting the whole gives.
+func Cut(b []byte) int {
+	if len(b) < maxSegment && bytes.IndexByte(b, '\n') < 0 {
+		return 0
+	}
+	text := string(b)
+	at := 0
+	for {
+		n := segment(text[at:], false)
+		if n == 0 {
+			return at
+		}
+		at += n
+	}
+}
+
+// segment returns the length of the first segment of s, 0 if it has not ended. The last one of a text ends with it.
+func segment(s string, last bool) int {
+	key, rows := -1, 0 // where a private key began
+	at := 0
+	for {
+		i := strings.IndexByte(s[at:], '\n')
+		if i < 0 || at+i >= maxSegment {
+			if len(s) >= maxSegment+lookBehind || i >= 0 && at+i >= maxSegment {
+				return cutLong(s)
+			}
+			if last {
+				return len(s)
+			}
+			return 0
+		}
+		line := s[at : at+i]
+		at += i + 1
+		if key < 0 {
+			if b := strings.LastIndex(line, "-----BEGIN "); b >= 0 && strings.Contains(line[b:], "PRIVATE KEY") && !strings.Contains(line[b:], "-----END ") {
+				key, rows = at, 0
+				continue
+			}
+		} else {
+			if rows++; rows < maxKeyRows && at-key < maxKey && !strings.Contains(line, "-----END ") {
+				continue
+			}
+			key = -1
+		}
+		if !goesOn(line) {
+			return at
+		}
+	}
+}
+
+// goesOn reports whether a line ends in base64 that may go on in the next one.
+func goesOn(line string) bool {
+	line = strings.TrimSuffix(line, "\r")
+	if len(line) < wrapped {
+		return false
+	}
+	for i := len(line) - wrapped; i < len(line); i++ {
+		if sextets[line[i]] == 0xff {
+			return false
+		}
+	}
+	return true
+}
+
+// cutLong returns where a segment that is too long is cut: behind something that is in no secret, and not inside of one.
+func cutLong(s string) int {
+	cut := maxSegment
+	if i := strings.LastIndexAny(s[maxSegment-64<<10:maxSegment], " \t\n\"',;<>"); i >= 0 {
+		cut = maxSegment - 64<<10 + i + 1
+	}
+	low := cut - lookBehind
+	for _, m := range Find(s[low:min(cut+lookBehind, len(s))]) {
+		if low+m.Context < cut && cut < low+m.To && m.Value != "" && m.Context > 0 {
+			return low + m.Context
+		}
+	}
+	return cut
+}

@@ -1,0 +1,105 @@
+package seal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mostHeads bounds how many runs have a head on disk; with more the oldest go.
+const mostHeads = 500
+
+// Chain is how far the chain of a run has come: the number of its last link, and that link's seal.
+type Chain struct {
+	Seq int
+	Sum string
+}
+
+// HeadFile keeps the head of one chain in the user's folder, outside of the repository. With it a chain whose end was
+// cut off is noticed. It is written without waiting for the disk, so after a power failure it may be ahead of the
+// journal or behind it.
+type HeadFile struct {
+	seal *Seal
+	run  string
+	f    *os.File
+}
+
+func (s *Seal) headPath(run string) string { return filepath.Join(s.dir, "heads", run) }
+
+// OpenHead opens the head of a run for writing. A nil Seal has none, and so has a folder that cannot be written to: the
+// chain is checked without it then.
+func (s *Seal) OpenHead(run string) *HeadFile {
+	if s == nil || run == "" || run != filepath.Base(run) {
+		return nil
+	}
+	path := s.headPath(run)
+	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return nil
+	}
+	s.pruneHeads()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil
+	}
+	return &HeadFile{s, run, f}
+}
+
+// headSize is the fixed size of the file, so that each write replaces the one before as a whole.
+const headSize = 160
+
+// Set writes how far the chain has come. What fails is left: the head only helps to notice.
+func (h *HeadFile) Set(c Chain) {
+	if h == nil {
+		return
+	}
+	line := fmt.Sprintf("%d %s %s", c.Seq, c.Sum, h.seal.Sum(Head, h.run, strconv.Itoa(c.Seq), c.Sum))
+	_, _ = h.f.WriteAt(fmt.Appendf(nil, "%-*s\n", headSize-1, line), 0)
+}
+
+// Close releases the file.
+func (h *HeadFile) Close() {
+	if h != nil {
+		h.f.Close()
+	}
+}
+
+// Head reads how far the chain of a run had come; false where that is not known.
+func (s *Seal) Head(run string) (Chain, bool) {
+	if s == nil || run == "" || run != filepath.Base(run) {
+		return Chain{}, false
+	}
+	data, err := os.ReadFile(s.headPath(run))
+	if err != nil {
+		return Chain{}, false
+	}
+	parts := strings.Fields(string(data))
+	if len(parts) != 3 || !s.Check(parts[2], Head, run, parts[0], parts[1]) {
+		return Chain{}, false
+	}
+	seq, err := strconv.Atoi(parts[0])
+	return Chain{seq, parts[1]}, err == nil
+}
+
+// pruneHeads removes the oldest heads where there are too many.
+func (s *Seal) pruneHeads() {
+	dir := filepath.Join(s.dir, "heads")
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < mostHeads {
+		return
+	}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-mostHeads*3/4] {
+		os.Remove(filepath.Join(dir, e.Name()))
+	}
+}

@@ -1,0 +1,152 @@
+// Package seal signs what runplan writes to disk, so that a row or a file that another program wrote is noticed.
+//
+// The key is a file in the user's own folder, which is made when it is first needed. Whoever can read that file can sign:
+// a seal is a wall against programs in a sandbox that hides the key, and against everybody else only a way to notice
+// careless changes. docs/security.md tells more.
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Kind separates what is signed: a seal of one kind is never one of another.
+type Kind string
+
+// The kinds of what is signed.
+const (
+	Run     Kind = "run"     // what a run was started with; the first link of its chain
+	Event   Kind = "event"   // an event of the journal, with the seal of the one before it
+	Post    Kind = "post"    // what somebody says to a run from outside
+	Receipt Kind = "receipt" // the proof of a merged batch
+	Cache   Kind = "cache"   // what a gate said of a tree
+	Head    Kind = "head"    // how far the chain of a run had come
+)
+
+// FileName is the name of the key's file in the user's folder.
+const FileName = "seal.key"
+
+const keySize = 32
+
+// Seal signs and checks with the key of a user. A nil Seal signs nothing, and takes nothing for signed.
+type Seal struct {
+	dir string
+	key []byte
+}
+
+// ErrKey says that the key cannot be used as it is.
+var ErrKey = errors.New("the key with which runplan signs its journal cannot be used")
+
+// Open reads the key in the folder dir, and makes both where they are missing.
+func Open(dir string) (*Seal, error) {
+	path := filepath.Join(dir, FileName)
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("make the key with which runplan signs its journal: %w", err)
+	}
+	key, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Seal{dir, key}, nil
+}
+
+// create writes a new key, unless there is one.
+func create(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return err
+	}
+	key := make([]byte, keySize)
+	if _, err = rand.Read(key); err == nil {
+		_, err = f.Write(key)
+	}
+	if err == nil {
+		err = f.Sync() // a key that a power failure takes would take all journals with it
+	}
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// read returns the key. One that another process is still writing is waited for.
+func read(path string) ([]byte, error) {
+	for try := 0; ; try++ {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrKey, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%w: %s is not a regular file; remove it, and a new key is made", ErrKey, path)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			return nil, fmt.Errorf("%w: other users may read %s; run: chmod 600 %s", ErrKey, path, path)
+		}
+		key, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrKey, err)
+		case len(key) == keySize:
+			return key, nil
+		case len(key) > 0 || try == 100:
+			return nil, fmt.Errorf("%w: %s holds %d bytes instead of %d; bring back a copy, or remove it: then a new key is made, and runs that were begun with the old one cannot be resumed",
+				ErrKey, path, len(key), keySize)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Path is where the key lies.
+func (s *Seal) Path() string {
+	if s == nil {
+		return ""
+	}
+	return filepath.Join(s.dir, FileName)
+}
+
+// Sum signs fields: hex HMAC-SHA256 over the kind and each field with its length. A nil Seal returns "".
+func (s *Seal) Sum(k Kind, fields ...string) string {
+	if s == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, s.key)
+	Fields(mac, append([]string{"runplan/" + string(k)}, fields...)...)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Check tells whether sum signs fields. It takes the same time whatever differs.
+func (s *Seal) Check(sum string, k Kind, fields ...string) bool {
+	return s != nil && hmac.Equal([]byte(sum), []byte(s.Sum(k, fields...)))
+}
+
+// Fields writes each field with its length, so that no two lists of fields give the same bytes.
+func Fields(to hash.Hash, fields ...string) {
+	var n [8]byte
+	for _, f := range fields {
+		binary.BigEndian.PutUint64(n[:], uint64(len(f)))
+		to.Write(n[:])
+		_, _ = io.WriteString(to, f)
+	}
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// The reasons why the file that a process writes to is not the one at its path any more.
+var (
+	ErrGone     = errors.New("the file was deleted while it was in use")
+	ErrReplaced = errors.New("another file took its place while it was in use")
+	ErrCut      = errors.New("the file was cut short while it was in use")
+)
+
+// place is where a database lies, and which file it was when it was opened. SQLite itself goes on writing to a file that
+// nobody can find any more.
+type place struct {
+	path string
+	file os.FileInfo
+	wal  *mark
+}
+
+// mark is what was last seen of a file.
+type mark struct{ info os.FileInfo }
+
+func placeOf(path string) place {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return place{}
+	}
+	return place{path, info, &mark{}}
+}
+
+// Present says whether the journal is still the file that was opened: an error that wraps [ErrGone], [ErrReplaced] or
+// [ErrCut] where it is not. It asks the system for two files, which takes a few microseconds.
+func (j *Journal) Present() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.present()
+}
+
+func (j *Journal) present() error {
+	p := &j.place
+	if p.file == nil {
+		return nil
+	}
+	now, err := os.Lstat(p.path)
+	if err := same(p.path, p.file, now, err); err != nil {
+		return err
+	}
+	if now.Size() < p.file.Size() {
+		return fmt.Errorf("%w: %s: %d bytes, and it had %d", ErrCut, p.path, now.Size(), p.file.Size())
+	}
+	p.file = now
+	// The log that SQLite writes first is there from the first write until the last process closes the database.
+	wal := p.path + "-wal"
+	now, err = os.Lstat(wal)
+	if p.wal.info == nil {
+		if err == nil {
+			p.wal.info = now
+		}
+		return nil
+	}
+	return same(wal, p.wal.info, now, err)
+}
+
+// same compares a file with what it was.
+func same(path string, was, now os.FileInfo, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrGone, path)
+	case err != nil:
+		return err
+	case !os.SameFile(was, now):
+		return fmt.Errorf("%w: %s", ErrReplaced, path)
+	}
+	return nil
+}
+
+// Save writes what the journal holds to a new file: as long as it is open, it can be read also where it was deleted.
+func (j *Journal) Save(ctx context.Context, path string) error {
+	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		return fmt.Errorf("save the journal as %s: %w", path, explain(err))
+	}
+	return nil
+}

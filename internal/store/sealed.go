@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/seal"
+)
+
+// ErrForged says that the journal is not what runplan wrote.
+var ErrForged = errors.New("the journal holds rows that this runplan did not write, or lacks rows that it wrote")
+
+// Seal makes the journal sign what is added from here on, and check what is there before it adds to it. A nil seal signs
+// and checks nothing.
+func (j *Journal) Seal(s *seal.Seal) {
+	j.seal = s
+	j.heads = map[string]*chainHead{}
+}
+
+// Signs returns what the journal signs with; nil for nothing.
+func (j *Journal) Signs() *seal.Seal { return j.seal }
+
+// chainHead is the last link of the chain of a run, as this process knows it.
+type chainHead struct {
+	seal.Chain
+	unsealed bool // an older program began the run, so that nothing of it is signed
+	file     *seal.HeadFile
+}
+
+// root is the link before the first event: what the run was started with.
+func root(s *seal.Seal, r Run) string {
+	return s.Sum(seal.Run, r.ID, r.Slug, r.Plan, string(r.PlanText), stamp(r.Started))
+}
+
+// fields of an event that its seal covers.
+func (r Record) fields(prev string) []string {
+	return []string{prev, r.Run, strconv.Itoa(r.Seq), stamp(r.At), r.Kind, r.Batch, string(r.Body)}
+}
+
+// link signs records that follow on the head of their run.
+func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
+	if j.seal == nil || len(records) == 0 {
+		return nil, nil
+	}
+	run := records[0].Run
+	head, err := j.head(ctx, tx, run)
+	if err != nil || head.unsealed {
+		return head, err
+	}
+	next := &chainHead{Chain: head.Chain, file: head.file}
+	for i, r := range records {
+		if r.Run != run {
+			return nil, fmt.Errorf("records of the runs %s and %s in one write", run, r.Run)
+		}
+		records[i].Seal = j.seal.Sum(seal.Event, r.fields(next.Sum)...)
+		next.Chain = seal.Chain{Seq: r.Seq, Sum: records[i].Seal}
+	}
+	return next, nil
+}
+
+// head is the last link of a run's chain. What this process wrote last has to be there still, and nothing after it.
+func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead, error) {
+	var last seal.Chain
+	err := tx.QueryRowContext(ctx, "SELECT seq, seal FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", run).Scan(&last.Seq, &last.Sum)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	known := j.heads[run]
+	switch {
+	case known == nil:
+		c, err := verify(ctx, tx, j.seal, run)
+		if err != nil {
+			return nil, err
+		}
+		if c.Bad != nil {
+			return nil, c.Bad
+		}
+		return &chainHead{Chain: c.Last, unsealed: !c.Sealed && c.Rows > 0}, nil
+	case known.unsealed:
+		return known, nil
+	case known.Chain != last:
+		return nil, fmt.Errorf("%w: run %s ends with event %d, and event %d was written last", ErrForged, run, last.Seq, known.Seq)
+	}
+	return known, nil
+}
+
+// written takes note of the head of a run, once it is in the file.
+func (j *Journal) written(run string, head *chainHead) {
+	if head == nil {
+		return
+	}
+	if !head.unsealed {
+		if head.file == nil {
+			head.file = j.seal.OpenHead(run)
+		}
+		head.file.Set(head.Chain)
+	}
+	j.heads[run] = head
+}
+
+// Check is what a look at the seals of a run came to.
+type Check struct {
+	Rows    int        // events that the journal has of the run
+	Sealed  bool       // its events carry seals; those of older programs carry none
+	Last    seal.Chain // the last event that verifies, with all before it
+	Bad     *BadRow    // the first event that does not verify; nil where all do
+	Missing int        // events at the end that were written once and are not there
+}
+
+// BadRow is the first event of a run that does not verify. It and all after it count for nothing.
+type BadRow struct {
+	Run string
+	Seq int
+	Why string
+}
+
+func (e *BadRow) Error() string {
+	return fmt.Sprintf("journal: event %d of run %s %s", e.Seq, e.Run, e.Why)
+}
+
+// Unwrap makes it an [ErrForged].
+func (e *BadRow) Unwrap() error { return ErrForged }
+
+// Verify checks the seals of a run from its first event on.
+func (j *Journal) Verify(ctx context.Context, run string) (Check, error) {
+	if j.seal == nil {
+		return Check{}, errors.New("journal: it was opened without a key, so nothing can be verified")
+	}
+	c, err := verify(ctx, j.db, j.seal, run)
+	if err != nil {
+		return c, fmt.Errorf("journal: verify run %s: %w", run, explain(err))
+	}
+	return c, nil
+}
+
+func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, error) {
+	var c Check
+	began := Run{ID: run}
+	var at string
+	err := q.QueryRowContext(ctx, "SELECT slug, plan, plan_text, started_at FROM runs WHERE run = ?", run).Scan(&began.Slug, &began.Plan, &began.PlanText, &at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return c, err
+	}
+	began.Started, _ = time.Parse(time.RFC3339Nano, at)
+	c.Last.Sum = root(s, began)
+	head, headKnown := s.Head(run)
+	for from := 0; ; {
+		recs, err := eventsFrom(ctx, q, run, from)
+		if err != nil {
+			return c, err
+		}
+		for _, r := range recs {
+			c.Rows++
+			c.Sealed = c.Sealed || r.Seal != ""
+			if c.Bad == nil {
+				c.take(s, r, head, headKnown)
+			}
+			from = r.Seq + 1
+		}
+		if len(recs) < page {
+			break
+		}
+	}
+	switch {
+	case c.Sealed:
+	case headKnown && c.Rows > 0:
+		c.Sealed = true // they were stripped of their seals
+	default:
+		c.Bad = nil // an older program wrote it, or nobody
+	}
+	if c.Bad == nil && c.Sealed && headKnown && head.Seq > c.Last.Seq {
+		c.Missing = head.Seq - c.Last.Seq
+	}
+	return c, nil
+}
+
+// take checks the next event.
+func (c *Check) take(s *seal.Seal, r sealedRow, head seal.Chain, headKnown bool) {
+	bad := func(why string) { c.Bad = &BadRow{r.Run, r.Seq, why} }
+	switch {
+	case r.Seq != c.Last.Seq+1:
+		bad(fmt.Sprintf("does not follow on event %d: events between them were removed", c.Last.Seq))
+	case r.Seal == "":
+		bad("carries no seal: another program added it")
+	case !s.Check(r.Seal, seal.Event, r.fields(c.Last.Sum)...):
+		bad("does not verify: another program added or changed it, or one before it")
+	case headKnown && r.Seq == head.Seq && r.Seal != head.Sum:
+		bad("is not the one that was written last: the journal is an older copy, changed since")
+	default:
+		c.Last = seal.Chain{Seq: r.Seq, Sum: r.Seal}
+	}
+}
+
+// sealedRow is an event as it stands in its row, whatever it says.
+type sealedRow struct {
+	Record
+	at string
+}
+
+// fields are those of the row itself: what is no time there is no time of ours.
+func (r sealedRow) fields(prev string) []string {
+	f := r.Record.fields(prev)
+	f[3] = r.at
+	return f
+}
+
+func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedRow, error) {
+	return rows(ctx, q, "events", func(rs *sql.Rows, r *sealedRow) error {
+		r.Run = run
+		return rs.Scan(&r.Seq, &r.at, &r.Kind, &r.Batch, &r.Body, &r.Seal)
+	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
+}
+
+// SetAside moves the events of a run from seq on to where they count for nothing, and says what they claimed to be: their
+// kinds with the batch, in order. The table keeps them.
+func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err = j.tx(ctx, "set aside events of run "+run, func(ctx context.Context, tx *sql.Tx) error {
+		var err error
+		if claims, err = rows(ctx, tx, "events", func(rs *sql.Rows, s *string) error {
+			var kind, batch string
+			err := rs.Scan(&kind, &batch)
+			*s = strings.TrimSpace(kind + " " + batch)
+			return err
+		}, "SELECT kind, batch FROM events WHERE run = ? AND seq >= ? ORDER BY seq", run, seq); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO events_set_aside (run, seq, at, kind, batch, body, seal, why, set_aside_at)
+			SELECT run, seq, at, kind, batch, body, seal, ?, ? FROM events WHERE run = ? AND seq >= ?`, why, stamp(now), run, seq); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM events WHERE run = ? AND seq >= ?", run, seq)
+		return err
+	})
+	delete(j.heads, run)
+	return claims, err
+}
+
+// VerifyEnd checks the last event of a run only, which is enough to believe that runplan itself wrote it: an error that
+// wraps [ErrForged] where it did not. Runs of older programs pass.
+func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
+	if j.seal == nil {
+		return nil
+	}
+	var seq, unsealed int
+	err := j.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0), COALESCE(MAX(seal) = '', 1) FROM events WHERE run = ?", run).Scan(&seq, &unsealed)
+	if err != nil || seq == 0 {
+		return explain(err)
+	}
+	head, known := j.seal.Head(run)
+	if unsealed == 1 && !known {
+		return nil
+	}
+	last, err := eventsFrom(ctx, j.db, run, seq-1)
+	if err != nil {
+		return err
+	}
+	if seq == 1 { // what came before it is what the run was started with
+		c, err := j.Verify(ctx, run)
+		if err == nil && c.Bad != nil {
+			err = c.Bad
+		}
+		return err
+	}
+	if len(last) != 2 || known && head.Seq > seq || !j.seal.Check(last[1].Seal, seal.Event, last[1].fields(last[0].Seal)...) {
+		return &BadRow{run, seq, "does not verify: another program added or changed it, or one before it"}
+	}
+	return nil
+}

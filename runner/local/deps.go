@@ -1,0 +1,224 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+)
+
+// deps are the dependencies that lie in the user's checkout, ignored by git.
+type deps struct {
+	root  string // of the checkout
+	found []dependency
+	nodes []string // folders with a package.json, relative to the root
+}
+
+// dependency is one folder of dependencies.
+type dependency struct {
+	root string // of the checkout
+	rel  string
+}
+
+func (d dependency) String() string { return d.rel }
+
+// path is where it lies in the user's checkout.
+func (d dependency) path() string { return filepath.Join(d.root, d.rel) }
+
+// findDeps looks for dependencies beside the projects of the checkout.
+func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
+	d := deps{root: repo.Root}
+	roots := []string{"."}
+	for _, p := range gates.Detect(repo.Root) {
+		at := filepath.FromSlash(p.Root)
+		if !slices.Contains(roots, at) {
+			roots = append(roots, at)
+		}
+		if p.Language == gates.LangNode {
+			d.nodes = append(d.nodes, at)
+		}
+	}
+	var there []string
+	for _, at := range roots {
+		for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
+			rel := filepath.Join(at, name)
+			if info, err := os.Stat(filepath.Join(repo.Root, rel)); err == nil && info.IsDir() {
+				there = append(there, rel)
+			}
+		}
+	}
+	if len(there) == 0 {
+		return d, nil
+	}
+	out, err := repo.Run(ctx, append([]string{"ls-files", "-z", "--"}, there...)...)
+	if err != nil {
+		return d, fmt.Errorf("look for dependencies in the checkout: %w", err)
+	}
+	for _, rel := range there {
+		if at := filepath.ToSlash(rel) + "/"; !strings.HasPrefix(out, at) && !strings.Contains(out, "\x00"+at) {
+			d.found = append(d.found, dependency{repo.Root, rel})
+		}
+	}
+	return d, nil
+}
+
+func (d deps) none() bool            { return len(d.found) == 0 && len(d.nodes) == 0 }
+func (d deps) folders() []dependency { return d.found }
+func (d deps) has(rel string) bool   { return slices.Contains(d.found, dependency{d.root, rel}) }
+
+// paths are the folders in the user's checkout.
+func (d deps) paths() []string {
+	var out []string
+	for _, f := range d.found {
+		out = append(out, f.path())
+	}
+	return out
+}
+
+// userSites lists the folders below the user's home from which Python takes packages, for projects in Python: rooms have
+// links to them.
+func userSites(root string, environ []string) []string {
+	python := slices.ContainsFunc(gates.Detect(root), func(p gates.Project) bool { return p.Language == gates.LangPython })
+	home := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
+	}
+	if !python || home == "" {
+		return nil
+	}
+	found, err := filepath.Glob(filepath.Join(home, ".local", "lib", "python*", "site-packages"))
+	if err != nil {
+		return nil // the home has a character that patterns give a meaning
+	}
+	return found
+}
+
+// lockFiles are those of package managers for node.
+func lockFiles() []string {
+	return []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"}
+}
+
+// stale lists the packages of the tree in dir whose dependencies are not those of the checkout.
+func (d deps) stale(dir string) []string {
+	var out []string
+	for _, at := range d.nodes {
+		data, err := os.ReadFile(filepath.Join(dir, at, "package.json"))
+		if err != nil || !bytes.Contains(data, []byte("ependencies\"")) {
+			continue
+		}
+		modules := filepath.Join(at, "node_modules")
+		lock, locked := lockOf(dir, at)
+		switch {
+		case !d.has(modules) && at != "." && !locked:
+			continue // a workspace: its dependencies are those of the root
+		case d.has(modules) && locked && same(filepath.Join(dir, lock), filepath.Join(d.root, lock)):
+			continue
+		case d.has(modules) && !locked && sameDependencies(data, filepath.Join(d.root, at, "package.json")):
+			continue
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+func lockOf(dir, at string) (rel string, ok bool) {
+	for _, name := range lockFiles() {
+		rel := filepath.Join(at, name)
+		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+// sameDependencies tells whether a package.json asks for what the one at path asks for.
+func sameDependencies(data []byte, path string) bool {
+	type wants struct{ Dependencies, DevDependencies, OptionalDependencies, PeerDependencies map[string]string }
+	var a, b wants
+	other, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(data, &a) != nil || json.Unmarshal(other, &b) != nil {
+		return false
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func same(a, b string) bool {
+	x, err := os.ReadFile(a)
+	y, other := os.ReadFile(b)
+	return err == nil && other == nil && bytes.Equal(x, y)
+}
+
+// installer is the command that installs the dependencies of a package.
+func installer(dir, at string) string {
+	switch lock, _ := lockOf(dir, at); filepath.Base(lock) {
+	case "package-lock.json", "npm-shrinkwrap.json":
+		return "npm ci --no-audit --no-fund"
+	case "yarn.lock":
+		return "yarn install --frozen-lockfile"
+	case "pnpm-lock.yaml":
+		return "pnpm install --frozen-lockfile"
+	case "bun.lock", "bun.lockb":
+		return "bun install --frozen-lockfile"
+	}
+	return "npm install --no-audit --no-fund --no-package-lock"
+}
+
+// mirror puts the folder into the tree at dir. A virtual environment is linked as a whole; of node_modules each package is,
+// so that links to packages of the repository itself lead to those of the room.
+func (d dependency) mirror(dir string) error {
+	to := filepath.Join(dir, d.rel)
+	if _, err := os.Lstat(to); err == nil {
+		return nil // the tree has its own
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if filepath.Base(d.rel) != "node_modules" {
+		return os.Symlink(d.path(), to)
+	}
+	return mirrorFolder(d.path(), to, 1)
+}
+
+// mirrorFolder makes links to the entries of a folder, and copies the links in it. Folders of scopes and of programs are
+// entered, deep levels down.
+func mirrorFolder(from, to string, deep int) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, e := range entries {
+		at, there := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		target := at
+		if e.Type()&fs.ModeSymlink != 0 {
+			if target, err = os.Readlink(at); err != nil {
+				return err
+			}
+		} else if e.IsDir() && deep > 0 && (strings.HasPrefix(e.Name(), "@") || e.Name() == ".bin") {
+			if err := mirrorFolder(at, there, deep-1); err != nil {
+				return err
+			}
+			continue
+		} else if e.Name() == ".cache" || e.Name() == ".vite" {
+			continue
+		}
+		if err := os.Symlink(target, there); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+)
+
+// RoomLeftovers lists the folders with rooms of gates of a repository, below home. Those of a process that is at work stay.
+func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
+	var out []Leftover
+	for _, dir := range roomFolders(home, repo, l) {
+		x := Leftover{Kind: "room", Name: dir, Bytes: Size(dir), Remove: true, Why: "a gate that was killed left it"}
+		lock, err := TakeLock(dir+".lock", time.Now())
+		if err != nil {
+			x.Remove, x.Why = false, "a gate is at work in it"
+		} else {
+			lock.Release()
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// roomFolders lists the folders of rooms of all processes, also where only their lock is left.
+func roomFolders(home string, repo *git.Repo, l Layout) []string {
+	if home == "" {
+		home = l.Root
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	ofRepo, _ := roomsOf(home, repo)
+	entries, err := os.ReadDir(ofRepo)
+	if err != nil {
+		return nil // there are none yet
+	}
+	var out []string
+	for _, e := range entries {
+		if dir := filepath.Join(ofRepo, strings.TrimSuffix(e.Name(), ".lock")); len(out) == 0 || out[len(out)-1] != dir {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// RemoveRooms removes a folder of rooms that nobody is at work in.
+func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) error {
+	lock, err := TakeLock(dir+".lock", time.Now())
+	if err != nil {
+		return nil // somebody is
+	}
+	defer os.Remove(dir + ".lock")
+	defer lock.Release()
+	left, err := filepath.Glob(filepath.Join(dir, "*", "room"))
+	if err != nil {
+		return err
+	}
+	forget := func() error {
+		for _, at := range left {
+			if err := repo.RemoveWorkspace(ctx, at); err != nil {
+				return err
+			}
+		}
+		return repo.ForgetWorkspaces(dir)
+	}
+	if _, serr := os.Stat(l.Root); serr == nil {
+		err = with(l.GitLock(), forget)
+	} else {
+		err = forget()
+	}
+	return errors.Join(err, git.RemoveAll(dir))
+}
+
+// sweepRooms removes the rooms of processes that were killed.
+func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) error {
+	var errs []error
+	for _, dir := range roomFolders(home, repo, l) {
+		errs = append(errs, RemoveRooms(ctx, repo, l, dir))
+	}
+	return errors.Join(errs...)
+}

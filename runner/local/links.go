@@ -1,0 +1,81 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// LinkError says that runplan would read or write through a symbolic link in its own folder. A repository can have such
+// a link committed, and lead runplan to any file of its user.
+type LinkError struct {
+	Path string // of the link
+	To   string // its target
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s, and runplan does not follow links in its own folder", e.Path, e.To)
+}
+
+// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a symbolic
+// link. It costs one look at each of these folders. What lies deeper bears names that nobody can know beforehand.
+func (l Layout) CheckLinks() error {
+	if err := noLink(l.Root); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(l.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", l.Root, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(l.Root, e.Name())
+		if err := noLink(path); err != nil {
+			return err
+		}
+		if !e.IsDir() {
+			continue
+		}
+		inside, err := os.ReadDir(path)
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", path, err)
+		}
+		for _, i := range inside {
+			if i.Type()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if err := noLink(filepath.Join(path, i.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: its logs and reports would go
+// wherever they lead. It returns what it removed.
+func (w *work) unlink() (found []change) {
+	for range 100 {
+		var link *LinkError
+		if err := w.Layout.CheckLinks(); !errors.As(err, &link) {
+			return found
+		}
+		found = append(found, change{name: link.Path, steers: "where runplan writes its files", stuck: os.Remove(link.Path) != nil})
+		if found[len(found)-1].stuck {
+			return found
+		}
+	}
+	return found
+}
+
+func noLink(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil // it is none
+	}
+	return &LinkError{path, to}
+}

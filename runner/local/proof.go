@@ -1,0 +1,158 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/baseline"
+	"github.com/runplan/runplan/gates/held"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/recent"
+)
+
+// mostCases bounds how many tests are remembered by name: about as many again are kept from before.
+const mostCases = 200_000
+
+// proofs remembers which tests ran on the trees that were looked at last, by gate: what one batch leaves is what the
+// next one starts from.
+type proofs struct {
+	mu    sync.Mutex
+	trees *recent.Map[string, map[string][]testout.Case]
+}
+
+func (p *proofs) of(tree string) (map[string][]testout.Case, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.trees == nil {
+		return nil, false
+	}
+	return p.trees.Get(tree)
+}
+
+// remember keeps which tests ran on a tree that its gates let pass.
+func (p *proofs) remember(tree string, v gates.Verdict) {
+	if !v.OK() {
+		return
+	}
+	known := map[string][]testout.Case{}
+	for _, r := range v.Reports {
+		if r.Cases != nil {
+			known[r.Gate] = r.Cases
+		}
+	}
+	p.put(tree, known)
+}
+
+func (p *proofs) put(tree string, known map[string][]testout.Case) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.trees == nil {
+		p.trees = recent.New[string](mostCases, func(m map[string][]testout.Case) int {
+			n := 1
+			for _, c := range m {
+				n += len(c)
+			}
+			return n
+		})
+	}
+	p.trees.Put(tree, known)
+}
+
+// prove gives a subject what the pipeline compares its tests with: the tests of the base by name, and the base's tests
+// on the candidate's code. done gives back what that took.
+func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
+	runner := held.New(held.Options{Repo: w.Repo, Room: w.roomOf(s), Gates: w.suitesOf}, s)
+	s.ChangedTests = w.GateConfig.ChangedTests
+	s.BaseTests = func(ctx context.Context, gate string) ([]testout.Case, error) {
+		tree, err := w.Repo.TreeOf(ctx, s.Base)
+		if err != nil {
+			return nil, err
+		}
+		if known, ok := w.proofs.of(tree); ok && known[gate] != nil {
+			return known[gate], nil
+		}
+		rep, err := base.look(ctx, gates.Info{Name: gate})
+		if errors.Is(err, baseline.ErrNoGate) {
+			return []testout.Case{}, nil // the suite is new
+		}
+		return rep.Cases, err
+	}
+	s.BaseSuites = func(ctx context.Context) ([]string, error) {
+		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
+			if known, ok := w.proofs.of(tree); ok {
+				var names []string
+				for name := range known {
+					names = append(names, name)
+				}
+				return names, nil
+			}
+		}
+		dir, err := base.Scratch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, g := range w.suitesOf(dir) {
+			names = append(names, g.Info().Name)
+		}
+		return names, nil
+	}
+	s.Held = runner.Run
+	return s, runner.Close
+}
+
+// suitesOf makes the test gates of a tree. They look whatever changed: their tree is no candidate.
+func (w *work) suitesOf(dir string) []gates.Gate {
+	settings := w.GateConfig
+	settings.When, settings.Affected, settings.RequireTests, settings.More, settings.Found = nil, false, false, nil, nil
+	return gates.Suites(dir, settings)
+}
+
+// roomOf takes rooms for [held.Runner].
+func (w *work) roomOf(s gates.Subject) held.Room {
+	return func(ctx context.Context, tree string) (string, []string, func(), error) {
+		rooms, err := w.sealed(ctx)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		rm, err := rooms.Take(ctx, s.Base, tree)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		return rm.Dir, rooms.envOf(rm, s.Env), rm.Release, nil
+	}
+}
+
+// learnBase looks which tests run on a commit, while an agent works on it: its gates want to know it.
+func (w *work) learnBase(ctx context.Context, commit string) {
+	if commit == "" || literal(w.Agent) {
+		return
+	}
+	if _, begun := w.learning.LoadOrStore(commit, true); begun {
+		return
+	}
+	rooms, err := w.sealed(ctx)
+	if err != nil {
+		return // whoever needs the rooms says why there are none
+	}
+	w.background.Go(func() {
+		tree, err := w.Repo.TreeOf(ctx, commit)
+		if err != nil {
+			return
+		}
+		if _, known := w.proofs.of(tree); known {
+			return
+		}
+		base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String, Reaper: w.Reaper})
+		base.rooms = rooms
+		defer base.Close(context.WithoutCancel(ctx))
+		for _, g := range w.suitesOf(w.Repo.Root) {
+			if ctx.Err() != nil {
+				return
+			}
+			_, _ = base.look(ctx, g.Info()) // the gates ask again where this failed, and say why
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package local
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// UnverifiedBranch keeps what was on the run branch and is vouched for by no event that verifies.
+func UnverifiedBranch(slug, commit string) string {
+	return "runplan/" + slug + "/unverified-" + short(commit)
+}
+
+// Rewind moves the run branch of a run back to where its events up to upTo had brought it, and returns the branch that
+// keeps what it leaves behind; "" where it was there already. It comes before later events are set aside: they may be all
+// that tells of what was merged since, and nobody can say whether that was gated.
+func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
+	var books *runner.Scribe
+	var info runner.Info
+	for ev, err := range events(ctx, j, run, 0) {
+		if ev.Seq > upTo {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if books == nil {
+			if ev.Job == nil {
+				return "", fmt.Errorf("journal: the first event of run %s does not say what it is about", run)
+			}
+			info = *ev.Job
+			machine, err := runner.New(info)
+			if err != nil {
+				return "", err
+			}
+			books = runner.NewScribe(run, machine, nil)
+		}
+		books.Recall(ev)
+	}
+	if books == nil {
+		return "", nil
+	}
+	ref, tip := "refs/heads/"+info.Branch, books.Machine().Tip()
+	now, err := repo.Resolve(ctx, ref)
+	if err != nil || now == "" || now == tip {
+		return "", err
+	}
+	kept = UnverifiedBranch(info.Slug, now)
+	if at, err := repo.Resolve(ctx, "refs/heads/"+kept); err != nil || at == "" {
+		if err := repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + kept, New: now}); err != nil {
+			return "", fmt.Errorf("keep what is on %s: %w", info.Branch, err)
+		}
+	}
+	if err := repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: now, New: tip}); err != nil {
+		return "", fmt.Errorf("move %s back to %s: %w", info.Branch, short(tip), err)
+	}
+	return kept, nil
+}

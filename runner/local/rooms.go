@@ -1,0 +1,228 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/room"
+)
+
+// rooms are the sealed rooms of one process: a pool, what its rooms are prepared with, and the lock that tells other
+// processes that somebody is at work in them.
+type rooms struct {
+	*room.Rooms
+	lock *Lock
+	pool Pool // copies files and runs the set-up
+	deps deps
+
+	mu   sync.Mutex
+	keys map[string]string // by tree
+}
+
+// roomsOf names the folder below dir for the rooms of a repository, and that of this process in it.
+func roomsOf(dir string, repo *git.Repo) (ofRepo, own string) {
+	sum := sha256.Sum256([]byte(repo.Common))
+	ofRepo = filepath.Join(dir, "rooms", hex.EncodeToString(sum[:4]))
+	return ofRepo, filepath.Join(ofRepo, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
+}
+
+// newRooms takes what rooms are made of as it is now: the user's settings, the files that the set-up copies, and the
+// dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
+func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string, note func(string)) (*rooms, error) {
+	if dir == "" {
+		dir = layout.Root
+	}
+	if note == nil {
+		note = func(string) {}
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	_, own := roomsOf(dir, repo)
+	r := &rooms{keys: map[string]string{}}
+	r.pool = Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}
+	tie := func(do func() error) error { return with(layout.GitLock(), do) }
+	if _, err := os.Stat(layout.Root); err != nil { // a repository that runplan has no folder in
+		tie = nil
+	}
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
+	}
+	var err error
+	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
+		return nil, err
+	}
+	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Prepare: r.prepare, Key: r.key})
+	if err := r.Settle(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.seed(); err != nil {
+		return nil, err
+	}
+	watched := userSites(repo.Root, environ)
+	if setup.Command == "" {
+		if r.deps, err = findDeps(ctx, repo); err != nil {
+			return nil, err
+		}
+		watched = append(watched, r.deps.paths()...)
+	}
+	if err := r.Watch(watched); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close removes the rooms.
+func (r *rooms) Close(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	err := r.Rooms.Close(ctx)
+	r.lock.Release()
+	os.Remove(r.Dir + ".lock") // no other lock has this name
+	os.Remove(filepath.Dir(r.Dir))
+	return err
+}
+
+// seed copies the files that workspaces get besides those of git, so that rooms get them as they are now.
+func (r *rooms) seed() error {
+	globs := r.pool.included()
+	if len(globs) == 0 {
+		return nil
+	}
+	to := filepath.Join(r.Dir, "copied")
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return fmt.Errorf("keep the files that rooms get: %w", err)
+	}
+	err := r.pool.eachIncluded(globs, func(from *os.Root, path string) error {
+		root, err := os.OpenRoot(to)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		return copyFile(from, root, path)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the files that rooms get: %w", err)
+	}
+	r.pool.from = to
+	return nil
+}
+
+// prepare makes a new room ready: submodules, copied files, dependencies, the project's set-up.
+func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) error {
+	s := &Space{Workspace: ws}
+	if err := r.pool.submodules(ctx, s); err != nil {
+		return err
+	}
+	if _, err := r.pool.copyIncluded(ctx, s); err != nil {
+		return err
+	}
+	if r.pool.setup.Command != "" {
+		return r.pool.runSetup(ctx, ws.Dir, env)
+	}
+	for _, folder := range r.deps.folders() {
+		if err := folder.mirror(ws.Dir); err != nil {
+			return fmt.Errorf("take the dependencies of %s: %w", folder, err)
+		}
+	}
+	return r.install(ctx, ws.Dir, env)
+}
+
+// install makes the dependencies of packages whose lock file is not that of the user's checkout. Where that fails the
+// suite says what it lacks.
+func (r *rooms) install(ctx context.Context, dir string, env []string) error {
+	for _, at := range r.deps.stale(dir) {
+		modules := filepath.Join(dir, at, "node_modules")
+		old := modules + ".old"
+		if err := os.Rename(modules, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("set old dependencies aside: %w", err)
+		}
+		args := strings.Fields(installer(dir, at))
+		res, err := proc.Run(ctx, proc.Cmd{
+			Args: args, Dir: filepath.Join(dir, at), Env: env, Sweep: proc.NewTag(), Reaper: r.pool.setup.Reaper,
+			Limits: proc.Limits{Total: installTime, Grace: r.pool.setup.Grace},
+		})
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.pool.note(fmt.Sprintf("%s could not be run to install what %s asks for: %v; name a command in [workspace] setup", args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
+		case !res.OK():
+			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res), lastLines(res.Tail, 2)))
+		default:
+			if err := git.RemoveAll(old); err != nil {
+				return fmt.Errorf("remove old dependencies: %w", err)
+			}
+			continue
+		}
+		if _, err := os.Lstat(old); err == nil { // better than none
+			if err := errors.Join(git.RemoveAll(modules), os.Rename(old, modules)); err != nil {
+				return fmt.Errorf("bring old dependencies back: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// installTime bounds one installation of dependencies.
+const installTime = 10 * time.Minute
+
+// key names what the preparation of a room follows from: the set-up and the files that list dependencies.
+func (r *rooms) key(ctx context.Context, tree string) (string, error) {
+	if r.pool.setup.Command == "" && r.deps.none() {
+		return "", nil
+	}
+	r.mu.Lock()
+	known, ok := r.keys[tree]
+	r.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	out, err := r.Repo.Run(ctx, "ls-tree", "-r", "-z", tree)
+	if err != nil {
+		return "", fmt.Errorf("list the tree: %w", err)
+	}
+	sum := sha256.New()
+	io.WriteString(sum, r.pool.setup.Command+"\x00")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if _, name, _ := strings.Cut(entry, "\t"); listsDependencies(name) {
+			io.WriteString(sum, entry+"\x00")
+		}
+	}
+	key := hex.EncodeToString(sum.Sum(nil))
+	r.mu.Lock()
+	r.keys[tree] = key
+	r.mu.Unlock()
+	return key, nil
+}
+
+// listsDependencies tells files from which package managers install.
+func listsDependencies(name string) bool {
+	base := path.Base(name)
+	if strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
+		return true
+	}
+	return slices.Contains([]string{
+		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb",
+		"pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml", ".python-version",
+		"go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock",
+		"pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "Package.resolved", "packages.lock.json",
+	}, base)
+}

@@ -1,0 +1,312 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/room"
+)
+
+// lateRooms are the rooms of a run, made when the first is needed.
+type lateRooms struct {
+	once sync.Once
+	made *rooms
+	err  error
+}
+
+// sealed returns the rooms of the run. It is called before the first agent begins, so that what rooms are made of is
+// nobody's but the user's.
+func (w *work) sealed(ctx context.Context) (*rooms, error) {
+	w.rooms.once.Do(func() {
+		w.rooms.made, w.rooms.err = newRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup, redact.AgentEnv(w.Environ, []string{"RUNPLAN_GATE_GOCACHE"}), w.Note)
+	})
+	return w.rooms.made, w.rooms.err
+}
+
+// closeRooms removes the rooms of the run.
+func (w *work) closeRooms(ctx context.Context) {
+	w.rooms.once.Do(func() { w.rooms.err = errors.New("the run has ended") })
+	if err := w.rooms.made.Close(ctx); err != nil {
+		w.Note("the rooms of the gates could not be removed: " + err.Error())
+	}
+}
+
+// envOf is the environment of programs in a room: that of the room, with the marks that survivors of a killed runplan are
+// found by, and with what the caller sets besides.
+func (r *rooms) envOf(rm *room.Room, caller []string) []string {
+	env := git.NoUpkeep(slices.Clone(rm.Env))
+	for _, kv := range caller {
+		if strings.HasPrefix(kv, "RUNPLAN_") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// Gates checks the candidate's tree in a room. Where somebody else wrote into the room meanwhile, it is done once more.
+func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+	e := runner.Event{Base: c.Base, Tree: c.Tree}
+	b, err := w.batch(c)
+	if err != nil {
+		return e, err
+	}
+	rooms, err := w.sealed(ctx)
+	if err != nil {
+		return e, err
+	}
+	verdict, d, err := w.gateIn(ctx, rooms, c, b, p)
+	if err == nil && !d.Empty() && !w.alone(c) {
+		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were at work", c.Place(), firstOf(d)))
+		verdict, d, err = w.gateIn(ctx, rooms, c, b, p)
+	}
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	if err != nil {
+		return e, err
+	}
+	if rep, bad := roomReport(d); bad {
+		verdict.Reports = append(verdict.Reports, rep)
+		if rep.Status == gates.Fail {
+			verdict.Status = gates.Fail
+		}
+	}
+	w.proofs.remember(c.Tree, verdict)
+	e.Reports, e.Tests = w.trim(slices.Concat(verdict.Reports, w.seenOutside(c.Place()), w.critique(c))), verdict.Tests()
+	e.Outcome = runner.OutcomeOK
+	if !verdict.OK() {
+		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(reasonOf(verdict)), verdict.Fingerprint()
+		w.keepPatch(ctx, c, c.Tree)
+	}
+	return e, nil
+}
+
+// gateIn runs the gates in a room, and tells what happened to the room meanwhile.
+func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *planparse.Batch, p runner.Progress) (gates.Verdict, room.Difference, error) {
+	if err := rooms.untouched(); err != nil {
+		return gates.Verdict{}, room.Difference{}, err
+	}
+	rm, err := rooms.Take(ctx, c.Base, c.Tree)
+	if err != nil {
+		return gates.Verdict{}, room.Difference{}, err
+	}
+	defer rm.Release()
+	compared, changed, err := w.changesOf(ctx, c)
+	if err != nil {
+		return gates.Verdict{}, room.Difference{}, err
+	}
+	s := gates.Subject{
+		Dir: rm.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before, Sealed: true,
+		Env: rooms.envOf(rm, w.marked(nil)), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
+		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(compared), Literal: literal(w.Agent),
+	}
+	base := w.baseline(s)
+	defer func() {
+		if err := base.Close(ctx); err != nil {
+			w.Note(err.Error())
+		}
+	}()
+	list := suite.All(rm.Dir, w.GateConfig)
+	if w.Baseline && !repairs(b) {
+		list = base.Around(list)
+	}
+	list = append(list, w.regression(b)...)
+	var planted planted
+	s.Planted = planted.note
+	s, unprove := w.prove(s, base)
+	defer unprove()
+	idle := !w.Repo.HasUpkeepLock()
+	at := &shift{of: fmt.Sprintf("the gates of batch %s", c.Place()), dir: w.attemptDir(c), own: w.ownSettings(rm.GitDir())}
+	w.begin(at, false)
+	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
+	w.lookout.drop()
+	w.dropUpkeepLock(idle)
+	for _, f := range sharedFindings(w.end(at)) {
+		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
+	}
+	if err != nil || ctx.Err() != nil {
+		return verdict, room.Difference{}, err
+	}
+	if err := rooms.untouched(); err != nil {
+		return verdict, room.Difference{}, err
+	}
+	w.calibrationLost(ctx, s, base, &verdict)
+	d, err := rm.Check(ctx)
+	if err != nil {
+		return verdict, d, err
+	}
+	if d = rooms.Unexpected(planted.off(d)); !d.Empty() {
+		w.habits(ctx, base, verdict)
+		d = rooms.Unexpected(d)
+	}
+	return verdict, d, nil
+}
+
+// planted collects the files in which gates planted tests.
+type planted struct {
+	mu    sync.Mutex
+	files map[string]bool
+}
+
+func (p *planted) note(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.files == nil {
+		p.files = map[string]bool{}
+	}
+	p.files[path] = true
+}
+
+func (p *planted) off(d room.Difference) room.Difference {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return d.Without(p.files)
+}
+
+// calibrationLost fails suites that could be calibrated at the base and no longer can: the change took away what shows
+// that they tell the truth. Where the plan asks for a change of the files that decide how tests run, it warns.
+func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Baseline, v *gates.Verdict) {
+	for i := range v.Reports {
+		r := &v.Reports[i]
+		if r.Proof == nil || r.Proof.Calibration != gates.Uncalibrated || r.Status == gates.Fail || r.Status == gates.Skipped {
+			continue
+		}
+		before, err := base.look(ctx, gates.Info{Name: r.Gate})
+		if err != nil || before.Proof == nil || before.Proof.Calibration != gates.Calibrated {
+			continue
+		}
+		f := gates.Finding{
+			Rule: "calibration-lost", Severity: gates.Error,
+			Message: "the suite no longer shows that it reports failures, as it did before this change: " + r.Proof.Why,
+			Fix:     "run the tests the way they ran before",
+		}
+		if slices.ContainsFunc(s.Changed, func(path string) bool { return decidesTests(path) && s.Names(path) }) {
+			f.Severity = gates.Warning
+		}
+		r.Findings = append(r.Findings, f)
+		if f.Severity == gates.Error {
+			r.Status, v.Status = gates.Fail, gates.Fail
+		} else if r.Status == gates.Pass {
+			r.Status = gates.Warn
+		}
+	}
+}
+
+// habits runs the programs of gates at the base, so that files which they rewrite there as well count against nobody.
+func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
+	for _, r := range v.Reports {
+		if r.Command == "" {
+			continue
+		}
+		if _, err := base.fresh(ctx, gates.Info{Name: r.Gate}); err != nil {
+			w.Note(fmt.Sprintf("which files %s rewrites at the base is not known: %v", r.Gate, err))
+		}
+	}
+}
+
+// untouched fails where the dependencies that rooms have links to are not as they were when the run began.
+func (r *rooms) untouched() error {
+	path, err := r.Watched()
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		return &gates.GateError{Gate: "room", Err: fmt.Errorf(
+			"%s changed since the run began, so nothing can be said with it: nobody is blamed for that; resume the run to take the dependencies as they are, or name a command in [workspace] setup that installs them", path)}
+	}
+	return nil
+}
+
+// changesOf compares a candidate with its base. What the agent left is listed already, as a rule.
+func (w *work) changesOf(ctx context.Context, c runner.Command) (*git.Compared, []string, error) {
+	if s := w.pool.peek(c.Place()); s != nil && s.Base == c.Base && s.Tree == c.Tree {
+		return s.Compared(c.Base, c.Tree), s.Paths, nil
+	}
+	compared := w.Repo.Compare(c.Base, c.Tree)
+	entries, err := compared.Entries(ctx)
+	paths := make([]string, 0, len(entries))
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+	}
+	slices.Sort(paths)
+	return compared, slices.Compact(paths), err
+}
+
+// roomReport tells what happened to the files of a room while gates ran in it.
+func roomReport(d room.Difference) (gates.Report, bool) {
+	rep := gates.Report{Gate: "room", Status: gates.Warn}
+	add := func(paths []string, sev gates.Severity, rule, what, fix string) {
+		for _, p := range paths[:min(len(paths), 20)] {
+			rep.Findings = append(rep.Findings, gates.Finding{Rule: rule, Path: p, Severity: sev, Message: what, Fix: fix})
+			if sev == gates.Error {
+				rep.Status = gates.Fail
+			}
+		}
+	}
+	add(d.Changed, gates.Error, "room/changed", "it changed while the gates ran, so that they looked at something else than what would be merged",
+		"let tests and scripts write to a temporary folder, or commit what they write")
+	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran", "let nothing write to installed dependencies")
+	for _, p := range d.Touched {
+		sev := gates.Warning
+		if decidesTests(p) {
+			sev = gates.Error
+		}
+		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and is as committed again", "let nothing rewrite files that decide how tests run")
+	}
+	return rep, len(rep.Findings) > 0
+}
+
+// decidesTests tells files that hold tests or say how they run.
+func decidesTests(path string) bool {
+	base := strings.ToLower(filepath.Base(path))
+	return strings.Contains(base, "test") || strings.Contains(base, "spec") || strings.Contains("/"+path, "/tests/") || strings.Contains("/"+path, "/test/") ||
+		slices.Contains([]string{"package.json", "go.mod", "makefile", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml", ".npmrc"}, base)
+}
+
+// withoutSource is d without files of code. That suites rewrite data is common; that they rewrite code is not, and more
+// likely another agent wrote into the room.
+func withoutSource(d room.Difference) room.Difference {
+	code := func(path string) bool {
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".go", ".py", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".rs", ".rb", ".java", ".kt", ".scala", ".sh", ".bash", ".bats", ".c", ".cc", ".cpp", ".h", ".cs", ".php", ".swift":
+			return true
+		}
+		return false
+	}
+	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
+	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), code)
+	return d
+}
+
+func firstOf(d room.Difference) string {
+	return slices.Concat(d.Changed, d.Touched, d.Made)[0]
+}
+
+// baseline looks at the commit that a batch starts from. What it says of a tree is kept: another attempt starts from the
+// same one.
+func (w *work) baseline(s gates.Subject) *Baseline {
+	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
+	return &Baseline{
+		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note, Settings: w.GateConfig, Subject: s,
+		rooms: w.rooms.made,
+		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
+			r, ok := w.before.Load(key(info, s))
+			if !ok {
+				return gates.Report{}, false
+			}
+			return r.(gates.Report), true
+		},
+		Remember: func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Store(key(info, s), r) },
+	}
+}

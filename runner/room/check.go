@@ -1,0 +1,144 @@
+package room
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Difference tells what happened to the files of a room while gates ran. Paths are relative to the tree, sorted.
+type Difference struct {
+	Changed []string // not as in the tree any more, or gone
+	Touched []string // rewritten, and as in the tree again
+	Made    []string // dependencies that changed, were added or are gone
+}
+
+// Without is d without files that the gates themselves rewrote and put back.
+func (d Difference) Without(planted map[string]bool) Difference {
+	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), func(path string) bool { return planted[path] })
+	return d
+}
+
+// Empty tells whether nothing happened.
+func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
+
+// Check compares the room with its tree, by content and by the time at which each file last changed. New files beside the
+// tree are the output of builds and no difference.
+func (rm *Room) Check(ctx context.Context) (Difference, error) {
+	var d Difference
+	var suspects []string
+	for _, path := range slices.Sorted(maps.Keys(rm.tracked)) {
+		info, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(path)))
+		if err != nil {
+			d.Changed = append(d.Changed, path)
+		} else if stampOf(info) != rm.tracked[path] {
+			suspects = append(suspects, path)
+		}
+	}
+	if len(suspects) > 0 {
+		args := append([]string{"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "-z", rm.tree, "--"}, literal(suspects)...)
+		out, err := rm.ws.Run(ctx, args...)
+		if err != nil {
+			return d, fmt.Errorf("compare the room with its tree: %w", err)
+		}
+		differs := strings.Split(out, "\x00")
+		for _, path := range suspects {
+			if slices.Contains(differs, path) {
+				d.Changed = append(d.Changed, path)
+			} else {
+				d.Touched = append(d.Touched, path)
+			}
+		}
+		slices.Sort(d.Changed)
+	}
+	now, err := rm.madeNow()
+	if err != nil {
+		return d, fmt.Errorf("look at the dependencies in the room: %w", err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(rm.made)) {
+		if now[path] != rm.made[path] {
+			d.Made = append(d.Made, path)
+		}
+	}
+	return d, nil
+}
+
+// literal makes paths that git takes for nothing but themselves.
+func literal(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = ":(literal)" + p
+	}
+	return out
+}
+
+// Expect notes files that the suites of the base rewrite as well: what happens to them later is no difference.
+func (r *Rooms) Expect(d Difference) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, path := range slices.Concat(d.Changed, d.Touched, d.Made) {
+		r.habits[path] = true
+	}
+}
+
+// Unexpected is d without what [Rooms.Expect] was told of.
+func (r *Rooms) Unexpected(d Difference) Difference {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := func(path string) bool { return r.habits[path] }
+	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), known)
+	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), known)
+	d.Made = slices.DeleteFunc(slices.Clone(d.Made), known)
+	return d
+}
+
+// Watch stamps folders outside of the rooms that rooms have links to. [Rooms.Watched] tells what became of them.
+func (r *Rooms) Watch(dirs []string) error {
+	now, err := watchedNow(dirs)
+	if err != nil {
+		return fmt.Errorf("look at the dependencies in the checkout: %w", err)
+	}
+	r.watch, r.watched = dirs, now
+	return nil
+}
+
+func watchedNow(dirs []string) (map[string]stamp, error) {
+	out := map[string]stamp{}
+	for _, dir := range dirs {
+		found, err := stampTree(dir, dir, func(rel string, _ fs.DirEntry) bool { return !cache(rel) })
+		if err != nil {
+			return nil, err
+		}
+		for rel, s := range found {
+			out[filepath.Join(dir, filepath.FromSlash(rel))] = s
+		}
+	}
+	return out, nil
+}
+
+// Watched returns a file of the folders that [Rooms.Watch] stamped that is not as it was, "" where there is none.
+func (r *Rooms) Watched() (string, error) {
+	if len(r.watch) == 0 {
+		return "", nil
+	}
+	now, err := watchedNow(r.watch)
+	if err != nil {
+		return "", fmt.Errorf("look at the dependencies in the checkout: %w", err)
+	}
+	for path, s := range r.watched {
+		if now[path] != s {
+			return path, nil
+		}
+	}
+	for path := range now {
+		if _, ok := r.watched[path]; !ok {
+			return path, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package stamps
+
+import (
+	"fmt"
+	"os"
+)
+
+// statOf identifies the state of a file without reading it, and returns "" if it does not exist.
+func statOf(path string) string {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
+}

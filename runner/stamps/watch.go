@@ -1,0 +1,309 @@
+// Package stamps finds out which files outside a workspace changed while something worked there, and restores them.
+//
+// A [Watch] knows the settings of a user and the files in the folders above a workspace that steer tools: git, go, npm,
+// Python, linters. [Watch.Take] records them, [Watch.Changes] lists what is different. Both look at the state of each
+// file and read only what changed, so that a comparison costs about a millisecond.
+//
+// It sees what the tables name and nothing else: the programs themselves, package caches and what lies deeper in a
+// folder of packages are not compared.
+package stamps
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// maxContent is the size in bytes up to which a file is kept in memory, so that it can be restored.
+const maxContent = 4 << 20
+
+// maxFolder bounds how many files of a folder of programs are watched.
+const maxFolder = 500
+
+// Watch compares files that steer tools with what they were.
+type Watch struct {
+	env    map[string]string
+	above  []string // folders in which tools look for files, see [upwardNames]
+	except string   // the user's checkout, which others compare
+	more   []string // git configurations besides those of the user
+
+	seen  map[string]record
+	files []string // that configurations of git name, as of the last Take
+	hooks []string // folders that they name
+}
+
+// record is what is known of one file.
+type record struct {
+	place place
+	stat  string // "" for a file that does not exist
+	file  File
+	there bool
+}
+
+// Change is a file that is not as it was recorded.
+type Change struct {
+	Path   string
+	Tool   string
+	Steers string // what the tool takes from it
+	Was    File
+	Had    bool // it existed
+	Is     File
+	There  bool // it exists as a file or link
+
+	Told bool // it is reported and stays as it is
+	Mild bool // it makes no tool run or skip anything
+
+	place place
+}
+
+// New returns a watch for programs that run with env in the folders dirs, which are absolute. The checkout at root is
+// left out, but for the folders on the way to dirs. configs are configurations of git besides those of the user.
+func New(env []string, root string, dirs []string, configs ...string) *Watch {
+	w := &Watch{env: map[string]string{}, except: root, more: configs, seen: map[string]record{}}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		w.env[name] = value
+	}
+	for _, dir := range dirs {
+		for up := filepath.Dir(filepath.Clean(dir)); !slices.Contains(w.above, up); up = filepath.Dir(up) {
+			if up != filepath.Clean(root) {
+				w.above = append(w.above, up)
+			}
+			if up == filepath.Dir(up) {
+				break
+			}
+		}
+	}
+	return w
+}
+
+// Take records the files as they are now.
+func (w *Watch) Take() {
+	w.files, w.hooks = nil, nil
+	for _, path := range append(w.gitConfigs(), w.more...) {
+		files, hooks := w.follow(path, 0)
+		w.files, w.hooks = append(w.files, files...), append(w.hooks, hooks...)
+	}
+	now := map[string]record{}
+	w.each(func(path string, p place) {
+		if _, known := now[path]; known {
+			return
+		}
+		if r := w.look(path, p); r.stat != "" {
+			now[path] = r
+		}
+	})
+	w.seen = now
+}
+
+// Changes lists the files that are not as they were recorded, sorted by path.
+func (w *Watch) Changes() []Change {
+	var changes []Change
+	met := map[string]bool{}
+	compare := func(path string, p place) {
+		if met[path] {
+			return
+		}
+		met[path] = true
+		was, is := w.seen[path], w.look(path, p)
+		if was.stat == is.stat {
+			return
+		}
+		if was.stat != "" && is.stat != "" && was.there && is.there && was.file == is.file {
+			w.seen[path] = is // somebody wrote the same again
+			return
+		}
+		changes = append(changes, change(path, p, was, is))
+	}
+	w.each(compare)
+	for path, r := range w.seen { // what no glob finds any more
+		compare(path, r.place)
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return changes
+}
+
+// Accept records one file as it is now.
+func (w *Watch) Accept(c Change) {
+	r := w.look(c.Path, c.place)
+	if r.stat == "" {
+		delete(w.seen, c.Path)
+		return
+	}
+	w.seen[c.Path] = r
+}
+
+func change(path string, p place, was, is record) Change {
+	c := Change{Path: path, Tool: p.tool, Steers: p.steers, Was: was.file, Had: was.stat != "", Is: is.file, There: is.there, place: p}
+	switch {
+	case p.kind == told:
+		c.Told = true
+	case p.kind == listing:
+		c.Told = c.Had // its content is not known, so it cannot be restored
+	case c.Had && !was.there && is.stat != "":
+		c.Told = true // too large to be kept, or no file
+	case p.tool == "git" && c.There:
+		_, c.Mild = Weigh(was.file.Data, is.file.Data)
+	case p.tool == "go" && c.There:
+		c.Mild = mildGoEnv(was.file.Data, is.file.Data)
+	}
+	return c
+}
+
+// look returns the state of one file, with its content where that is not known already.
+func (w *Watch) look(path string, p place) record {
+	r := record{place: p, stat: statOf(path)}
+	if r.stat == "" || path == os.DevNull {
+		return record{place: p}
+	}
+	if old, ok := w.seen[path]; ok && old.stat == r.stat {
+		return old
+	}
+	if p.kind == listing {
+		r.file, r.there = readListing(path)
+		return r
+	}
+	if fi, err := os.Lstat(path); err != nil || fi.Size() > maxContent {
+		return r
+	}
+	r.file, r.there = Read(path)
+	return r
+}
+
+// readListing returns the names in a folder. What Python caches there is left out.
+func readListing(path string) (File, bool) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return File{}, false
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != "__pycache__" {
+			names = append(names, e.Name())
+		}
+	}
+	return File{fs.ModeDir, strings.Join(names, "\n")}, true
+}
+
+// each calls f for every path that is watched, whether it exists or not. One path may come more than once: the first
+// place that names it counts.
+func (w *Watch) each(f func(path string, p place)) {
+	visit := func(path string, p place) {
+		if !w.excepted(path) {
+			f(path, p)
+		}
+	}
+	for _, p := range userPlaces() {
+		for _, pattern := range p.paths {
+			for _, path := range w.expand(pattern) {
+				visit(path, p)
+			}
+		}
+	}
+	for _, dir := range filepath.SplitList(w.env["PATH"]) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, name := range programs() {
+			visit(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name"})
+		}
+	}
+	for _, path := range w.files {
+		visit(path, gitPlace())
+	}
+	for _, dir := range w.hooks {
+		hooksIn(dir, visit)
+	}
+	for _, p := range upwardNames() {
+		for _, dir := range w.above {
+			for _, name := range p.paths {
+				visit(filepath.Join(dir, filepath.FromSlash(name)), p)
+			}
+		}
+	}
+}
+
+// gitConfigs returns the configurations of the user's git.
+func (w *Watch) gitConfigs() (paths []string) {
+	for _, pattern := range []string{"$GIT_CONFIG_GLOBAL", "~/.gitconfig", "$XDG_CONFIG_HOME/git/config"} {
+		paths = append(paths, w.expand(pattern)...)
+	}
+	return paths
+}
+
+// excepted reports whether a path lies in the checkout and not in a folder above a workspace.
+func (w *Watch) excepted(path string) bool {
+	return within(path, w.except) && !slices.ContainsFunc(w.above, func(dir string) bool { return within(dir, w.except) && within(path, dir) })
+}
+
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// expand returns the paths of a pattern of the table.
+func (w *Watch) expand(pattern string) []string {
+	first, rest, _ := strings.Cut(pattern, "/")
+	base := w.base(first)
+	if base == "" || !filepath.IsAbs(base) {
+		return nil // not set, or "off" as GOENV may be
+	}
+	path := filepath.Join(base, filepath.FromSlash(rest))
+	if !strings.Contains(rest, "*") {
+		return []string{path}
+	}
+	found, err := filepath.Glob(path)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// base resolves what a pattern begins with.
+func (w *Watch) base(name string) string {
+	home := w.env["HOME"]
+	if runtime.GOOS == "windows" {
+		home = w.env["USERPROFILE"]
+	}
+	name, isVariable := strings.CutPrefix(name, "$")
+	switch {
+	case !isVariable:
+		return home
+	case w.env[name] != "":
+		return w.env[name]
+	case name == "OS_CONFIG" && runtime.GOOS == "windows":
+		return w.env["APPDATA"]
+	case name == "OS_CONFIG" && runtime.GOOS == "darwin":
+		return under(home, "Library/Application Support")
+	case name == "OS_CONFIG":
+		return w.base("$XDG_CONFIG_HOME")
+	}
+	if rest, ok := strings.CutPrefix(defaults()[name], "~/"); ok {
+		return under(home, rest)
+	}
+	return ""
+}
+
+func under(home, rest string) string {
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, filepath.FromSlash(rest))
+}
+
+// mildGoEnv reports whether a change of the file of go env concerns only where modules come from.
+func mildGoEnv(before, after string) bool {
+	harmless := []string{"GOPROXY", "GOSUMDB", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOAUTH", "GOTELEMETRY"}
+	lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+	differs := func(of, other []string) bool {
+		return slices.ContainsFunc(of, func(line string) bool {
+			name, _, _ := strings.Cut(line, "=")
+			return line != "" && !slices.Contains(other, line) && !slices.Contains(harmless, strings.TrimSpace(name))
+		})
+	}
+	a, b := lines(before), lines(after)
+	return !differs(a, b) && !differs(b, a)
+}
