@@ -26,13 +26,19 @@ type Owner struct {
 // can be held by the living only.
 type Lock struct{ f *flock.Flock }
 
-// Owners lists the processes on this machine that say that they work on runs of a repository. One that was killed may
-// still be among them.
+// Owners lists the processes on this machine that hold a lock of a repository's runs. A lock that nobody holds names a
+// process that ended, and its number may belong to another one by now.
 func Owners(l Layout) []Owner {
 	here, _ := os.Hostname()
 	found, _ := filepath.Glob(l.Lock("*"))
 	var out []Owner
 	for _, path := range found {
+		f := flock.New(path, flock.SetFlag(os.O_RDONLY))
+		free, err := f.TryRLock()
+		f.Close()
+		if err == nil && free {
+			continue
+		}
 		var o Owner
 		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &o) == nil && o.Host == here && o.PID > 1 {
 			out = append(out, o)

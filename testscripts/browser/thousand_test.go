@@ -45,12 +45,13 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 	if err := journal.AddRun(t.Context(), store.Run{ID: run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, record(runner.Event{Kind: runner.RunStarted, Job: &info})); err != nil {
 		t.Fatal(err)
 	}
+	page := p.serve("127.0.0.1:0") // before the lock: a page that a run's process starts is refused
 	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is at work
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Release()
-	b := open(t, p.serve("127.0.0.1:0").url)
+	b := open(t, page.url)
 	b.follow("A thousand")
 	b.until(`document.querySelector("#link").dataset.state === "on"`)
 	eval[int](b, `window.slow = []; new PerformanceObserver(l => slow.push(...l.getEntries().map(e => e.duration))).observe({type: "longtask"}); 1`)
