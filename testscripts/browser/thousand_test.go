@@ -45,7 +45,7 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 	if err := journal.AddRun(t.Context(), store.Run{ID: run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, record(runner.Event{Kind: runner.RunStarted, Job: &info})); err != nil {
 		t.Fatal(err)
 	}
-	page := p.serve("127.0.0.1:0") // before the lock: a page that a run's process starts is refused
+	page := p.serve("127.0.0.1:0")                                  // before the lock: a page that a run's process starts is refused
 	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is at work
 	if err != nil {
 		t.Fatal(err)
