@@ -102,6 +102,7 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"internal/attack", []string{"internal/scratch"}}, // a program
+		{"internal/notice", nil},                          // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -138,7 +139,7 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "internal/attack", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "internal/notice", "internal/attack", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
