@@ -39,6 +39,9 @@ func (b *bench) page() error {
 		return err
 	}
 	defer s.stop()
+	if err := j.begin(dir); err != nil {
+		return err
+	}
 	var took []float64
 	size := 0
 	for range b.of(9, 3) {
@@ -92,9 +95,6 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 	if err == nil {
 		err = j.AddRun(context.Background(), store.Run{ID: longRunID, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, first)
 	}
-	if err == nil {
-		l.lock, err = local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is at work
-	}
 	if err != nil {
 		j.Close()
 		return nil, err
@@ -102,8 +102,19 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 	return l, nil
 }
 
+// begin takes the lock of a run at work. The server is started before: runplan refuses to serve for a run's own process.
+func (l *longRun) begin(dir string) (err error) {
+	l.lock, err = local.TakeLock(local.LayoutOf(dir).Lock("many"), time.Now())
+	return err
+}
+
 // Close ends the run as a process does that is gone.
-func (l *longRun) Close() { l.lock.Release(); l.journal.Close() }
+func (l *longRun) Close() {
+	if l.lock != nil {
+		l.lock.Release()
+	}
+	l.journal.Close()
+}
 
 func (l *longRun) record(e runner.Event) (store.Record, error) {
 	l.seq++
