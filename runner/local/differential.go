@@ -5,6 +5,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -42,4 +43,25 @@ func (w *work) regression(b *planparse.Batch) []gates.Gate {
 	}
 	scratch := ScratchOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
 	return []gates.Gate{differential.New(differential.Options{Files: b.Regression, Base: scratch})}
+}
+
+// CandidateOf makes scratch copies of the candidate's tree for [mutants.New], in a room with the base's dependencies.
+func CandidateOf(make func(s gates.Subject) (*Baseline, error), note func(string)) mutants.Tree {
+	return func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
+		b, err := make(s)
+		if err != nil {
+			return "", nil, func() {}, err
+		}
+		b.tree = s.Tree
+		done := func() {
+			if err := b.Close(ctx); err != nil {
+				note(err.Error())
+			}
+		}
+		dir, err := b.Scratch(ctx)
+		if err != nil {
+			return "", nil, done, err
+		}
+		return dir, b.rooms.envOf(b.room, s.Env), done, nil
+	}
 }

@@ -37,6 +37,7 @@ type gateOptions struct {
 	baseline     bool
 	noCache      bool
 	regression   regressionOptions
+	mutants      mutantOptions
 }
 
 func newGateCommand(a *App) *cobra.Command {
@@ -74,6 +75,9 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	f.StringSliceVar(&o.regression.files, "regression", nil, "test that has to fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
 	f.StringVar(&o.regression.command, "regression-command", "", "shell text that runs it, where the project's files do not tell")
 	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "runs on each side: a test that goes both ways is refused")
+	f.BoolVar(&o.mutants.asked, "mutants", false, "make the changed lines wrong in small ways and report what no test notices")
+	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time for running tests on mutants")
+	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
@@ -102,7 +106,7 @@ type inspection struct {
 }
 
 func (a *App) gate(ctx context.Context, o gateOptions) error {
-	if err := o.regression.check(); err != nil {
+	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
 		return err
 	}
 	p, err := a.openProject(ctx)
@@ -133,13 +137,19 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if x.settings.Detect {
 		x.settings.Found = gates.DetectIn(p.repo.Root)
 	}
-	all, regression := suite.All(p.repo.Root, x.settings), x.regression()
-	if x.gates, err = chosenGates(append(all, regression...), o.only); err != nil {
+	flagged := x.regression()
+	more, err := x.mutants(ctx)
+	if err != nil {
 		return err
 	}
-	asked := func(g gates.Gate) bool { return g.Info().Name == differential.Name }
-	if !slices.ContainsFunc(x.gates, asked) { // --only does not name what has a flag of its own
-		x.gates = append(x.gates, regression...)
+	flagged = append(flagged, more...)
+	if x.gates, err = chosenGates(append(suite.All(p.repo.Root, x.settings), flagged...), o.only); err != nil {
+		return err
+	}
+	for _, g := range flagged { // --only need not name what has its own flag
+		if !slices.ContainsFunc(x.gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
+			x.gates = append(x.gates, g)
+		}
 	}
 	if o.list {
 		return x.list()

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// defaultMutantsBudget bounds how long "runplan gate --mutants" runs tests on mutants.
+const defaultMutantsBudget = time.Minute
+
+// mutantOptions are the flags of gate that ask for mutants.
+type mutantOptions struct {
+	asked  bool
+	budget time.Duration
+	bar    int
+}
+
+// check refuses values that make no sense, and flags without --mutants.
+func (o mutantOptions) check() error {
+	switch {
+	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
+		return usage(errors.New("--mutants-budget and --mutants-bar need --mutants"), "")
+	case o.budget <= 0:
+		return usage(errors.New("--mutants-budget must be more than 0"), "for example: --mutants-budget 2m")
+	case o.bar < 0 || o.bar > 100:
+		return usage(errors.New("--mutants-bar is a percentage from 0 to 100"), "")
+	}
+	return nil
+}
+
+// mutants returns the gate that runs the tests on mutants of the change, if it was asked for.
+func (x *inspection) mutants(ctx context.Context) ([]gates.Gate, error) {
+	o := x.options.mutants
+	if !o.asked {
+		return nil, nil
+	}
+	program, err := x.rules.program(ctx)
+	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	note := func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) }
+	tree := local.CandidateOf(x.baselineOf, note)
+	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: program})}, nil
+}

@@ -1,0 +1,346 @@
+package mutants
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+// golang makes the mutants of a Go file. Those that do not build are found out by building them.
+func golang(file, text string, lines map[int]bool) []Mutant {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	g := goFile{path: file, text: text, lines: lines, file: fset.File(parsed.Pos())}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			g.function(f)
+		}
+	}
+	return g.out
+}
+
+type goFile struct {
+	path, text string
+	lines      map[int]bool
+	file       *token.File
+	name       string            // of the function
+	results    []*ast.Field      // of the innermost function
+	skip       map[ast.Node]bool // whose mutants would do the same
+	room       map[ast.Expr]bool // arguments that only say how much memory to reserve
+	out        []Mutant
+}
+
+func (g *goFile) function(f *ast.FuncDecl) {
+	g.name = f.Name.Name
+	if f.Recv != nil && len(f.Recv.List) == 1 {
+		t := f.Recv.List[0].Type
+		if star, ok := t.(*ast.StarExpr); ok {
+			t = star.X
+		}
+		g.name = strings.TrimLeft(g.source(t), "*") + "." + g.name
+	}
+	g.body(f.Type, f.Body)
+}
+
+func (g *goFile) body(t *ast.FuncType, b *ast.BlockStmt) {
+	before := g.results
+	g.results = nil
+	if t.Results != nil {
+		g.results = t.Results.List
+	}
+	ast.Inspect(b, g.visit)
+	g.results = before
+}
+
+func (g *goFile) source(n ast.Node) string {
+	return g.text[g.file.Offset(n.Pos()):g.file.Offset(n.End())]
+}
+
+// put adds a mutant that replaces the text of from..to.
+func (g *goFile) put(k Kind, from, to token.Pos, replacement string) {
+	line := g.file.Line(from)
+	if !g.lines[line] {
+		return
+	}
+	start, end := g.file.Offset(from), g.file.Offset(to)
+	g.out = append(g.out, Mutant{Path: g.path, Line: line, Start: start, End: end, Old: g.text[start:end], New: replacement, Kind: k, Func: g.name})
+}
+
+func (g *goFile) visit(n ast.Node) bool {
+	if e, ok := n.(ast.Expr); ok && g.room[e] {
+		return false
+	}
+	switch n := n.(type) {
+	case *ast.FuncLit:
+		g.body(n.Type, n.Body)
+		return false
+	case *ast.CallExpr:
+		if quiet(n) {
+			return false // what is only printed is not what tests look at
+		}
+		g.arguments(n)
+	case *ast.IfStmt:
+		g.condition(n)
+	case *ast.ForStmt:
+		if n.Cond != nil {
+			g.put(Condition, n.Cond.Pos(), n.Cond.End(), "("+g.source(n.Cond)+") && false")
+		}
+	case *ast.BinaryExpr:
+		g.binary(n)
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT {
+			g.put(Condition, n.Pos(), n.X.Pos(), "")
+		}
+	case *ast.BasicLit:
+		g.literal(n)
+	case *ast.Ident:
+		switch n.Name {
+		case "true":
+			g.put(Constant, n.Pos(), n.End(), "false")
+		case "false":
+			g.put(Constant, n.Pos(), n.End(), "true")
+		}
+	case *ast.ReturnStmt:
+		g.returns(n)
+	case *ast.ExprStmt:
+		if call, ok := n.X.(*ast.CallExpr); ok && !quiet(call) && g.nameOf(call.Fun) != "panic" {
+			g.put(Call, n.Pos(), n.End(), "")
+		}
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE && len(n.Lhs) == 1 && g.source(n.Lhs[0]) != "_" {
+			g.put(Call, n.Pos(), n.End(), "")
+		}
+	case *ast.IncDecStmt:
+		other := map[token.Token]string{token.INC: "--", token.DEC: "++"}[n.Tok]
+		g.put(Operator, n.TokPos, n.End(), other)
+	case *ast.GenDecl:
+		return n.Tok == token.VAR || n.Tok == token.CONST
+	}
+	return true
+}
+
+// arguments marks the argument of make that reserves memory: a wrong one changes the speed only.
+func (g *goFile) arguments(n *ast.CallExpr) {
+	if g.nameOf(n.Fun) != "make" {
+		return
+	}
+	_, slice := n.Args[0].(*ast.ArrayType)
+	if len(n.Args) == 3 || len(n.Args) == 2 && !slice {
+		if g.room == nil {
+			g.room = map[ast.Expr]bool{}
+		}
+		g.room[n.Args[len(n.Args)-1]] = true
+	}
+}
+
+func (g *goFile) condition(n *ast.IfStmt) {
+	cond := g.source(n.Cond)
+	if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ && isNil(b.Y) && n.Else == nil {
+		if id := g.source(b.X); id == "err" || strings.HasSuffix(id, "Err") || strings.HasSuffix(id, ".err") {
+			g.put(Swallow, n.Cond.Pos(), n.Cond.End(), cond+" && false")
+			return // its negation fails in every run that works
+		}
+	}
+	g.put(Condition, n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
+	if b, ok := n.Cond.(*ast.BinaryExpr); ok && n.Else == nil && g.clamps(b, n.Body) {
+		g.ignore(b)
+	}
+}
+
+// clamps reports whether the body yields what the condition compares with, as in if x < lo { return lo }. Then < and <=
+// do the same.
+func (g *goFile) clamps(b *ast.BinaryExpr, body *ast.BlockStmt) bool {
+	if len(body.List) != 1 {
+		return false
+	}
+	operand := func(e ast.Expr) bool { s := g.source(e); return s == g.source(b.X) || s == g.source(b.Y) }
+	switch s := body.List[0].(type) {
+	case *ast.ReturnStmt:
+		return len(s.Results) > 0 && operand(s.Results[0])
+	case *ast.AssignStmt:
+		return s.Tok == token.ASSIGN && len(s.Lhs) == 1 && len(s.Rhs) == 1 && operand(s.Lhs[0]) && operand(s.Rhs[0])
+	}
+	return false
+}
+
+func (g *goFile) ignore(n ast.Node) {
+	if g.skip == nil {
+		g.skip = map[ast.Node]bool{}
+	}
+	g.skip[n] = true
+}
+
+func (g *goFile) binary(n *ast.BinaryExpr) {
+	if g.skip[n] {
+		return
+	}
+	at := func(k Kind, op string) { g.put(k, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), op) }
+	switch n.Op {
+	case token.LSS:
+		at(Boundary, "<=")
+	case token.LEQ:
+		at(Boundary, "<")
+	case token.GTR:
+		at(Boundary, ">=")
+	case token.GEQ:
+		at(Boundary, ">")
+	case token.EQL:
+		if !isNil(n.Y) {
+			at(Condition, "!=")
+		}
+	case token.NEQ:
+		if !isNil(n.Y) {
+			at(Condition, "==")
+		}
+	case token.LAND:
+		at(Condition, "||")
+	case token.LOR:
+		at(Condition, "&&")
+	case token.ADD:
+		if !isString(n.X) && !isString(n.Y) {
+			at(Operator, "-")
+		}
+	case token.SUB:
+		at(Operator, "+")
+	case token.MUL:
+		at(Operator, "/")
+	case token.QUO:
+		at(Operator, "*")
+	case token.REM:
+		at(Operator, "*")
+	case token.AND:
+		at(Operator, "|")
+	case token.OR:
+		at(Operator, "&")
+	case token.SHL:
+		at(Operator, ">>")
+	case token.SHR:
+		at(Operator, "<<")
+	}
+}
+
+func (g *goFile) literal(n *ast.BasicLit) {
+	if n.Kind != token.INT {
+		return
+	}
+	v, err := strconv.ParseInt(n.Value, 0, 64)
+	if err != nil || v > 1<<31 || strings.HasPrefix(n.Value, "0") && len(n.Value) > 1 {
+		return // permissions, masks and sizes
+	}
+	g.put(Constant, n.Pos(), n.End(), strconv.FormatInt(v+1, 10))
+}
+
+// returns replaces each result by the zero value of its type, as far as the type's text tells it.
+func (g *goFile) returns(n *ast.ReturnStmt) {
+	var types []ast.Expr
+	for _, f := range g.results {
+		for range max(1, len(f.Names)) {
+			types = append(types, f.Type)
+		}
+	}
+	if len(types) != len(n.Results) {
+		return
+	}
+	for i, r := range n.Results {
+		if quietValue(r) {
+			continue
+		}
+		zero := g.zero(types[i])
+		if zero != "" && zero != g.source(r) {
+			kind := Return
+			if g.source(types[i]) == "error" {
+				kind = Swallow
+			}
+			g.put(kind, r.Pos(), r.End(), zero)
+		}
+	}
+}
+
+func (g *goFile) zero(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.InterfaceType:
+		return "nil"
+	case *ast.ArrayType:
+		if t.Len == nil {
+			return "nil"
+		}
+	case *ast.Ident:
+		switch t.Name {
+		case "error", "any":
+			return "nil"
+		case "string":
+			return `""`
+		case "bool":
+			return "false"
+		case "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float32", "float64", "uintptr":
+			return "0"
+		}
+	}
+	return ""
+}
+
+func (g *goFile) nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+func isNil(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == "nil"
+}
+
+func isString(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		return e.Op == token.ADD && (isString(e.X) || isString(e.Y))
+	case *ast.CallExpr:
+		id, ok := e.Fun.(*ast.Ident)
+		return ok && id.Name == "string"
+	}
+	return false
+}
+
+// quietValue reports whether a result is zero already, or an error that is made on the spot: its text is for people, and
+// dropping the error as a whole is another mutant.
+func quietValue(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && (id.Name == "nil" || id.Name == "false")
+}
+
+// quiet reports whether a call only tells people something, gives back what it holds, or waits.
+func quiet(c *ast.CallExpr) bool {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name == "print" || f.Name == "println"
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			switch x.Name {
+			case "log", "slog", "logger", "zap", "logrus":
+				return true
+			case "fmt":
+				return f.Sel.Name == "Print" || f.Sel.Name == "Println" || f.Sel.Name == "Printf" || f.Sel.Name == "Errorf"
+			case "errors":
+				return f.Sel.Name == "New"
+			case "time":
+				return f.Sel.Name == "Sleep"
+			}
+		}
+		switch f.Sel.Name {
+		case "Debug", "Debugf", "Info", "Infof", "Warn", "Warnf", "Helper", "Grow", "Lock", "Unlock", "RLock", "RUnlock":
+			return true
+		}
+	}
+	return false
+}

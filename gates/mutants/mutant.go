@@ -1,0 +1,109 @@
+package mutants
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Mutant is one small wrong version of a file: the bytes from Start to End are replaced by New.
+type Mutant struct {
+	Path       string // of the file, slashes, relative to the tree
+	Line       int    // of Start, from 1
+	Start, End int    // byte offsets into the file
+	Old, New   string
+	Kind       Kind
+	Func       string // the function or method that it lies in; "" outside of functions
+}
+
+// Kind is what a mutant gets wrong.
+type Kind string
+
+// The kinds of mutants.
+const (
+	Condition Kind = "condition" // a condition is negated, or && and || are exchanged
+	Boundary  Kind = "boundary"  // < becomes <=
+	Operator  Kind = "operator"  // + becomes -
+	Constant  Kind = "constant"  // a number is one larger, a boolean is the other one
+	Return    Kind = "return"    // a zero value is returned
+	Call      Kind = "call"      // a call or an assignment is left out
+	Swallow   Kind = "swallow"   // an error is ignored
+)
+
+// Apply returns the text of the mutated file.
+func (m Mutant) Apply(text string) string { return text[:m.Start] + m.New + text[m.End:] }
+
+// Hash identifies the mutant by what it does and the line that it does it to, so that it is recognised after code moved.
+func (m Mutant) Hash(text string) string {
+	first := strings.LastIndexByte(text[:m.Start], '\n') + 1
+	last := len(text)
+	if i := strings.IndexByte(text[m.End:], '\n'); i >= 0 {
+		last = m.End + i
+	}
+	line := strings.TrimSpace(text[first:m.Start]) + "\x00" + m.Old + "\x00" + m.New + "\x00" + strings.TrimSpace(text[m.End:last])
+	sum := sha256.Sum256([]byte(m.Path + "\x00" + m.Func + "\x00" + line))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Of returns the mutants of a Go file on the given lines, sorted by place. A file that does not parse has none.
+// Files of other languages are mutated by [Script].
+func Of(file, text string, lines map[int]bool) []Mutant {
+	if path.Ext(file) != ".go" {
+		return nil
+	}
+	return tidy(golang(file, text, lines))
+}
+
+// tidy sorts mutants by place and drops those that do the same or nothing.
+func tidy(list []Mutant) []Mutant {
+	list = slices.DeleteFunc(list, func(m Mutant) bool { return m.Old == m.New })
+	slices.SortStableFunc(list, func(a, b Mutant) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.New, b.New))
+	})
+	return slices.CompactFunc(list, func(a, b Mutant) bool {
+		return a.Path == b.Path && a.Start == b.Start && a.End == b.End && a.New == b.New
+	})
+}
+
+// Spread orders mutants so that each prefix covers as many lines and kinds as possible: first one of each line, then a
+// second one, and so on. The order depends on the mutants alone.
+func Spread(list []Mutant) []Mutant {
+	type place struct {
+		path string
+		line int
+	}
+	byLine := map[place][]Mutant{}
+	var places []place
+	for _, m := range list {
+		p := place{m.Path, m.Line}
+		if byLine[p] == nil {
+			places = append(places, p)
+		}
+		byLine[p] = append(byLine[p], m)
+	}
+	for _, p := range places {
+		slices.SortStableFunc(byLine[p], func(a, b Mutant) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
+	}
+	// A stride that has no factor in common with most counts visits files evenly.
+	out := make([]Mutant, 0, len(list))
+	for round := 0; len(out) < len(list); round++ {
+		for i := range places {
+			p := places[(i*7919)%len(places)]
+			if len(places)%7919 == 0 {
+				p = places[i]
+			}
+			if round < len(byLine[p]) {
+				out = append(out, byLine[p][round])
+			}
+		}
+	}
+	return out
+}
+
+// rank puts the kinds first whose survivors say most.
+func rank(k Kind) int {
+	return slices.Index([]Kind{Swallow, Condition, Return, Call, Operator, Boundary, Constant}, k)
+}

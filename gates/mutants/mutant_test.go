@@ -1,0 +1,160 @@
+package mutants
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/patterns"
+)
+
+// every marks all lines of a text.
+func every(text string) map[int]bool {
+	lines := map[int]bool{}
+	for i := range strings.Count(text, "\n") + 1 {
+		lines[i+1] = true
+	}
+	return lines
+}
+
+func told(list []Mutant) []string {
+	var out []string
+	for _, m := range list {
+		out = append(out, fmt.Sprintf("%d %s: %s → %s", m.Line, m.Kind, m.Old, m.New))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func check(t *testing.T, got []Mutant, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if have := told(got); !slices.Equal(have, want) {
+		t.Errorf("mutants:\n\t%s\nwant:\n\t%s", strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+func TestGoMutants(t *testing.T) {
+	const head = "package p\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a comparison and its condition": {"func f(a int) int {\n\tif a < 3 {\n\t\treturn a\n\t}\n\treturn 7\n}", []string{
+			"3 condition: a < 3 → !(a < 3)", "3 constant: 3 → 4", "4 return: a → 0", "6 constant: 7 → 8", "6 return: 7 → 0",
+		}},
+		"an error that is handed on": {"func f() error {\n\tif err := g(); err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}", []string{
+			"3 swallow: err != nil → err != nil && false", "4 swallow: err → nil",
+		}},
+		"calls and assignments are left out": {"func f(s *T) {\n\tg(s)\n\ts.n = h()\n\ts.n++\n}", []string{
+			"3 call: g(s) → ", "4 call: s.n = h() → ", "5 operator: ++ → --",
+		}},
+		"arithmetic, not text": {"func f(a, b int, s string) (int, string) {\n\treturn a + b*2, s + \"x\"\n}", []string{
+			"3 operator: + → -", "3 operator: * → /", "3 constant: 2 → 3", "3 return: a + b*2 → 0", "3 return: s + \"x\" → \"\"",
+		}},
+		"what is printed, logged or only capacity": {"func f(n int) []int {\n\tlog.Printf(\"%d\", n+1)\n\tfmt.Println(n - 1)\n\treturn make([]int, 0, n+1)\n}", []string{
+			"5 constant: 0 → 1", "5 return: make([]int, 0, n+1) → nil",
+		}},
+		"and, or, not": {"func f(a, b bool) bool { return a && (b || !a) }", []string{
+			"2 condition: && → ||", "2 condition: || → &&", "2 condition: ! → ", "2 return: a && (b || !a) → false",
+		}},
+		"a clamp does the same with <=": {"func f(x, lo int) int {\n\tif x < lo {\n\t\tx = lo\n\t}\n\treturn x\n}", []string{
+			"3 condition: x < lo → !(x < lo)", "4 call: x = lo → ", "6 return: x → 0",
+		}},
+		"no code": {"const a = 3\n\ntype t struct{ n int }", nil},
+		"no Go":   {"func {", nil},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, Of("p.go", head+c.text+"\n", every(head+c.text)), c.want...) })
+	}
+}
+
+func TestOnlyTheGivenLinesAreMutated(t *testing.T) {
+	text := "package p\n\nfunc f(a int) int {\n\treturn a + 1\n}\n\nfunc g(a int) int {\n\treturn a - 1\n}\n"
+	for _, m := range Of("p.go", text, map[int]bool{8: true}) {
+		if m.Line != 8 || m.Func != "g" {
+			t.Errorf("line %d of %s", m.Line, m.Func)
+		}
+	}
+}
+
+// A mutant has the same hash after code above it changed, and another one in another function.
+func TestHashFollowsTheLine(t *testing.T) {
+	hash := func(text string) string {
+		list := Of("p.go", text, every(text))
+		return list[0].Hash(text)
+	}
+	one := "package p\n\nfunc f(a int) bool { return a > b }\n"
+	if hash(one) != hash(strings.Replace(one, "package p\n", "package p\n\n// More.\nvar b int\n", 1)) {
+		t.Error("the hash changed with a line above")
+	}
+	if hash(one) == hash(strings.Replace(one, "func f", "func h", 1)) {
+		t.Error("two functions have mutants with one hash")
+	}
+}
+
+func TestSpreadTakesEachLineFirst(t *testing.T) {
+	text := "package p\n\nfunc f(a int) int {\n\tif a < 3 && a > 1 {\n\t\treturn a + 1\n\t}\n\treturn 7\n}\n"
+	list := Spread(Of("p.go", text, every(text)))
+	first := map[int]bool{}
+	for _, m := range list[:3] {
+		first[m.Line] = true
+	}
+	if len(first) != 3 {
+		t.Errorf("the first three mutants are on %d lines", len(first))
+	}
+}
+
+func TestScriptMutants(t *testing.T) {
+	program, err := patterns.Find(t.Context(), tooltest.Environ(t), "")
+	if err != nil {
+		tooltest.Missing(t, err, tooltest.AstGrep)
+	}
+	for name, c := range map[string]struct {
+		file, text string
+		want       []string
+	}{
+		"Python": {"a.py", "def f(a):\n    if a < 3 and not a:\n        raise ValueError(\"no\")\n    g(a)\n    print(a + 1)\n    return a * 2\n", []string{
+			"2 boundary: < → <=", "2 condition: and → or", "2 condition: not  → ", "2 condition: a < 3 and not a → not (a < 3 and not a)",
+			"2 constant: 3 → 4", "3 swallow: raise ValueError(\"no\") → pass", "4 call: g(a) → pass",
+			"6 operator: * → /", "6 constant: 2 → 3", "6 return: a * 2 → None",
+		}},
+		"JavaScript": {"a.js", "export function f(a) {\n  if (a === 3 || !a) {\n    throw new Error('no');\n  }\n  g(a);\n  console.log(a - 1);\n  return a ?? true;\n}\n", []string{
+			"2 condition: === → !==", "2 condition: || → &&", "2 condition: ! → ", "2 condition: a === 3 || !a → !(a === 3 || !a)", "2 constant: 3 → 4",
+			"3 swallow: throw new Error('no'); → ;", "5 call: g(a); → ;", "7 condition: ?? → &&", "7 constant: true → false", "7 return: a ?? true → undefined",
+		}},
+		"TypeScript": {"a.ts", "type T = 1 | 2;\nexport const f = (a: number): boolean => {\n  return a >= 3;\n};\n", []string{
+			"3 boundary: >= → >", "3 constant: 3 → 4", "3 return: a >= 3 → undefined",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			list, err := Script(t.Context(), program, dir, []patterns.Text{{Path: c.file, Text: []byte(c.text)}}, map[string]map[int]bool{c.file: every(c.text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, list, c.want...)
+		})
+	}
+}
+
+// Whatever a file holds, its mutants lie in it, differ from it, and are in order.
+func FuzzOf(f *testing.F) {
+	f.Add("package p\n\nfunc f(a int) (int, error) {\n\tif a < 1 { return 0, nil }\n\treturn make([]int, a)[0] + 1, g()\n}\n")
+	f.Add("package p\nvar _ = func() bool { return !true || false }\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		last := 0
+		for _, m := range Of("p.go", text, every(text)) {
+			if m.Start < last || m.End < m.Start || m.End > len(text) || text[m.Start:m.End] != m.Old || m.Apply(text) == text {
+				t.Fatalf("%+v", m)
+			}
+			last = m.Start
+		}
+	})
+}

@@ -1,0 +1,256 @@
+// Package mutants asks what a green test suite is worth. It makes small wrong versions of the lines that a change added,
+// mutants, and runs the tests on each. A mutant that no test notices shows a line whose result nothing checks.
+//
+// Mutants run in a scratch tree of the candidate, never in the tree that is judged. They stop when the time budget is
+// spent; what was not tried is counted as such.
+package mutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Name is the name of the gate.
+const Name = "mutants"
+
+// The rules of the gate.
+const (
+	RuleSurvived = "mutant-survived" // the tests pass on a wrong version
+	RuleUntested = "line-untested"   // no test runs the line
+	RuleTooFew   = "mutants-killed"  // the share of killed mutants is below the bar
+)
+
+// Tree makes a scratch copy of the candidate's tree, which the gate writes mutants into. env is the environment of what
+// runs there; nil takes the subject's. done removes the copy and is never nil.
+type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, done func(), err error)
+
+// Options say what is tried.
+type Options struct {
+	Tree    Tree
+	Budget  time.Duration          // for all runs together; 0 means one minute
+	Bar     int                    // percent of mutants that have to be killed; 0 gives advice only
+	Program patterns.Program       // ast-grep, for languages other than Go; its zero value leaves them out
+	Known   func(hash string) bool // hashes of mutants that are judged equivalent; nil knows none
+}
+
+// Score is what the mutants of a change came to.
+type Score struct {
+	Tried    int `json:"tried"`    // mutants that the tests ran on
+	Killed   int `json:"killed"`   // of these, how many the tests noticed
+	Untested int `json:"untested"` // changed lines of code that no test runs
+	Covered  int `json:"covered"`  // changed lines of code that a test runs
+	Left     int `json:"left"`     // mutants that the budget left no time for
+}
+
+// New makes the gate. Its answer is never kept: it depends on how much time there was.
+func New(o Options) gates.Gate {
+	if o.Budget <= 0 {
+		o.Budget = time.Minute
+	}
+	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
+}
+
+// survivor is a mutant that the tests let pass.
+type survivor struct {
+	Mutant
+	text string // of the whole file
+}
+
+func (o Options) look(ctx context.Context, l *gates.Look) error {
+	s := l.Subject()
+	files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
+		return c.Status != gates.Deleted && !c.Link && language(c.Path) != "" && !testcode.IsTest(c.Path)
+	})
+	if err != nil || !ok {
+		return err
+	}
+	list, texts, err := o.mutants(ctx, l, files)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		l.Skip("no changed line of code can be made wrong")
+		return nil
+	}
+	dir, env, done, err := o.Tree(ctx, s)
+	if done != nil {
+		defer done()
+	}
+	if err != nil {
+		return fmt.Errorf("make a scratch tree for mutants: %w", err)
+	}
+	s.Dir, s.Tree, s.Changed, s.Diff, s.Before = dir, "", nil, nil, nil
+	if env != nil {
+		s.Env = env
+	}
+	// A cache of Python's is taken for fresh if size and second of the file are those it was made of.
+	s.Env = append(slices.Clone(s.Env), "PYTHONDONTWRITEBYTECODE=1")
+	if s.LogDir != "" {
+		s.LogDir = filepath.Join(s.LogDir, Name)
+	}
+	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
+		r := &runner{look: l, in: in, dir: dir, texts: texts, until: time.Now().Add(o.Budget)}
+		return r.judge(ctx, o, Spread(list))
+	})
+	_, err = g.Check(ctx, s)
+	return err
+}
+
+// mutants makes the mutants of the added lines of files, without those that are known to be equivalent.
+func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]Mutant, map[string]string, error) {
+	texts := map[string]string{}
+	var list []Mutant
+	var others []patterns.Text
+	lines := map[string]map[int]bool{}
+	for _, f := range files {
+		texts[f.Path] = f.After
+		lines[f.Path] = map[int]bool{}
+		for _, line := range f.AddedLines() {
+			lines[f.Path][line.Number] = true
+		}
+		if language(f.Path) == gates.LangGo {
+			list = append(list, Of(f.Path, f.After, lines[f.Path])...)
+		} else {
+			others = append(others, patterns.Text{Path: f.Path, Text: []byte(f.After)})
+		}
+	}
+	if len(others) > 0 {
+		more, err := Script(ctx, o.Program, l.Subject().Dir, others, lines)
+		switch {
+		case errors.Is(err, patterns.ErrMissing):
+			l.Note("files in other languages than Go are not looked at: ast-grep is not installed")
+		case err != nil:
+			return nil, nil, err
+		}
+		list = append(list, more...)
+	}
+	if o.Known != nil {
+		list = slices.DeleteFunc(list, func(m Mutant) bool { return o.Known(m.Hash(texts[m.Path])) })
+	}
+	return list, texts, nil
+}
+
+// judge runs the tests on the mutants and reports.
+func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
+	var score Score
+	var left []survivor
+	untested := map[string]map[int]bool{}
+	lines := map[string]map[int]bool{}
+	mark := func(in map[string]map[int]bool, m Mutant) {
+		if in[m.Path] == nil {
+			in[m.Path] = map[int]bool{}
+		}
+		in[m.Path][m.Line] = true
+	}
+	for i, m := range list {
+		if time.Now().After(r.until) {
+			score.Left = len(list) - i
+			break
+		}
+		what, err := r.try(ctx, m)
+		if err != nil {
+			return err
+		}
+		switch what {
+		case killed:
+			score.Tried++
+			score.Killed++
+			mark(lines, m)
+		case survived:
+			score.Tried++
+			left = append(left, survivor{m, r.texts[m.Path]})
+			mark(lines, m)
+		case uncovered:
+			mark(untested, m)
+		}
+	}
+	for _, at := range untested {
+		score.Untested += len(at)
+	}
+	for _, at := range lines {
+		score.Covered += len(at)
+	}
+	return r.report(o, score, left, untested)
+}
+
+func (r *runner) report(o Options, score Score, left []survivor, untested map[string]map[int]bool) error {
+	for _, m := range left {
+		r.look.Find(gates.Finding{
+			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
+			Message: fmt.Sprintf("no test notices that %s (%s %s)", m.describe(), m.Kind, m.Hash(m.text)),
+			Fix:     "assert what this line decides",
+		})
+	}
+	for _, file := range slices.Sorted(keys(untested)) {
+		at := slices.Sorted(keys(untested[file]))
+		r.look.Find(gates.Finding{
+			Rule: RuleUntested, Path: file, Line: at[0], Severity: gates.Warning,
+			Message: fmt.Sprintf("no test runs %s: %s", phrase.Count(len(at), "changed line"), numbers(at)),
+			Fix:     "write a test that runs them",
+		})
+	}
+	switch {
+	case score.Tried == 0 && score.Untested == 0:
+		r.look.Skip("no mutant could be tried%s", r.because())
+		return nil
+	case score.Tried > 0:
+		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
+	}
+	if score.Left > 0 {
+		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
+	}
+	if all := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*all {
+		r.look.Find(gates.Finding{
+			Rule: RuleTooFew, Severity: gates.Error,
+			Message: fmt.Sprintf("the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
+				score.Killed, all, score.Killed*100/all, o.Bar),
+			Fix: "add assertions where the findings say that one is missing",
+		})
+	}
+	return nil
+}
+
+// write puts a text in the place of a file of the scratch tree.
+func (r *runner) write(file, text string) error {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return fmt.Errorf("write a mutant: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Lstat(filepath.FromSlash(file))
+	if err != nil {
+		return fmt.Errorf("write a mutant: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("write a mutant: %s is not a regular file", file)
+	}
+	if err := root.WriteFile(filepath.FromSlash(file), []byte(text), info.Mode().Perm()); err != nil {
+		return fmt.Errorf("write a mutant: %w", err)
+	}
+	return nil
+}
+
+// language says how a file is mutated; "" means not at all.
+func language(file string) gates.Language {
+	switch path.Ext(file) {
+	case ".go":
+		return gates.LangGo
+	case ".py":
+		return gates.LangPython
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
+		return gates.LangNode
+	}
+	return ""
+}

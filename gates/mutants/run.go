@@ -1,0 +1,394 @@
+package mutants
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// outcome is what the tests said of a mutant.
+type outcome int
+
+const (
+	invalid   outcome = iota // it does not build, so it is no wrong version that could be merged
+	killed                   // a test failed, did not end in time, or could not load it
+	survived                 // all tests that could see it pass
+	uncovered                // no test runs the line
+)
+
+const (
+	mostTests = 6                // test files, or packages, that are tried on a mutant
+	slack     = 10 * time.Second // that a test may take longer than without a mutant
+)
+
+// runner runs tests in a scratch tree.
+type runner struct {
+	look  *gates.Look // of the gate
+	in    *gates.Look // of the scratch tree
+	dir   string
+	texts map[string]string // of mutated files
+	until time.Time
+
+	files map[string]*target // by path
+	tests []string           // test files of the tree, listed when they are first needed
+	list  map[string][]goPackage
+	why   string // why a file could not be tried
+}
+
+// target is a file with the tests that can see it.
+type target struct {
+	tests  []test
+	lines  map[int]bool // that a test runs; nil where that is not known
+	covers bool         // lines is known
+}
+
+// test is one call of a test runner.
+type test struct {
+	args  []string // in dir; nil runs file
+	dir   string
+	file  string
+	takes time.Duration
+}
+
+func (r *runner) because() string {
+	if r.why == "" {
+		return ""
+	}
+	return ": " + r.why
+}
+
+// try runs the tests on one mutant, and puts the file back.
+func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
+	t, err := r.target(ctx, m.Path)
+	if err != nil || t == nil {
+		return invalid, err
+	}
+	if t.covers && !t.lines[m.Line] || len(t.tests) == 0 {
+		return uncovered, nil
+	}
+	if err := r.write(m.Path, m.Apply(r.texts[m.Path])); err != nil {
+		return invalid, err
+	}
+	defer func() { err = errors.Join(err, r.write(m.Path, r.texts[m.Path])) }()
+	for _, one := range t.tests {
+		what, err := r.run(ctx, one)
+		if err != nil || what != survived {
+			return what, err
+		}
+	}
+	return survived, nil
+}
+
+// run runs one test on the mutant that is in the tree.
+func (r *runner) run(ctx context.Context, t test) (outcome, error) {
+	limit := 3*t.takes + slack
+	if t.args == nil {
+		ctx, stop := context.WithTimeoutCause(ctx, limit, errSlow)
+		defer stop()
+		what := survived
+		err := r.in.Single(ctx, gates.Single{Path: t.file}, 1, func(one gates.SingleRun) bool {
+			if one.Went != gates.WentWell {
+				what = killed
+			}
+			return false
+		})
+		if err != nil && context.Cause(ctx) == errSlow {
+			return killed, nil
+		}
+		return what, err
+	}
+	args := append(slices.Clone(t.args), "-failfast", "-timeout", limit.Round(time.Second).String())
+	out, err := r.in.Run(ctx, gates.Program{Args: args, Dir: t.dir})
+	switch {
+	case err != nil:
+		return invalid, err
+	case out.OK():
+		return survived, nil
+	case strings.Contains(out.Text, "[build failed]") || strings.Contains(out.Text, "[setup failed]"):
+		return invalid, nil
+	}
+	return killed, nil
+}
+
+var errSlow = errors.New("the tests take much longer than without the mutant")
+
+// target finds the tests that can see a file, and sees them pass without a mutant. It is nil where none do.
+func (r *runner) target(ctx context.Context, file string) (*target, error) {
+	if t, ok := r.files[file]; ok {
+		return t, nil
+	}
+	find := r.script
+	if language(file) == gates.LangGo {
+		find = r.golang
+	}
+	t, err := find(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if r.files == nil {
+		r.files = map[string]*target{}
+	}
+	r.files[file] = t
+	return t, nil
+}
+
+// goPackage is what go list says of a package.
+type goPackage struct {
+	ImportPath, Dir                    string
+	Imports, TestImports, XTestImports []string
+	TestGoFiles, XTestGoFiles          []string
+}
+
+func (p goPackage) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
+
+func (p goPackage) imports(other string) bool {
+	return slices.Contains(p.Imports, other) || slices.Contains(p.TestImports, other) || slices.Contains(p.XTestImports, other)
+}
+
+// golang takes the tests of the file's package, then those of the packages that import it.
+func (r *runner) golang(ctx context.Context, file string) (*target, error) {
+	root := path.Dir(file)
+	for root != "." && !exists(r.dir, path.Join(root, "go.mod")) {
+		root = path.Dir(root)
+	}
+	list, err := r.packages(ctx, root)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	folder := "./" + strings.TrimPrefix(strings.TrimPrefix(path.Dir(file), root), "/")
+	if root == "." {
+		folder = "./" + path.Dir(file)
+	}
+	own := slices.IndexFunc(list, func(p goPackage) bool {
+		return sameDir(p.Dir, filepath.Join(r.dir, filepath.FromSlash(path.Dir(file))))
+	})
+	if own < 0 {
+		return nil, nil // of another system
+	}
+	var run []string
+	if list[own].tested() {
+		run = append(run, folder)
+	}
+	for _, p := range list {
+		if p.tested() && p.imports(list[own].ImportPath) && p.ImportPath != list[own].ImportPath {
+			run = append(run, p.ImportPath)
+		}
+	}
+	t := &target{lines: map[int]bool{}, covers: true}
+	for _, pkg := range run[:min(len(run), mostTests)] {
+		lines, takes, ok, err := r.covered(ctx, root, pkg, list[own].ImportPath, path.Base(file))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		maps.Copy(t.lines, lines)
+		if len(lines) > 0 {
+			t.tests = append(t.tests, test{args: []string{"go", "test", "-count=1", "-vet=off", pkg}, dir: root, takes: takes})
+		}
+	}
+	return t, nil
+}
+
+func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error) {
+	if list, ok := r.list[root]; ok {
+		return list, nil
+	}
+	out, err := r.in.Run(ctx, gates.Program{Args: []string{"go", "list", "-e", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./..."}, Dir: root, Stdout: true})
+	if err != nil {
+		return nil, err
+	}
+	var list []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out.Stdout))); dec.More(); {
+		var p goPackage
+		if err := dec.Decode(&p); err != nil {
+			return nil, fmt.Errorf("read what go list says: %w", err)
+		}
+		list = append(list, p)
+	}
+	if r.list == nil {
+		r.list = map[string][]goPackage{}
+	}
+	r.list[root] = list
+	if !out.OK() {
+		r.why = "go list ended with " + out.How
+	}
+	return list, nil
+}
+
+// covered runs a package's tests without a mutant and returns the lines of a file of package of that they run. ok is
+// false where the tests fail: they say nothing of mutants.
+func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines map[int]bool, takes time.Duration, ok bool, err error) {
+	profile, err := os.CreateTemp("", "runplan-cover-*")
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("make a file for the coverage: %w", err)
+	}
+	profile.Close()
+	defer os.Remove(profile.Name())
+	began := time.Now()
+	out, err := r.in.Run(ctx, gates.Program{Args: []string{"go", "test", "-count=1", "-vet=off", "-coverpkg", of, "-coverprofile", profile.Name(), pkg}, Dir: root})
+	if err != nil {
+		return nil, 0, false, err
+	}
+	if !out.OK() {
+		r.why = fmt.Sprintf("the tests of %s fail without a mutant", pkg)
+		return nil, 0, false, nil
+	}
+	takes = time.Since(began)
+	f, err := os.Open(profile.Name())
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("read the coverage: %w", err)
+	}
+	defer f.Close()
+	lines = map[int]bool{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		name, rest, found := strings.Cut(s.Text(), ":")
+		if !found || path.Base(name) != base || path.Dir(name) != of {
+			continue
+		}
+		var from, col, to, end, statements, count int
+		if n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &from, &col, &to, &end, &statements, &count); n == 6 && count > 0 {
+			for i := from; i <= to; i++ {
+				lines[i] = true
+			}
+		}
+	}
+	return lines, takes, true, nil
+}
+
+// script takes the test files that name the file's module, those first that name more of it.
+func (r *runner) script(ctx context.Context, file string) (*target, error) {
+	if r.tests == nil {
+		if err := r.listTests(); err != nil {
+			return nil, err
+		}
+	}
+	name := stem(file)
+	type ranked struct {
+		file string
+		n    int
+	}
+	var found []ranked
+	for _, t := range r.tests {
+		if language(t) != language(file) {
+			continue
+		}
+		n := 0
+		if strings.Contains(stem(t), name) {
+			n += 2
+		}
+		data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(t)))
+		if err == nil && strings.Contains(string(data), name) {
+			n++
+		}
+		if n > 0 {
+			found = append(found, ranked{t, n})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.n, a.n) })
+	out := &target{}
+	for _, f := range found[:min(len(found), mostTests)] {
+		began, well := time.Now(), false
+		err := r.in.Single(ctx, gates.Single{Path: f.file}, 1, func(one gates.SingleRun) bool {
+			well = one.Went == gates.WentWell || one.Went == gates.WentPast && len(one.Failed) == 0
+			return false
+		})
+		if err != nil {
+			r.why = phrase.Line(err.Error())
+			continue
+		}
+		if well {
+			out.tests = append(out.tests, test{file: f.file, takes: time.Since(began)})
+		} else {
+			r.why = f.file + " fails without a mutant"
+		}
+	}
+	if len(out.tests) == 0 && r.why != "" {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func (r *runner) listTests() error {
+	r.tests = []string{}
+	return filepath.WalkDir(r.dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); p != r.dir && (strings.HasPrefix(n, ".") || n == "node_modules" || n == "vendor" || n == "venv") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(r.dir, p)
+		if err != nil {
+			return err
+		}
+		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && testcode.IsTest(rel) {
+			r.tests = append(r.tests, rel)
+		}
+		return nil
+	})
+}
+
+func exists(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(file)))
+	return err == nil
+}
+
+// sameDir compares folders that may be spelled with links.
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+func keys[K comparable, V any](m map[K]V) func(func(K) bool) { return maps.Keys(m) }
+
+// numbers spells line numbers: "3, 5 to 8".
+func numbers(at []int) string {
+	var parts []string
+	for i := 0; i < len(at); {
+		j := i
+		for j+1 < len(at) && at[j+1] == at[j]+1 {
+			j++
+		}
+		if part := strconv.Itoa(at[i]); i == j {
+			parts = append(parts, part)
+		} else {
+			parts = append(parts, part+" to "+strconv.Itoa(at[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describe says what a mutant does: "a < b becomes a <= b".
+func (m Mutant) describe() string {
+	was := strings.Join(strings.Fields(m.Old), " ")
+	if m.New == "" || m.New == ";" || m.New == "pass" {
+		return fmt.Sprintf("%q is left out", phrase.Cut(was, 60))
+	}
+	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(strings.Join(strings.Fields(m.New), " "), 60))
+}

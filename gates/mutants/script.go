@@ -1,0 +1,196 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Script returns the mutants of Python, JavaScript and TypeScript files on the given lines of each, sorted by place. The
+// files lie in dir. [patterns.ErrMissing] is in the chain of the error if ast-grep is not installed.
+func Script(ctx context.Context, p patterns.Program, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
+	nodes, _, err := p.Nodes(ctx, dir, texts, rules(), 1)
+	if err != nil {
+		return nil, fmt.Errorf("look for what can be made wrong: %w", err)
+	}
+	var out []Mutant
+	for _, t := range texts {
+		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path], python: language(t.Path) == gates.LangPython}
+		for _, n := range nodes[t.Path] {
+			if n.Rule == "function" {
+				f.functions = append(f.functions, n)
+			}
+			if n.Rule == "quiet" {
+				f.quiet = append(f.quiet, n)
+			}
+		}
+		for _, n := range nodes[t.Path] {
+			f.mutate(n)
+		}
+		out = append(out, f.out...)
+	}
+	return tidy(out), nil
+}
+
+type scriptFile struct {
+	path, text       string
+	lines            map[int]bool
+	python           bool
+	functions, quiet []patterns.Node
+	out              []Mutant
+}
+
+func (f *scriptFile) put(k Kind, start, end int, replacement string) {
+	for _, q := range f.quiet {
+		if q.Start <= start && end <= q.End+1 { // a statement has its semicolon besides
+			return // what is only printed is not what tests look at
+		}
+	}
+	line := 1 + strings.Count(f.text[:start], "\n")
+	if !f.lines[line] {
+		return
+	}
+	m := Mutant{Path: f.path, Line: line, Start: start, End: end, Old: f.text[start:end], New: replacement, Kind: k}
+	inner := len(f.text) + 1
+	for _, fn := range f.functions {
+		if name, ok := fn.Var("N"); ok && fn.Start <= start && end <= fn.End && fn.End-fn.Start < inner {
+			inner, m.Func = fn.End-fn.Start, f.text[name.Start:name.End]
+		}
+	}
+	f.out = append(f.out, m)
+}
+
+// mutate makes the mutants of one node. The rule's name is the kind and, for operators, what takes the place.
+func (f *scriptFile) mutate(n patterns.Node) {
+	kind, what, _ := strings.Cut(n.Rule, "-")
+	text := f.text[n.Start:n.End]
+	switch kind {
+	case "op":
+		op := operators[atoi(what)]
+		a, okA := n.Var("A")
+		b, okB := n.Var("B")
+		if !okA || !okB || op.old == "+" && (quoted(f.text[a.Start:a.End]) || quoted(f.text[b.Start:b.End])) {
+			return
+		}
+		between := f.text[a.End:b.Start]
+		if at := strings.Index(between, op.old); at >= 0 {
+			f.put(op.kind, a.End+at, a.End+at+len(op.old), op.new)
+		}
+	case "condition":
+		if c, ok := n.Var("C"); ok {
+			not := map[bool]string{true: "not (", false: "!("}[f.python]
+			f.put(Condition, c.Start, c.End, not+f.text[c.Start:c.End]+")")
+		}
+	case "not":
+		if a, ok := n.Var("A"); ok {
+			f.put(Condition, n.Start, a.Start, "")
+		}
+	case "return":
+		if v, ok := n.Var("V"); ok && !empty(f.text[v.Start:v.End]) {
+			f.put(Return, v.Start, v.End, map[bool]string{true: "None", false: "undefined"}[f.python])
+		}
+	case "call":
+		f.put(Call, n.Start, n.End, map[bool]string{true: "pass", false: ";"}[f.python])
+	case "throw":
+		f.put(Swallow, n.Start, n.End, map[bool]string{true: "pass", false: ";"}[f.python])
+	case "bool":
+		other := map[string]string{"True": "False", "False": "True", "true": "false", "false": "true"}[text]
+		f.put(Constant, n.Start, n.End, other)
+	case "number":
+		if len(text) < 9 && strings.Trim(text, "0123456789") == "" && (text == "0" || text[0] != '0') {
+			f.put(Constant, n.Start, n.End, fmt.Sprint(atoi(text)+1))
+		}
+	}
+}
+
+func atoi(s string) (n int) {
+	for _, c := range s {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+func quoted(s string) bool { return s != "" && strings.ContainsAny(s[:1]+s[len(s)-1:], "\"'`") }
+
+func empty(s string) bool {
+	switch s {
+	case "None", "False", "false", "null", "undefined":
+		return true
+	}
+	return false
+}
+
+// operators are the operators with what takes their place. A rule "op-N" finds the Nth.
+var operators = []struct {
+	old, new string
+	kind     Kind
+	language string // "" for all
+}{
+	{"<", "<=", Boundary, ""}, {"<=", "<", Boundary, ""}, {">", ">=", Boundary, ""}, {">=", ">", Boundary, ""},
+	{"==", "!=", Condition, ""}, {"!=", "==", Condition, ""}, {"===", "!==", Condition, "js"}, {"!==", "===", Condition, "js"},
+	{"and", "or", Condition, "python"}, {"or", "and", Condition, "python"}, {"&&", "||", Condition, "js"}, {"||", "&&", Condition, "js"},
+	{"??", "&&", Condition, "js"}, {"not in", "in", Condition, "python"}, {"in", "not in", Condition, "python"},
+	{"is not", "is", Condition, "python"}, {"is", "is not", Condition, "python"},
+	{"+", "-", Operator, ""}, {"-", "+", Operator, ""}, {"*", "/", Operator, ""}, {"/", "*", Operator, ""}, {"%", "*", Operator, ""},
+	{"//", "*", Operator, "python"}, {"+=", "-=", Operator, ""}, {"-=", "+=", Operator, ""},
+}
+
+// rules returns ast-grep's rules for all languages, as YAML documents.
+func rules() string {
+	var b strings.Builder
+	add := func(language, id, rule string) {
+		if b.Len() > 0 {
+			b.WriteString("---\n")
+		}
+		fmt.Fprintf(&b, "id: %s\nlanguage: %s\nseverity: hint\nrule:\n  %s\n", id, language, strings.ReplaceAll(rule, "\n", "\n  "))
+	}
+	for _, language := range []string{"python", "javascript", "typescript", "tsx"} {
+		family := "js"
+		if language == "python" {
+			family = "python"
+		}
+		for i, op := range operators {
+			if op.language == "" || op.language == family {
+				add(language, fmt.Sprintf("op-%d", i), fmt.Sprintf("pattern: \"$A %s $B\"", op.old))
+			}
+		}
+		add(language, "bool", "any:\n  - kind: \"true\"\n  - kind: \"false\"")
+		add(language, "return", "kind: return_statement\nhas: {pattern: $V, nthChild: 1}")
+		if family == "python" {
+			add(language, "number", "kind: integer")
+			add(language, "condition", "any:\n  - kind: if_statement\n    has: {field: condition, pattern: $C}\n  - kind: while_statement\n    has: {field: condition, pattern: $C}")
+			add(language, "not", "pattern: not $A")
+			add(language, "call", "kind: expression_statement\nhas: {kind: call, nthChild: 1}")
+			add(language, "throw", "kind: raise_statement")
+			add(language, "function", "kind: function_definition\nhas: {field: name, pattern: $N}")
+			add(language, "quiet", "any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: log.$F($$$)\n  - pattern: warnings.warn($$$)\n"+
+				"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator")
+			continue
+		}
+		add(language, "number", "kind: number")
+		add(language, "condition", "kind: if_statement\nhas: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}")
+		add(language, "not", "pattern: \"!$A\"")
+		add(language, "call", "kind: expression_statement\nhas: {kind: call_expression, nthChild: 1}")
+		add(language, "throw", "kind: throw_statement")
+		add(language, "function", "any:\n  - kind: function_declaration\n    has: {field: name, pattern: $N}\n  - kind: method_definition\n    has: {field: name, pattern: $N}")
+		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement"
+		if language != "javascript" {
+			quiet += "\n  - kind: type_annotation\n  - kind: type_alias_declaration\n  - kind: interface_declaration"
+		}
+		add(language, "quiet", quiet)
+	}
+	return b.String()
+}
+
+// stem is what other files call a module by: its name, or that of its folder.
+func stem(file string) string {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if name == "__init__" || name == "index" {
+		return path.Base(path.Dir(file))
+	}
+	return name
+}
