@@ -37,10 +37,11 @@ type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, 
 
 // Options say what is tried.
 type Options struct {
-	Tree    Tree
-	Budget  time.Duration          // for all runs together; 0 means one minute
-	Bar     int                    // percent of mutants that have to be killed; 0 gives advice only
-	Program patterns.Program       // ast-grep, for languages other than Go; its zero value leaves them out
+	Tree   Tree
+	Budget time.Duration // for all runs together; 0 means one minute
+	Bar    int           // percent of mutants that have to be killed; 0 gives advice only
+	// Program finds ast-grep, for languages other than Go; nil leaves them out.
+	Program func(ctx context.Context) (patterns.Program, error)
 	Known   func(hash string) bool // hashes of mutants that are judged equivalent; nil knows none
 }
 
@@ -127,7 +128,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		}
 	}
 	if len(others) > 0 {
-		more, err := Script(ctx, o.Program, l.Subject().Dir, others, lines)
+		more, err := o.script(ctx, l.Subject().Dir, others, lines)
 		switch {
 		case errors.Is(err, patterns.ErrMissing):
 			l.Note("files in other languages than Go are not looked at: ast-grep is not installed")
@@ -140,6 +141,17 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		list = slices.DeleteFunc(list, func(m Mutant) bool { return o.Known(m.Hash(texts[m.Path])) })
 	}
 	return list, texts, nil
+}
+
+func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
+	if o.Program == nil {
+		return nil, patterns.ErrMissing
+	}
+	program, err := o.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Script(ctx, program, dir, texts, lines)
 }
 
 // judge runs the tests on the mutants and reports.

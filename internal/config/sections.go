@@ -113,6 +113,12 @@ type Tests struct {
 	Changed string `toml:"changed" doc:"what follows from a test that passes as the change has it and fails as it was before: warn, approve (a person has to agree) or fail; what the plan names is agreed"`
 }
 
+// Mutants says how much is tried to find out what the tests of a project do not notice.
+type Mutants struct {
+	Budget Duration `toml:"budget" doc:"time for running the tests on wrong versions of the lines that a batch changed; 0 tries none"`
+	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must notice; 0 only reports"`
+}
+
 // Gates says what is checked after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
@@ -133,6 +139,7 @@ type Gates struct {
 	MinMemoryMB  int        `toml:"min_memory_mb" doc:"warn when less memory is free, in MiB; 0 does not look"`
 	Acceptance   Acceptance `toml:"acceptance"`
 	Tests        Tests      `toml:"tests"`
+	Mutants      Mutants    `toml:"mutants"`
 	AstGrep      string     `toml:"ast_grep" doc:"the ast-grep program for the gate patterns; empty looks on PATH"`
 	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning"`
 	Plugin       []Plugin   `toml:"plugin" doc:"gates that are programs of their own"`

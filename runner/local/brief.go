@@ -95,7 +95,7 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 	for _, g := range suite.All(s.Dir, w.GateConfig) {
 		in.Gates = append(in.Gates, g.Info())
 	}
-	for _, g := range w.regression(&in.Batch) {
+	for _, g := range w.asked(&in.Batch) {
 		in.Gates = append(in.Gates, g.Info())
 	}
 	if literal(w.Agent) {

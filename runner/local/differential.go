@@ -36,6 +36,17 @@ func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string))
 	}
 }
 
+// asked are the gates that the batch or the settings ask for besides the project's own.
+func (w *work) asked(b *planparse.Batch) []gates.Gate {
+	list := w.regression(b)
+	if w.Mutants.Budget > 0 {
+		o := w.Mutants
+		o.Tree = CandidateOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
+		list = append(list, mutants.New(o))
+	}
+	return list
+}
+
 // regression is the gate that holds a batch against the regression test that it names; none where it names none.
 func (w *work) regression(b *planparse.Batch) []gates.Gate {
 	if len(b.Regression) == 0 {

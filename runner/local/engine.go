@@ -21,6 +21,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -55,6 +56,7 @@ type Config struct {
 	Reaper      *proc.Reaper
 	Mark        string // KEY=VALUE in the environment of all that works in a workspace, besides RUNPLAN_RUN; "" is none
 
+	Mutants  mutants.Options // Tree is set by the driver; a Budget of 0 tries none
 	Sampling Sampling
 	Reviews  Reviews
 	Critic   Critic // looks at the steps of agents; nil looks at none

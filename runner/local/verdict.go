@@ -121,7 +121,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	if w.Baseline && !repairs(b) {
 		list = base.Around(list)
 	}
-	list = append(list, w.regression(b)...)
+	list = append(list, w.asked(b)...)
 	var planted planted
 	s.Planted = planted.note
 	s, unprove := w.prove(s, base)

@@ -19,10 +19,12 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -137,6 +139,12 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 	}
 	return local.Config{
 		Sampling: tournaments, Home: x.app.cacheDir(),
+		Mutants: mutants.Options{
+			Budget: time.Duration(c.Gates.Mutants.Budget), Bar: c.Gates.Mutants.Bar,
+			Program: func(ctx context.Context) (patterns.Program, error) {
+				return patterns.Find(ctx, x.app.Environ, c.Gates.AstGrep)
+			},
+		},
 		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
 			Total: cmp.Or(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),

@@ -137,12 +137,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if x.settings.Detect {
 		x.settings.Found = gates.DetectIn(p.repo.Root)
 	}
-	flagged := x.regression()
-	more, err := x.mutants(ctx)
-	if err != nil {
-		return err
-	}
-	flagged = append(flagged, more...)
+	flagged := append(x.regression(), x.mutants()...)
 	if x.gates, err = chosenGates(append(suite.All(p.repo.Root, x.settings), flagged...), o.only); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -37,16 +35,12 @@ func (o mutantOptions) check() error {
 }
 
 // mutants returns the gate that runs the tests on mutants of the change, if it was asked for.
-func (x *inspection) mutants(ctx context.Context) ([]gates.Gate, error) {
+func (x *inspection) mutants() []gates.Gate {
 	o := x.options.mutants
 	if !o.asked {
-		return nil, nil
-	}
-	program, err := x.rules.program(ctx)
-	if err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return nil, fail(exitCannotRun, err, "")
+		return nil
 	}
 	note := func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) }
 	tree := local.CandidateOf(x.baselineOf, note)
-	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: program})}, nil
+	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.rules.program})}
 }
