@@ -58,6 +58,7 @@ func layers() []layer {
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
+		{"gates/mutants", []string{"gates", "gates/testcode", "patterns", "internal/phrase"}},
 		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
 		{"gates/testcode", []string{"internal/lazyre"}},
 		{"gates/names", []string{"gates/testcode", "gates/testout", "planparse", "internal/lazyre"}},
