@@ -150,7 +150,7 @@ func chatRequest(r Request) *api.ChatRequest {
 func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("models.base_url is no address such as http://localhost:11434")
+		return nil, errors.New("models.base_url must be a URL such as http://localhost:11434")
 	}
 	if h := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); h == "ollama.com" || strings.HasSuffix(h, ".ollama.com") {
 		return nil, errors.New("models.base_url is ollama.com, which wants an account; runplan signs in nowhere")

@@ -32,14 +32,15 @@ type limit struct {
 // handed is the agent that a batch is taken from, and why.
 type handed struct{ agent, why string }
 
-// mostWaits bounds how often a limit is waited for in a row: a time that is told wrongly again and again is no time.
+// mostWaits bounds how often a limit is waited for in a row: after so many wrong reset times
+// the reset time is treated as unknown.
 const mostWaits = 5
 
 // skew is what is waited where a limit is said to be over already: the clocks of the two differ.
 const skew = time.Minute
 
-// shared tells whether limits are known by agent. Runs of before did not list their agents: in these each batch finds
-// out by itself, and waits by itself.
+// shared tells whether limits are known by agent. Older journals have no agent list: there
+// each batch meets the limit, and waits, by itself.
 func (m *Machine) shared() bool { return len(m.info.Agents) > 0 }
 
 // pass moves the time on. The machine has no clock but the facts.

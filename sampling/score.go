@@ -32,7 +32,7 @@ type inputs struct {
 	AST     int `expr:"ast"`
 }
 
-// in returns what a score is made of. There is no less than nothing of any of it.
+// in returns the inputs of a score. Negative counts become 0.
 func (m Measure) in() inputs {
 	return inputs{max(m.Tests, 0), max(m.DiffLines, 0), max(m.LintWarnings, 0), max(m.LessonViolations, 0), max(m.ASTViolations, 0)}
 }

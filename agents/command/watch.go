@@ -21,7 +21,7 @@ const maxShown = 60
 var linger = 30 * time.Second
 
 // errLingers ends a CLI that said that it was done and did not go.
-var errLingers = errors.New("it was done, but did not end")
+var errLingers = errors.New("it finished, but its process did not exit")
 
 // errWaits ends a CLI that keeps trying against a limit. runplan waits better: once, until the time that is told, and in
 // a way that outlives both of them.

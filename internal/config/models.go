@@ -156,7 +156,7 @@ func badBaseURL(address string) string {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "is no address such as http://localhost:11434"
+		return "must be a URL such as http://localhost:11434"
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return "has more than scheme, host, port and path; name and password have no place in it"
 	case isOllamaCom(u.Hostname()):

@@ -45,7 +45,7 @@ func checkWebhook(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "":
-		return errors.New("it is no address such as https://example.org/hook")
+		return errors.New("it must be a URL such as https://example.org/hook")
 	case u.Scheme == "https", u.Scheme == "http" && Loopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":

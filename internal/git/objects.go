@@ -84,7 +84,7 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	name = hex.EncodeToString(sum.Sum(nil))
 	dir := filepath.Join(r.Common, "objects", name[:2])
 	path := filepath.Join(dir, name[2:])
-	// One that is there is made young, as git does it: an old one that nobody refers to may be removed any time. One that
+	// Touch an existing object, as git does, so that gc keeps it: an old one without references may be removed at any time. One that
 	// a loss of power has emptied is written anew.
 	if old, _, err := r.loose(name, kind, len(body)); err == nil && bytes.Equal(old, body) {
 		if now := time.Now(); os.Chtimes(path, now, now) == nil {

@@ -25,7 +25,7 @@ const (
 	maxRows    = 5 // boxes in a column, while the band has room for more columns
 )
 
-// Item is what a box is made for: its key, and the keys of what it needs. Keys that nobody has are passed over.
+// Item is what a box is made for: its key, and the keys of what it needs. Unknown keys are ignored.
 type Item struct {
 	Key   string
 	Needs []string

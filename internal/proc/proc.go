@@ -101,7 +101,7 @@ const (
 	sweepGrace   = 250 * time.Millisecond // for what outlives a program that ended by itself
 	stdinDelay   = time.Second            // for a reader behind Cmd.Stdin that does not end
 	lostDelay    = 5 * time.Second        // for a killed process that the kernel does not let go
-	shortRun     = 200 * time.Millisecond // in which no system comes round to the same process ids
+	shortRun     = 200 * time.Millisecond // too short for a process ID to be used again
 )
 
 // Run runs c to its end. The error is not nil only if c could not be started.

@@ -1,5 +1,5 @@
-// Package recent has a map that remembers what was asked for last. What it holds is bounded: by that of its two halves
-// that is younger, and the older one, which was as large once.
+// Package recent has a two-generation cache of at most 2N entries: when the young generation is full it replaces the old
+// one.
 package recent
 
 // Map remembers values. It is for one goroutine.

@@ -218,7 +218,7 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			if res, done := s.machine.Done(); done {
 				return res, s.finish(ctx, res)
 			}
-			return runner.Result{}, fmt.Errorf("run %s: nothing is under way and nothing is done; this is a fault of runplan", s.run)
+			return runner.Result{}, fmt.Errorf("run %s: internal error: no pending command and the run is not finished; please report it", s.run)
 		}
 		var err error
 		select {

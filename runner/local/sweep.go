@@ -9,7 +9,8 @@ import (
 )
 
 // sweep removes the temporary files that processes left which were killed while they replaced a file: those of this run,
-// those that all runs share, and those in the git folder. Whoever else is at work writes again what is taken from him.
+// those that all runs share, and those in the git folder. A concurrent writer
+// creates its file again.
 func (w *work) sweep() {
 	l, common := w.Layout, w.Repo.Common
 	err := errors.Join(

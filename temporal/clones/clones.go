@@ -107,7 +107,7 @@ func (f *Folder) Close() { f.lock.Release() }
 // [Folder.Fill].
 func (f *Folder) Begin(run string) (Clone, error) {
 	c := Clone{Run: run, Dir: filepath.Join(f.Dir, nameOf(run)), Mark: "RUNPLAN_WORKER=" + rand.Text()}
-	// Before anything carries the mark: one that nobody wrote down would find nothing.
+	// Record the mark before starting anything: without it the processes that carry it would not be found.
 	return c, f.write(nameOf(run), note{Run: run, Mark: c.Mark, Used: f.Now()})
 }
 

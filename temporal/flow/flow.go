@@ -282,7 +282,7 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 			}
 			res, done := r.books.Machine().Done()
 			if !done {
-				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+": nothing is under way and nothing is done; this is a fault of runplan", BadInput, nil)
+				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+": internal error: no pending command and the run is not finished; please report it", BadInput, nil)
 			}
 			r.record(res.Ending())
 			return res, false, nil

@@ -17,7 +17,7 @@ const (
 )
 
 // finite looks at the numbers of the tensors: each has to lie in the file, and no number may be infinite or none. A training that
-// went astray leaves such ones, and a model with them says nothing of use, without any error. Quantised tensors are not looked into.
+// diverged leaves such ones, and a model with them says nothing of use, without any error. Quantised tensors are not looked into.
 func finite(f io.ReaderAt, begin, size int64, list []matrix) error {
 	for _, m := range list {
 		n := m.in * m.out
@@ -44,7 +44,7 @@ func finite(f io.ReaderAt, begin, size int64, list []matrix) error {
 	return nil
 }
 
-var errNotFinite = errors.New("it has numbers that are infinite or none: the training went astray")
+var errNotFinite = errors.New("the weights contain NaN or infinity: the training diverged")
 
 func numbers(r io.Reader, kind uint32) error {
 	in := bufio.NewReaderSize(r, 64<<10)

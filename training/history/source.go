@@ -201,7 +201,7 @@ type reader struct {
 // reads tells whether it knows a language.
 func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
 
-// outline reads those of the sources that are given, each of which is one that nobody has outlined.
+// outline outlines the sources that are not outlined yet.
 func (r reader) outline(ctx context.Context, all []*source) error {
 	var texts []patterns.Text
 	var languages []outline.Language

@@ -24,7 +24,7 @@ import (
 type Plan struct {
 	Stage training.Stage `toml:"stage" json:"stage"`
 	Base  training.Base  `toml:"base" json:"base"`
-	Seed  uint64         `toml:"seed" json:"seed"` // of all that is left to chance
+	Seed  uint64         `toml:"seed" json:"seed"` // random seed of the plan
 
 	Data            Data            `toml:"data" json:"data"`
 	Hyperparameters Hyperparameters `toml:"hyperparameters" json:"hyperparameters"`

@@ -25,7 +25,7 @@ func (p Plan) Encode(why []string) []byte {
 	w := writer{&b}
 	w.set("stage", quote(string(p.Stage)), "")
 	w.set("base", quote(string(p.Base)), "kind of model; it follows from the stage")
-	w.set("seed", strconv.FormatUint(p.Seed, 10), "of all that is left to chance")
+	w.set("seed", strconv.FormatUint(p.Seed, 10), "random seed of the plan")
 	d := p.Data
 	b.WriteString("\n[data]\n")
 	w.set("sources", list(d.Sources), "logged, synthetic")

@@ -36,7 +36,7 @@ func (s *sampleFlags) add(cmd *cobra.Command) {
 	f.IntVar(&s.count, "sample", 0, "let so many candidates of each batch compete from the start")
 	f.StringSliceVar(&s.batches, "sample-batch", nil, "BATCH=N, such as B4=5: candidates of one batch; may be given more than once")
 	f.BoolVar(&s.off, "no-sample", false, "one attempt at a time, whatever the settings and the plan say")
-	f.Uint64Var(&s.seed, "seed", 0, "seed of what is left to chance; 0 takes one by chance and writes it down")
+	f.Uint64Var(&s.seed, "seed", 0, "random seed; 0 chooses one and records it")
 	s.cmd = cmd
 }
 

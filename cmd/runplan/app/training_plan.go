@@ -66,7 +66,7 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
 	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
 	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")
-	f.Uint64Var(&o.seed, "seed", 1, "of all that is left to chance when the plan is followed")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "write over a plan that is there")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
