@@ -24,6 +24,8 @@ type proven struct {
 	now  []testout.Case
 	held HeldRun
 	ran  bool // the base's tests were run, or there was no need to
+
+	broken []string // files with tests that fail as they were on the base, which nobody agreed to; "" where one is not known
 }
 
 // prove compares what ran with what ran on the base: by name where the names are known, by number where they are not

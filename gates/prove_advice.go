@@ -112,6 +112,8 @@ func (p *prover) untold(file string) string {
 			return "the base's tests were not run by " + r.Gate
 		case names.Unheld(p.changes, p.suites[at].held.Left) != "":
 			return "the base's " + names.Unheld(p.changes, p.suites[at].held.Left) + " does not build with this code"
+		case slices.Contains(p.suites[at].broken, file):
+			return "tests of the base fail on this code"
 		}
 		found = true
 	}

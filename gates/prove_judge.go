@@ -150,15 +150,25 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 			f.Rule, f.Severity = RuleEditedRed, Error
 			f.Message = name + " failed on the base and still fails as it was there; it was changed until it passed"
 			f.Fix = "bring the test back as it was, and make the code pass it"
-		case agreed || p.plan.Names(name) || file != "" && p.s.Names(file):
+		case agreed || (p.plan.Names(name) || file != "" && p.s.Names(file)) && !p.plan.Keeps():
 			f.Severity, f.Message = Note, name+" expects something else than on the base, as was agreed"
 		default:
+			one.broken = append(one.broken, file)
 			f.Message = name + " passes as it is now and fails as it was on the base: its expectation changed"
-			switch p.s.ChangedTests {
-			case ChangedApprove:
+			f.Fix = "make the code pass the test as it was, or have the plan name the test"
+			switch {
+			case p.plan.Keeps():
+				f.Severity = Error
+				f.Message += ", and the batch says that what the code does stays as it is"
+			case names.Weaker(h, p.changes):
+				f.Severity = Error
+				f.Message = name + " fails on this code as it was on the base, and checks less now"
+			case p.s.ChangedTests == ChangedApprove:
 				unagreed = append(unagreed, name)
-			case ChangedFail:
-				f.Severity, f.Fix = Error, "make the code pass the test as it was, or have the plan name the test"
+			case p.s.ChangedTests == ChangedFail:
+				f.Severity = Error
+			default:
+				f.Fix = ""
 			}
 		}
 		p.find(rep, f)

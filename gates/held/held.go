@@ -179,6 +179,11 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 			return nil, err
 		}
 	}
+	for _, e := range entries { // the base's replacements need what they name
+		if old, _ := e.Blobs(); old != "" && slices.ContainsFunc(m.folders, func(dir string) bool { return strings.HasPrefix(e.Path, dir+"/") }) {
+			m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old}
+		}
+	}
 	if !m.nothing() {
 		m.reverted = r.reverted(ctx, paths, m)
 	}

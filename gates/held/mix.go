@@ -20,6 +20,7 @@ type mix struct {
 	drop     []string                // of the candidate
 	added    []string                // new test files, which are dropped only where something is put back
 	helpers  []string                // of put: code that tests call, among the code of the product
+	folders  []string                // of the base, which go.mod names in place of modules, and no longer does
 	left     []string                // test files of the base that do not build with the candidate
 	code     bool                    // something else than tests changed
 	reverted bool
@@ -39,21 +40,23 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 	case base == "package.json" && old != "" && now != "":
 		return m.merged(ctx, e, before, after, mergePackage)
 	case base == "go.mod" && now != "":
+		m.folders = append(m.folders, replacedFolders(path.Dir(e.Path), before, after)...)
 		return m.merged(ctx, e, before, after, mergeModule)
-	case base == "pyproject.toml" && old != "" && now != "":
-		if section(before, "[tool.pytest") != section(after, "[tool.pytest") {
-			restore()
+	case base == "pyproject.toml" || base == "setup.cfg" || base == "tox.ini":
+		if pytestSections(before) == pytestSections(after) {
+			break
 		}
-	case (base == "setup.cfg" || base == "tox.ini") && old != "" && now != "":
-		if section(before, "[tool:pytest") != section(after, "[tool:pytest") || section(before, "[pytest") != section(after, "[pytest") {
+		if old != "" {
 			restore()
+		} else {
+			m.drop = append(m.drop, e.Path)
 		}
 	case old != "" && (test || decides(e.Path) || fixture(e.Path)):
 		restore()
 	case old != "" && helps(e.Path, string(before)):
 		m.helpers = append(m.helpers, e.Path)
 		restore()
-	case old == "" && (decides(e.Path) || test && reaches(e.Path, string(after))):
+	case old == "" && (decides(e.Path) || support(e.Path) || shadows(e.Path) || test && reaches(e.Path, string(after))):
 		m.drop = append(m.drop, e.Path)
 	case old == "" && test && len(testcode.Read(e.Path, string(after)).Units) > 0:
 		m.added = append(m.added, e.Path)
@@ -94,11 +97,33 @@ func (m *mix) leave(findings []gates.Finding) []string {
 	return out
 }
 
+// inTests are folders that hold tests and what they read. Those languages that know tests by the names of their files may
+// keep code of the product there as well.
+const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
+
 // fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may need them.
 func fixture(p string) bool {
-	return gates.Match([]string{
+	return gates.Match([]string{inTests}, p) && !slices.Contains([]string{".go", ".rs", ".java", ".kt", ".c", ".cc", ".cpp", ".h", ".rb", ".cs"}, path.Ext(p)) || gates.Match([]string{
 		"**/{testdata,fixtures,__fixtures__,__snapshots__,snapshots,golden,goldens,cassettes}/**", "*.snap", "*.ambr", "*.golden", "*.golden.*", "*.approved.*", "*.snapshot",
 	}, p)
+}
+
+// support reports whether a new file is code that stands among the tests and holds none. The tests of the base cannot
+// ask for it, and yet it may take the place of what they ask for.
+func support(p string) bool {
+	return gates.Match([]string{inTests}, p) && (testcode.Language(p) != "" || path.Base(p) == "package.json") &&
+		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
+}
+
+// shadows reports whether a new file is a module of Python that takes the place of one of the library or of a library
+// for tests: Python looks into the folder that it runs in first.
+func shadows(p string) bool {
+	top, rest, nested := strings.Cut(strings.TrimPrefix(p, "src/"), "/")
+	name, isModule := strings.CutSuffix(top, ".py")
+	if nested {
+		isModule = strings.HasSuffix(rest, ".py")
+	}
+	return isModule && slices.Contains(pythonModules(), name)
 }
 
 // decides reports whether a file decides how tests run, and holds nothing else: settings of runners, what takes the
@@ -107,9 +132,13 @@ func decides(p string) bool {
 	return gates.Match([]string{
 		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py", "*.pth",
 		"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", "**/pytest.ini",
-		"jest.config.*", "jest.setup.*", "jest-setup.*", "vitest.config.*", "vitest.workspace.*", "vitest.setup.*", ".mocharc", ".mocharc.*", "karma.conf.*",
-		"babel.config.*", ".babelrc", ".npmrc", "**/.npmrc", ".yarnrc", ".yarnrc.yml", "go.work", "go.work.sum",
-		"Makefile", "makefile", "GNUmakefile", ".cargo/config.toml", ".cargo/config", ".mvn/**", ".rspec", "run-all-tests.sh",
+		"*.egg-info/**", "**/*.egg-info/**", "*.dist-info/**", "**/*.dist-info/**", "**/__pycache__/**", "*.pyc", "*.pyo", ".coveragerc",
+		"*jest*.config.*", "jest.setup.*", "jest-setup.*", "vite.config.*", "*vitest*.config.*", "vitest.workspace.*", "vitest.setup.*",
+		".mocharc", ".mocharc.*", "karma.conf.*", "ava.config.*", ".taprc", ".nycrc", ".nycrc.*", ".c8rc", ".c8rc.*",
+		"babel.config.*", ".babelrc", ".babelrc.*", ".swcrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.*", "go.work", "go.work.sum",
+		".env", ".env.*", "*.env", ".gitattributes",
+		".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", "rust-toolchain", "rust-toolchain.toml", "mise.toml", ".mise.toml",
+		"Makefile", "makefile", "GNUmakefile", "*.mk", "**/.cargo/**", ".mvn/**", ".rspec", "run-all-tests.sh",
 		"**/unittest/**", "**/pytest/**", "**/_pytest/**", "unittest.py", "pytest.py", "doctest.py", "mock.py",
 		"**/node_modules/**", "**/.venv/**", "**/venv/**", "**/site-packages/**", "vendor/**",
 	}, p)
@@ -160,7 +189,7 @@ func mergePackage(before, after string) (string, bool) {
 		return before, true
 	}
 	changed := false
-	for _, key := range []string{"scripts", "jest", "mocha", "vitest", "ava", "tap", "nyc", "c8", "config", "overrides", "resolutions"} {
+	for _, key := range []string{"scripts", "jest", "mocha", "vitest", "ava", "tap", "nyc", "c8", "babel", "config", "overrides", "resolutions"} {
 		if string(compact(old[key])) == string(compact(now[key])) {
 			continue
 		}
@@ -171,11 +200,32 @@ func mergePackage(before, after string) (string, bool) {
 			now[key] = old[key]
 		}
 	}
+	if mergeImports(old, now) {
+		changed = true
+	}
 	text, err := json.MarshalIndent(now, "", "  ")
 	if err != nil {
 		return before, true
 	}
 	return string(text) + "\n", changed
+}
+
+// mergeImports gives the names that code of the package imports by, such as "#calc", the base's meaning back. New ones stay.
+func mergeImports(old, now map[string]json.RawMessage) bool {
+	var was, is map[string]json.RawMessage
+	if json.Unmarshal(old["imports"], &was) != nil || json.Unmarshal(now["imports"], &is) != nil {
+		return false
+	}
+	changed := false
+	for name, target := range was {
+		if string(compact(is[name])) != string(compact(target)) {
+			is[name], changed = target, true
+		}
+	}
+	if changed {
+		now["imports"], _ = json.Marshal(is) // it was read from JSON
+	}
+	return changed
 }
 
 func compact(data json.RawMessage) []byte {
@@ -187,20 +237,9 @@ func compact(data json.RawMessage) []byte {
 	return out
 }
 
-var replaceLine = lazyre.New(`^\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s*=>\s*\.{0,2}/`)
-
-// mergeModule takes out what a go.mod newly replaces by a folder.
-func mergeModule(before, after string) (string, bool) {
-	var out []string
-	changed := false
-	for l := range strings.Lines(after) {
-		if replaceLine.MatchString(l) && !strings.Contains(before, strings.TrimSpace(l)) {
-			changed = true
-			continue
-		}
-		out = append(out, l)
-	}
-	return strings.Join(out, ""), changed
+// pytestSections are the settings of pytest in a file that holds others as well.
+func pytestSections(data []byte) string {
+	return section(data, "[tool.pytest") + section(data, "[tool:pytest") + section(data, "[pytest")
 }
 
 // section returns the lines of the sections whose heads begin with a text.

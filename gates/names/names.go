@@ -272,3 +272,33 @@ func Weakened(r Runs, c Change) []Lost {
 	}
 	return out
 }
+
+// Weaker reports whether a test that stands in the same place, under its name, checks less than it did: a call is gone, or
+// there are fewer assertions, values or comparisons. Other values are not less.
+func Weaker(c testout.Case, files []File) bool {
+	j := newJudge(Runs{}, Change{Files: files})
+	old, was := j.before.of(c)
+	if !was {
+		return false
+	}
+	now, is := j.stays(old)
+	if !is || now.unit.Text == old.unit.Text {
+		return false
+	}
+	need, have := j.before.evidence(old), j.after.evidence(now)
+	for name := range need.calls {
+		if !have.calls[name] && !have.idents[name] && !j.removed[name] {
+			return true
+		}
+	}
+	return now.unit.Hollow && !old.unit.Hollow || have.asserts+now.unit.Asserts < need.asserts+old.unit.Asserts ||
+		sum(have.literals) < sum(need.literals) || sum(have.signs) < sum(need.signs)
+}
+
+func sum(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

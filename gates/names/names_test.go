@@ -293,3 +293,41 @@ func FuzzGather(f *testing.F) {
 		readSide([]File{{"a_test.go", text, text}, {"test_a.py", text, text}, {"a.test.js", text, text}}, func(f File) string { return f.After })
 	})
 }
+
+func TestKeeps(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Simplify the code|Tidy the body of Add and its comment. What it returns stays the same.": true,
+		"Split the parser|Move the lexer to a file of its own, without changing its behaviour.":   true,
+		"Refactor the cache|Use one map for both.":                                                true,
+		"Extract a helper|Share the code of both handlers. Behaviour must not change.":            true,
+		"Make Add right|Add returns a wrong sum. Correct it so that all tests pass.":              false,
+		"Simplify prices|Prices are now whole numbers.":                                           false,
+		"Clamp Mul|From now on Mul returns 0 for negative factors. Add stays the same.":           false,
+		"Discounts|Orders above 100 get 10 percent.":                                              false,
+	} {
+		title, body, _ := strings.Cut(text, "|")
+		if got := PlanOf(planparse.Batch{Title: title, Text: body}).Keeps(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestWeaker(t *testing.T) {
+	before := "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif got := Add(2, 3); got != 5 {\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"
+	for name, c := range map[string]struct {
+		old, new string
+		want     bool
+	}{
+		"another value":       {"got != 5", "got != 6", false},
+		"nothing is compared": {"got != 5", "got != got", true},
+		"no assertion":        {"t.Errorf", "t.Logf", true},
+		"another function":    {"Add(2, 3)", "sum(2, 3)", true},
+		"nothing changed":     {"", "", false},
+	} {
+		after := strings.Replace(before, c.old, c.new, 1)
+		got := Weaker(testout.Case{Name: "TestA"}, []File{{Path: "a_test.go", Before: before, After: after}})
+		if got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

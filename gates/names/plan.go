@@ -9,16 +9,22 @@ import (
 )
 
 // Plan is what a batch says of tests.
-type Plan struct{ text string }
+type Plan struct{ title, text string }
 
 // PlanOf reads a batch.
-func PlanOf(b planparse.Batch) Plan { return Plan{b.Title + "\n" + b.Text} }
+func PlanOf(b planparse.Batch) Plan { return Plan{b.Title, b.Title + "\n" + b.Text} }
 
 var (
 	sentences = lazyre.New(`[.!?;](?:\s|$)|\n`)
 	removes   = lazyre.New(`(?i)\b(?:remov\w*|delet\w*|drop\w*|retir\w*|discard\w*|get\s+rid|no\s+longer|obsolete)\b`)
 	changes   = lazyre.New(`(?i)\b(?:chang\w*|updat\w*|edit\w*|rewrit\w*|adjust\w*|adapt\w*|correct\w*|replac\w*|renam\w*|merg\w*|split\w*|expect\w*)\b`)
-	greens    = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
+	same      = lazyre.New(`(?i)\b(?:stays?|remains?|is\s+kept|are\s+kept|keeps?\s+(?:being\s+)?|must\s+be)\s+(?:exactly\s+|all\s+)?(?:the\s+same|unchanged|identical|as\s+(?:it\s+is|they\s+are))\b|` +
+		`\b(?:without|no|not|never)\b[^,;:]{0,30}\b(?:chang|alter|affect)\w*[^,;:]{0,30}\b(?:behaviou?r|results?|outputs?|returns?|semantics|does)\b|` +
+		`\b(?:behaviou?r|results?|outputs?|semantics)\b[^,;:]{0,30}\b(?:not|never|un)\s?chang\w*|` +
+		`\b(?:keep|preserve)\w*\b[^,;:]{0,20}\b(?:behaviou?r|results?|outputs?|semantics)\b`)
+	tidies   = lazyre.New(`(?i)^\W*(?:refactor\w*|tid(?:y|ies|ying)|simplif\w*|clean\w*|reformat\w*|restructur\w*|reorgani[sz]\w*|inline|extract|deduplicat\w*|document)\b`)
+	changing = lazyre.New(`(?i)\b(?:now|instead|fix\w*|correct\w*|wrong\w*|bugs?|support\w*|reject\w*|accept\w*|should|fails?|expect\w*|introduc\w*|implement\w*)\b`)
+	greens   = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
 )
 
 // Removal reports whether a sentence of the batch asks for that test to go.
@@ -34,6 +40,21 @@ func (p Plan) Change(test string) bool {
 	return p.says(bare(test), func(s string) bool {
 		return (changes.MatchString(s) || removes.MatchString(s)) && !greens.MatchString(s)
 	})
+}
+
+// Keeps reports whether the batch says that what the code does stays as it is: in words, or as its title asks for tidier
+// code. A batch that also asks for something else does not.
+func (p Plan) Keeps() bool {
+	keeps := tidies.MatchString(p.title)
+	for _, s := range sentences.Split(p.text, -1) {
+		switch {
+		case same.MatchString(s):
+			keeps = true
+		case changing.MatchString(s):
+			return false
+		}
+	}
+	return keeps
 }
 
 // Names reports whether the batch names a test.

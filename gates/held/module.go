@@ -1,0 +1,86 @@
+package held
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+// mergeModule gives the candidate's go.mod the base's replacements back. A new one that names a folder is taken out where
+// the base may use that module.
+func mergeModule(before, after string) (string, bool) {
+	was, err := modfile.Parse("go.mod", []byte(before), nil)
+	if err != nil || before == "" {
+		return after, false
+	}
+	is, err := modfile.Parse("go.mod", []byte(after), nil)
+	if err != nil {
+		return before, true
+	}
+	// Go lists all modules of a build since 1.17, so that the base cannot use one that its go.mod does not name.
+	complete := was.Go != nil && semver.Compare("v"+was.Go.Version, "v1.17") >= 0
+	old := map[string]*modfile.Replace{}
+	for _, r := range was.Replace {
+		old[r.Old.String()] = r
+	}
+	changed := false
+	for _, r := range is.Replace {
+		o, had := old[r.Old.String()]
+		switch {
+		case had && o.New == r.New:
+			delete(old, r.Old.String())
+		case !had && (r.New.Version != "" || complete && !requires(was, r.Old.Path)):
+		default:
+			_ = is.DropReplace(r.Old.Path, r.Old.Version) // it was just read
+			changed = true
+		}
+	}
+	for _, r := range was.Replace { // what is left in old was changed or taken out
+		if old[r.Old.String()] == nil || !requires(is, r.Old.Path) {
+			continue
+		}
+		changed = is.AddReplace(r.Old.Path, r.Old.Version, r.New.Path, r.New.Version) == nil || changed
+	}
+	if !changed {
+		return after, false
+	}
+	is.Cleanup()
+	text, err := is.Format()
+	if err != nil {
+		return before, true
+	}
+	return string(text), true
+}
+
+func requires(f *modfile.File, module string) bool {
+	for _, r := range f.Require {
+		if r.Mod.Path == module {
+			return true
+		}
+	}
+	return false
+}
+
+// replacedFolders are the folders, relative to the repository, that the base's go.mod in dir names in place of modules and
+// the candidate's does not.
+func replacedFolders(dir string, before, after []byte) []string {
+	was, err := modfile.Parse("go.mod", before, nil)
+	if err != nil {
+		return nil
+	}
+	kept := map[string]bool{}
+	if is, err := modfile.Parse("go.mod", after, nil); err == nil {
+		for _, r := range is.Replace {
+			kept[r.Old.String()+" "+r.New.Path] = true
+		}
+	}
+	var out []string
+	for _, r := range was.Replace {
+		if r.New.Version == "" && strings.HasPrefix(r.New.Path, ".") && !kept[r.Old.String()+" "+r.New.Path] {
+			out = append(out, path.Join(dir, r.New.Path))
+		}
+	}
+	return out
+}
