@@ -37,6 +37,7 @@ func (p *prover) compare(one *proven) {
 		}
 		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " + strings.Join(told, ", "))
 	}
+	p.hidden(one)
 	p.expectations(one, runs, lost)
 	unheld := one.held.Nothing || len(one.held.Left) > 0 || !one.ran
 	loose := runs
@@ -55,6 +56,25 @@ func (p *prover) compare(one *proven) {
 		})
 	}
 	rep.Status = statusOf(rep.Findings)
+}
+
+// hidden reports the tests that made the command fail on the base, and that still fail while it passes.
+func (p *prover) hidden(one *proven) {
+	rep := &p.Reports[one.at]
+	if !rep.hides() {
+		return
+	}
+	base := byKey(one.base)
+	for _, n := range one.now {
+		if b, known := base[n.Key()]; known && n.Status == testout.Failed && b.Status == testout.Failed {
+			p.find(rep, Finding{
+				Rule: ruleHidden, Severity: Error, Path: n.Path, Test: n.Name,
+				Message: n.Name + " fails as on the base, and the command that failed there passes now",
+				Fix:     "make the test pass, and let the command fail when a test fails",
+			})
+			return
+		}
+	}
 }
 
 // find adds a finding. What the user's own text asks for warns.

@@ -145,13 +145,19 @@ func decides(p string) bool {
 }
 
 var (
-	goHelps = lazyre.New(`(?m)^(?:import\s+)?\s*(?:\w+\s+)?"testing"`)
+	goHelps = lazyre.New(`(?m)^(?:import\s+)?\s*(?:\w+\s+)?"testing"|\b\w+\.Helper\(\)|^\s*(?:Helper|FailNow)\(\)\s*$`)
 	pyHelps = lazyre.New(`(?m)^\s*(?:import|from)\s+(?:unittest|pytest|_pytest)\b`)
 	jsHelps = lazyre.New(`['"](?:node:test|vitest|@jest/globals|chai|expect)['"]`)
 )
 
+// asserts are the names of files that hold assertions, where the text agrees.
+var asserts = lazyre.New(`(?i)(?:^|[_\-.])(?:assert\w*|checks?|expect\w*|test\w*|helpers?)(?:[_\-.]|$)`)
+
 // helps reports whether a file that holds no tests is made for them: it uses what only tests use.
 func helps(p, text string) bool {
+	if strings.Contains(text, "AssertionError") && asserts.MatchString(path.Base(p)) {
+		return true
+	}
 	switch path.Ext(p) {
 	case ".go":
 		return goHelps.MatchString(text)

@@ -51,6 +51,25 @@ func TestMergeModule(t *testing.T) {
 	}
 }
 
+func TestHelpers(t *testing.T) {
+	for _, c := range []struct {
+		path, text string
+		want       bool
+	}{
+		{"check/check.go", "package check\n\nimport \"testing\"\n", true},
+		{"check/check.go", "package check\n\nfunc Equal(t T) {\n\tt.Helper()\n}\n", true},
+		{"check/t.go", "package check\n\ntype T interface {\n\tErrorf(format string, args ...any)\n\tFailNow()\n}\n", true},
+		{"log/log.go", "package log\n\ntype L interface {\n\tErrorf(format string, args ...any)\n}\n", false},
+		{"lib/checks.py", "def equal(a, b):\n    if a != b:\n        raise AssertionError(a)\n", true},
+		{"lib/prices.py", "def price(a):\n    raise AssertionError(\"not reached\")\n", false},
+		{"lib/checks.py", "def check(order):\n    return order.total > 0\n", false},
+	} {
+		if got := helps(c.path, c.text); got != c.want {
+			t.Errorf("%s %q: %v", c.path, c.text, got)
+		}
+	}
+}
+
 func TestWhatTakesTheBasesPlace(t *testing.T) {
 	for p, want := range map[string]bool{
 		"tests/calc.py": true, "test/support/sums.ts": true, "test/package.json": true, "iniconfig.py": true, "getpass/__init__.py": true, "src/json.py": true,

@@ -39,7 +39,7 @@ func (p *proofs) remember(tree string, v gates.Verdict) {
 	known := map[string][]testout.Case{}
 	for _, r := range v.Reports {
 		if r.Cases != nil {
-			known[r.Gate] = r.Cases
+			known[r.Gate] = r.BaseCases()
 		}
 	}
 	p.put(tree, known)
@@ -77,7 +77,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 		if errors.Is(err, baseline.ErrNoGate) {
 			return []testout.Case{}, nil // the suite is new
 		}
-		return rep.Cases, err
+		return rep.BaseCases(), err
 	}
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
