@@ -220,6 +220,10 @@ func tidy(rep Report, hide func(string) string) Report {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		f.Rule, f.Message, f.Fix = clean(f.Rule, 200), clean(f.Message, maxMessage), clean(f.Fix, maxMessage)
+		f.Test = clean(f.Test, maxMessage)
+		if hide != nil {
+			f.Path = hide(f.Path) // an agent chooses the names of files
+		}
 		if f.Path = redact.Clean(f.Path); path.IsAbs(f.Path) || strings.HasPrefix(f.Path, "../") {
 			f.Path = "" // no place in the tree
 		}

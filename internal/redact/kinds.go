@@ -65,7 +65,7 @@ var kinds = []Kind{
 	shape("azure-key", `(?i)(?:AccountKey|SharedAccessKey|SharedSecretKey)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?([A-Za-z0-9+/]{40,}={0,2})`),
 	shape("azure-sas", `(?i)[?&;]sig=([A-Za-z0-9+/%_-]{40,}={0,2})`),
 	{ID: "azure-storage-key", re: lazyre.New(`[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}==|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}`)},
-	{ID: "azure-client-secret", edge: true, exact: true, re: lazyre.New(`[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}`), lits: digitsBefore("Q~")},
+	{ID: "azure-client-secret", edge: true, exact: true, re: lazyre.New(`[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,33}[A-Za-z0-9_~-]`), lits: digitsBefore("Q~")},
 	word("google-key", `AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[0-9A-Za-z_-]{20,}|1//0[0-9A-Za-z_-]{30,}`),
 	word("cloud-key", `LTAI[A-Za-z0-9]{17,}|AQVN[A-Za-z0-9_-]{35,}`),
 	shape("digitalocean-token", `do[opr]_v1_[a-fA-F0-9]{40,}`),
