@@ -190,6 +190,9 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 		have := strings.Join(slices.Sorted(maps.Keys(p.Permissions)), " or ")
 		return nil, fmt.Errorf("%s has no permission %q; it has %s", p.Name, permission, have)
 	}
+	if strings.HasPrefix(model, "-") {
+		return nil, fmt.Errorf("the model %q begins with -: it would be an option of %s", model, p.Name)
+	}
 	list := slices.Concat(p.Args, allow)
 	if model != "" {
 		list = slices.Concat(list, p.Model)

@@ -54,6 +54,14 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestModelIsNoOption(t *testing.T) {
+	for _, p := range Presets() {
+		if args, err := p.arguments("", "--dangerously-skip-permissions", "b", "t"); err == nil {
+			t.Errorf("%s is called with %v", p.Name, args)
+		}
+	}
+}
+
 func TestPresetsAreWhole(t *testing.T) {
 	var names []string
 	for _, p := range Presets() {
