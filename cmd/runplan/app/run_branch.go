@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
 
-// slugOf makes a name for branches of a plan's file name.
+// slugOf makes a name for branches of a plan's file name, without what looks like a secret.
 func slugOf(path string) string {
-	name := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	name := redact.New(nil).String(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	name = strings.ToLower(name)
 	var b strings.Builder
 	for _, r := range name {
 		switch {
