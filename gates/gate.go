@@ -75,6 +75,9 @@ type Subject struct {
 	Sealed bool
 	// Planted, if set, is told of each file of the tree that a gate planted tests in, and put back.
 	Planted func(path string)
+	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of the tree
+	// and returns the environment for the second.
+	Fresh func() ([]string, error)
 	// BaseTests returns the tests that a gate named when it looked at Base; nil where nobody knows them. It may run
 	// that gate's suite, so it is asked only where the answer matters.
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)

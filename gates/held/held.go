@@ -131,7 +131,7 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 		r.dirs[tree] = in
 	}
 	s := r.subject
-	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.BaseTests, s.BaseSuites, s.Held = in.dir, tree, nil, nil, nil, nil, nil, nil
+	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.BaseTests, s.BaseSuites, s.Held, s.Fresh = in.dir, tree, nil, nil, nil, nil, nil, nil, nil
 	if in.env != nil {
 		s.Env = in.env
 	}

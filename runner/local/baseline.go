@@ -89,7 +89,7 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	if err := b.open(ctx); err != nil {
 		return gates.Report{}, err
 	}
-	s.Dir, s.Env, s.Sealed = b.room.Dir, b.rooms.envOf(b.room, b.Subject.Env), true
+	s.Dir, s.Env, s.Sealed = b.room.Dir, envOf(b.room.Env, b.Subject.Env), true
 	if s.LogDir != "" {
 		s.LogDir = filepath.Join(s.LogDir, "base")
 	}

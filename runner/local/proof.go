@@ -121,7 +121,7 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 		if err != nil {
 			return "", nil, nil, err
 		}
-		return rm.Dir, rooms.envOf(rm, s.Env), rm.Release, nil
+		return rm.Dir, envOf(rm.Env, s.Env), rm.Release, nil
 	}
 }
 

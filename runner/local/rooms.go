@@ -68,7 +68,7 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
 		return nil, err
 	}
-	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Prepare: r.prepare, Key: r.key})
+	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Note: note, Prepare: r.prepare, Key: r.key})
 	if err := r.Settle(ctx); err != nil {
 		return nil, err
 	}

@@ -44,8 +44,8 @@ func (w *work) closeRooms(ctx context.Context) {
 
 // envOf is the environment of programs in a room: that of the room, with the marks that survivors of a killed runplan are
 // found by, and with what the caller sets besides.
-func (r *rooms) envOf(rm *room.Room, caller []string) []string {
-	env := git.NoUpkeep(slices.Clone(rm.Env))
+func envOf(own, caller []string) []string {
+	env := git.NoUpkeep(slices.Clone(own))
 	for _, kv := range caller {
 		if strings.HasPrefix(kv, "RUNPLAN_") {
 			env = append(env, kv)
@@ -108,7 +108,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	}
 	s := gates.Subject{
 		Dir: rm.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before, Sealed: true,
-		Env: rooms.envOf(rm, w.marked(nil)), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
+		Env: envOf(rm.Env, w.marked(nil)), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
 		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(compared), Literal: literal(w.Agent),
 	}
 	base := w.baseline(s)
@@ -129,12 +129,16 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	idle := !w.Repo.HasUpkeepLock()
 	at := &shift{of: fmt.Sprintf("the gates of batch %s", c.Place()), dir: w.attemptDir(c), own: w.ownSettings(rm.GitDir())}
 	w.begin(at, false)
+	s.Fresh = func() ([]string, error) {
+		w.told(c, at)
+		w.begin(at, false)
+		env, err := rm.Fresh()
+		return envOf(env, w.marked(nil)), err
+	}
 	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
 	w.lookout.drop()
 	w.dropUpkeepLock(idle)
-	for _, f := range sharedFindings(w.end(at)) {
-		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
-	}
+	w.told(c, at)
 	if err != nil || ctx.Err() != nil {
 		return verdict, room.Difference{}, err
 	}
@@ -151,6 +155,13 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		d = rooms.Unexpected(d)
 	}
 	return verdict, d, nil
+}
+
+// told ends the watch over what lies outside of the room, and notes what the gates changed there.
+func (w *work) told(c runner.Command, at *shift) {
+	for _, f := range sharedFindings(w.end(at)) {
+		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
+	}
 }
 
 // planted collects the files in which gates planted tests.

@@ -99,26 +99,31 @@ func (r *Rooms) Unexpected(d Difference) Difference {
 
 // Watch stamps folders outside of the rooms that rooms have links to. [Rooms.Watched] tells what became of them.
 func (r *Rooms) Watch(dirs []string) error {
-	now, err := watchedNow(dirs)
+	now, compiled, err := watchedNow(dirs)
 	if err != nil {
 		return fmt.Errorf("look at the dependencies in the checkout: %w", err)
 	}
-	r.watch, r.watched = dirs, now
+	r.watch, r.watched, r.compiled = dirs, now, compiled
 	return nil
 }
 
-func watchedNow(dirs []string) (map[string]stamp, error) {
-	out := map[string]stamp{}
+// watchedNow stamps what lies in folders: files, and apart from them those that Python compiled.
+func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
+	files, compiled = map[string]stamp{}, map[string]stamp{}
 	for _, dir := range dirs {
-		found, err := stampTree(dir, dir, func(rel string, _ fs.DirEntry) bool { return !cache(rel) })
+		found, err := stampTree(dir, dir, func(rel string, _ fs.DirEntry) bool { return !cache(rel) || pythonCache(rel) })
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for rel, s := range found {
-			out[filepath.Join(dir, filepath.FromSlash(rel))] = s
+			to := files
+			if pythonCache(rel) {
+				to = compiled
+			}
+			to[filepath.Join(dir, filepath.FromSlash(rel))] = s
 		}
 	}
-	return out, nil
+	return files, compiled, nil
 }
 
 // Watched returns a file of the folders that [Rooms.Watch] stamped that is not as it was, "" where there is none.
@@ -126,10 +131,13 @@ func (r *Rooms) Watched() (string, error) {
 	if len(r.watch) == 0 {
 		return "", nil
 	}
-	now, err := watchedNow(r.watch)
+	now, compiled, err := watchedNow(r.watch)
 	if err != nil {
 		return "", fmt.Errorf("look at the dependencies in the checkout: %w", err)
 	}
+	r.mu.Lock()
+	r.recompile = !maps.Equal(compiled, r.compiled)
+	r.mu.Unlock()
 	for path, s := range r.watched {
 		if now[path] != s {
 			return path, nil

@@ -194,8 +194,13 @@ func (r *Rooms) env(rm *Room) []string {
 			own["RUNPLAN_USER_HOME"] = rm.user.real // for set-ups and gates of the configuration that need a file there
 		}
 	}
+	r.mu.Lock()
+	if r.recompile {
+		own["PYTHONPYCACHEPREFIX"] = filepath.Join(rm.Temp, "pycache")
+	}
+	r.mu.Unlock()
 	drop := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_GLOBAL", "TEMP", "TMP", "PWD", "OLDPWD"}
-	if !rm.hasGoWork() {
+	if !rm.holds("go.work") {
 		own["GOWORK"] = "off" // go looks for go.work in all folders above
 	}
 	if value(r.Environ, "GOENV") == "off" {

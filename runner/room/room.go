@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Config says where rooms are and what is in them.
@@ -37,6 +38,8 @@ type Config struct {
 	// Prepare makes a new room ready: submodules, files that git does not carry, the project's set-up. What it leaves
 	// beside the tree stays as long as the room's key does. nil prepares nothing.
 	Prepare func(ctx context.Context, ws *git.Workspace, env []string) error
+	// Note is told what a user may want to know; nil tells nobody.
+	Note func(string)
 	// Key names what Prepare follows from in a tree; a room of another key is made anew. nil is one key for all trees.
 	Key func(ctx context.Context, tree string) (string, error)
 }
@@ -45,22 +48,31 @@ type Config struct {
 type Rooms struct {
 	Config
 
-	once sync.Once
-	user *home
-	err  error
+	once  sync.Once
+	cache goCache
+	user  *home
+	err   error
 
-	mu      sync.Mutex
-	free    []*Room
-	number  int
-	closed  bool
-	habits  map[string]bool // files that the suites rewrite at the base as well
-	watch   []string        // folders outside of the rooms
-	watched map[string]stamp
-	idle    sync.WaitGroup // rooms that are being cleared
+	mu        sync.Mutex
+	free      []*Room
+	number    int
+	closed    bool
+	habits    map[string]bool // files that the suites rewrite at the base as well
+	watch     []string        // folders outside of the rooms
+	watched   map[string]stamp
+	compiled  map[string]stamp // what Python compiled in those folders
+	recompile bool             // that is not as it was: programs of the user may have done so, or an agent
+	idle      sync.WaitGroup   // rooms that are being cleared
 }
 
 // New returns a pool without rooms. The user's settings are read now, or at the first [Rooms.Take] if that is earlier.
-func New(c Config) *Rooms { return &Rooms{Config: c, habits: map[string]bool{}} }
+func New(c Config) *Rooms {
+	r := &Rooms{Config: c, habits: map[string]bool{}}
+	if value(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // what the user names is the user's own
+		r.cache.dir = r.goCache()
+	}
+	return r
+}
 
 // Room is a room that somebody has taken.
 type Room struct {
@@ -169,6 +181,9 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	if err := renewFolder(rm.Temp); err != nil {
 		return err
 	}
+	if err := rm.pool.checkGoCache(ctx, rm); err != nil {
+		return err
+	}
 	rm.Env = rm.pool.env(rm)
 	if !spoilt || rm.pool.Prepare == nil {
 		return nil
@@ -184,6 +199,45 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	rm.key = key
 	rm.made, err = rm.madeNow()
 	return err
+}
+
+// checkGoCache looks at the build cache before the gates of a room that holds a module of Go.
+func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
+	if r.cache.dir == "" || !rm.holds("go.mod") {
+		return nil
+	}
+	n, err := r.cache.check(ctx)
+	if n > 0 && r.Note != nil {
+		r.Note(fmt.Sprintf("%s in the build cache of the gates, %s, were not as go wrote them and were removed: another program changed them",
+			phrase.Count(n, "file"), r.cache.dir))
+	}
+	return err
+}
+
+// Fresh returns an environment for the room with another home and another folder for temporary files, in which nothing is
+// of what ran before.
+func (rm *Room) Fresh() ([]string, error) {
+	again := filepath.Join(rm.root, "again")
+	if err := renewFolder(again); err != nil {
+		return nil, err
+	}
+	home, temp := filepath.Join(again, "home"), filepath.Join(again, "tmp")
+	if err := rm.user.make(home); err != nil {
+		return nil, err
+	}
+	if err := renewFolder(temp); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(rm.Env)
+	for i, kv := range out {
+		name, value, _ := strings.Cut(kv, "=")
+		for from, to := range map[string]string{rm.home(): home, rm.Temp: temp} {
+			if value == from || strings.HasPrefix(value, from+string(filepath.Separator)) {
+				out[i] = name + "=" + to + value[len(from):]
+			}
+		}
+	}
+	return out, nil
 }
 
 // renew makes the room's worktree anew.
@@ -249,6 +303,11 @@ func (rm *Room) madeNow() (map[string]stamp, error) {
 		_, tracked := rm.tracked[rel]
 		return !tracked && !cache(rel)
 	})
+}
+
+// pythonCache tells what Python compiled. It is used without a look at the source, if it says so.
+func pythonCache(rel string) bool {
+	return strings.HasSuffix(rel, ".pyc") || rel == "__pycache__" || strings.HasSuffix(rel, "/__pycache__")
 }
 
 // cache tells files that tools write beside what they use, and that decide nothing.
@@ -334,9 +393,10 @@ func (rm *Room) keptFolders() map[string]bool {
 	return kept
 }
 
-func (rm *Room) hasGoWork() bool {
+// holds reports whether the tree has a file of that name, in any folder.
+func (rm *Room) holds(name string) bool {
 	for path := range rm.tracked {
-		if path == "go.work" || strings.HasSuffix(path, "/go.work") {
+		if path == name || strings.HasSuffix(path, "/"+name) {
 			return true
 		}
 	}
