@@ -39,8 +39,12 @@ const (
 	answerSuffix = "-a"
 )
 
-// beingWritten is how long an output may differ from its name: another gate may be writing it.
-const beingWritten = 300 * time.Millisecond
+// An output that differs from its name may be one that another gate is writing: it is given time while it changes, and no
+// more than mostWriting.
+const (
+	lastWrite   = 2 * time.Second
+	mostWriting = 5 * time.Second
+)
 
 // check removes what was changed and returns how many files that were.
 func (c *goCache) check(ctx context.Context) (removed int, err error) {
@@ -131,7 +135,7 @@ func (c *goCache) file(path string, d fs.DirEntry) (bool, error) {
 // output reports whether a file holds what its name says.
 func (c *goCache) output(path string) (bool, error) {
 	want := strings.TrimSuffix(filepath.Base(path), outputSuffix)
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		f, err := os.Open(path)
 		if err != nil {
 			return false, err
@@ -149,8 +153,7 @@ func (c *goCache) output(path string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		// A writer that is at work changes the file; what lies still for long is not being written.
-		if time.Since(began) > beingWritten || time.Since(info.ModTime()) > 10*time.Second {
+		if time.Since(info.ModTime()) > lastWrite || time.Since(began) > mostWriting {
 			return false, nil
 		}
 	}
