@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -95,6 +96,33 @@ func (a *App) forgedEnd(ctx context.Context, p *project, run string) bool {
 	}
 	defer j.Close()
 	return a.signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
+}
+
+// tellForged says on standard error which of the runs that are shown hold events that runplan did not write. It makes no key:
+// where there is none, nothing was signed.
+func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
+	dir, err := a.userDir()
+	if err != nil {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(dir, seal.FileName)); err != nil {
+		return
+	}
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return
+	}
+	defer j.Close()
+	if a.signed(j) != nil {
+		return
+	}
+	for _, run := range runs {
+		c, err := j.Verify(ctx, run)
+		if err != nil || !c.Sealed || c.Bad == nil {
+			continue
+		}
+		fmt.Fprintf(a.Stderr, "run %s: event %d %s; what is shown from there on is not to be believed. runplan resume sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why)
+	}
 }
 
 // damagedRun finds the run that is meant by name among those whose events do not verify, where the journal cannot be read.

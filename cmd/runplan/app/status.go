@@ -86,6 +86,9 @@ func (a *App) showStatus(ctx context.Context, p *project, name string, o statusO
 	if len(sums) == 0 && name != "" {
 		return noSuchRun(name)
 	}
+	if len(sums) == 1 {
+		a.tellForged(ctx, p, sums[0].Run)
+	}
 	if o.json {
 		if sums == nil {
 			sums = []runner.Summary{}
@@ -240,6 +243,7 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 	if err != nil {
 		return err
 	}
+	a.tellForged(ctx, p, run)
 	out := a.stdoutFile()
 	style := ui.StyleFor(a.Getenv, out)
 	printer := report.Printer{Zone: time.Local}
