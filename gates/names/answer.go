@@ -51,14 +51,23 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 }
 
 // shorter finds the case that passes now under the beginning of the name that c failed under: scripts put what went
-// wrong behind the name of a test. A script that changed is not believed so.
+// wrong behind the name of a test. A script that changed is not believed so; where a Makefile changed, what ran by that of
+// the base is.
 func (j *judge) shorter(c testout.Case) string {
+	run := j.now
 	for _, f := range j.Files {
-		if f.Path == c.Group || f.Path == c.Path || strings.Contains(f.Before, "not ok") {
+		if strings.Contains(f.Before, "not ok") {
 			return ""
 		}
+		if f.Path != c.Group && f.Path != c.Path {
+			continue
+		}
+		if j.held == nil || !slices.Contains([]string{"Makefile", "makefile", "GNUmakefile"}, path.Base(f.Path)) {
+			return ""
+		}
+		run = slices.Collect(maps.Values(j.held))
 	}
-	for _, n := range j.now {
+	for _, n := range run {
 		rest, is := strings.CutPrefix(c.Name, n.Name)
 		if is && n.Status == testout.Passed && n.Group == c.Group && len(n.Name) > 2 && rest != "" && strings.ContainsAny(rest[:1], " :,;(-") {
 			return n.Name
