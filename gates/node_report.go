@@ -12,6 +12,21 @@ import (
 
 var npmNodeOptions = lazyre.New(`(?m)^\s*node[-_]options\s*=\s*(.+?)\s*$`)
 
+var notFound = lazyre.New(`Cannot find module '\.{1,2}/|ERR_MODULE_NOT_FOUND`)
+
+// unloaded marks the files that ended before a test began, where a file that they import is not there. node:test reports
+// such a file as a test by its path.
+func unloaded(res testout.Result, text string) testout.Result {
+	if !notFound.MatchString(text) {
+		return res
+	}
+	for i := range res.Failures {
+		f := &res.Failures[i]
+		f.Build = f.Build || f.Name == f.Group && f.Group != "" && f.Message == "test failed"
+	}
+	return res
+}
+
 // nodeReported is the call args with a report outside of the tree that names each test, where the runner is known.
 func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
@@ -75,7 +90,7 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 	out.exact, out.done = true, report.remove
 	out.read = func(r ran) testout.Result {
 		if res, ok := report.read(read); ok {
-			return res
+			return unloaded(res, r.text)
 		}
 		return testout.Text(r.text)
 	}

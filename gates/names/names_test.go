@@ -331,3 +331,22 @@ func TestWeaker(t *testing.T) {
 		}
 	}
 }
+
+func TestAWordOfThePlanIsNoTest(t *testing.T) {
+	for _, c := range []struct {
+		text, test string
+		want       bool
+	}{
+		{"Correct add.", "add", false},
+		{"Change what the test add expects.", "add", true},
+		{"Correct TestAdd.", "TestAdd", true},
+		{"Correct the case adds two numbers.", "adds two numbers", true},
+	} {
+		if got := PlanOf(planparse.Batch{Title: "One", Text: c.text}).Change(c.test); got != c.want {
+			t.Errorf("%s, %s: %v", c.text, c.test, got)
+		}
+	}
+	if !PlanOf(planparse.Batch{Title: "One", Text: "Remove parse."}).RemovalOf("parse") {
+		t.Error("a function is removed under its name")
+	}
+}

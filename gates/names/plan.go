@@ -2,6 +2,7 @@ package names
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -22,9 +23,10 @@ var (
 		`\b(?:without|no|not|never)\b[^,;:]{0,30}\b(?:chang|alter|affect)\w*[^,;:]{0,30}\b(?:behaviou?r|results?|outputs?|returns?|semantics|does)\b|` +
 		`\b(?:behaviou?r|results?|outputs?|semantics)\b[^,;:]{0,30}\b(?:not|never|un)\s?chang\w*|` +
 		`\b(?:keep|preserve)\w*\b[^,;:]{0,20}\b(?:behaviou?r|results?|outputs?|semantics)\b`)
-	tidies   = lazyre.New(`(?i)^\W*(?:refactor\w*|tid(?:y|ies|ying)|simplif\w*|clean\w*|reformat\w*|restructur\w*|reorgani[sz]\w*|inline|extract|deduplicat\w*|document)\b`)
-	changing = lazyre.New(`(?i)\b(?:now|instead|fix\w*|correct\w*|wrong\w*|bugs?|support\w*|reject\w*|accept\w*|should|fails?|expect\w*|introduc\w*|implement\w*)\b`)
-	greens   = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
+	tidies     = lazyre.New(`(?i)^\W*(?:refactor\w*|tid(?:y|ies|ying)|simplif\w*|clean\w*|reformat\w*|restructur\w*|reorgani[sz]\w*|inline|extract|deduplicat\w*|document)\b`)
+	changing   = lazyre.New(`(?i)\b(?:now|instead|fix\w*|correct\w*|wrong\w*|bugs?|support\w*|reject\w*|accept\w*|should|fails?|expect\w*|introduc\w*|implement\w*)\b`)
+	aboutTests = lazyre.New(`(?i)\b(?:tests?|specs?|cases?|expect\w*|assert\w*|snapshots?|goldens?|fixtures?)\b`)
+	greens     = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
 )
 
 // Removal reports whether a sentence of the batch asks for that test to go.
@@ -33,7 +35,9 @@ func (p Plan) Removal(test string) bool {
 }
 
 // RemovalOf reports whether a sentence of the batch asks for that part of the product to go.
-func (p Plan) RemovalOf(name string) bool { return p.says(name, removes.MatchString) }
+func (p Plan) RemovalOf(name string) bool {
+	return slices.ContainsFunc(p.naming(name), removes.MatchString)
+}
 
 // Change reports whether a sentence of the batch asks for that test to be changed. That it has to pass is no such wish.
 func (p Plan) Change(test string) bool {
@@ -67,17 +71,19 @@ func bare(test string) string {
 }
 
 func (p Plan) says(name string, wanted func(sentence string) bool) bool {
+	// One word may be the name of what is tested as well: "Correct add" asks for no other test of that name.
+	plain := !strings.Contains(name, " ") && !strings.Contains(strings.ToLower(name), "test")
+	return slices.ContainsFunc(p.naming(name), func(s string) bool { return wanted(s) && (!plain || aboutTests.MatchString(s)) })
+}
+
+// naming returns the sentences that hold a name.
+func (p Plan) naming(name string) []string {
 	if len(name) < 3 {
-		return false
+		return nil
 	}
 	word, err := regexp.Compile(`(?:^|\W)` + regexp.QuoteMeta(name) + `(?:\W|$)`)
 	if err != nil {
-		return false
+		return nil
 	}
-	for _, s := range sentences.Split(p.text, -1) {
-		if word.MatchString(s) && wanted(s) {
-			return true
-		}
-	}
-	return false
+	return slices.DeleteFunc(sentences.Split(p.text, -1), func(s string) bool { return !word.MatchString(s) })
 }
