@@ -40,6 +40,9 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 		if how := j.loosely(need); how != "" {
 			return how
 		}
+		if how := j.fromData(g.Case, old, need); how != "" {
+			return how
+		}
 	case ran && red:
 		return "" // the code still does not do what it asks for
 	default:
@@ -235,6 +238,29 @@ func (j *judge) loosely(need evidence) string {
 		return ""
 	}
 	return "rewritten as " + strings.Join(names[:min(len(names), 5)], ", ")
+}
+
+// fromData answers for a test that now takes its values from a file of data, a case for each: the test stands there under
+// its name, calls what it called, and its values are in a file that changed.
+func (j *judge) fromData(c testout.Case, old test, need evidence) string {
+	now, is := j.stays(old)
+	if !is || j.rows[c.Group+"\x00"+Trunk(c.Name)][1] < 1 {
+		return ""
+	}
+	have := j.after.evidence(now)
+	for name := range need.calls {
+		if !have.calls[name] && !have.idents[name] {
+			return ""
+		}
+	}
+	for value := range need.literals {
+		if have.literals[value] == 0 && !slices.ContainsFunc(j.Files, func(f File) bool {
+			return !source(f.Path) && strings.Contains(f.After, strings.TrimPrefix(value, `"`))
+		}) {
+			return ""
+		}
+	}
+	return "takes its values from a file now"
 }
 
 // subject answers for a test of what is gone from the product. A test that failed is not got rid of so, unless the plan

@@ -350,3 +350,28 @@ func TestAWordOfThePlanIsNoTest(t *testing.T) {
 		t.Error("a function is removed under its name")
 	}
 }
+
+func TestValuesThatMoveToAFile(t *testing.T) {
+	before := "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+	after := "from calc import add\n\n\n@cases(\"cases.json\")\ndef test_add(a, b, want):\n    assert add(a, b) == want\n"
+	for name, c := range map[string]struct {
+		data string
+		held testout.Status
+		lost int
+	}{
+		"the values are in a file":         {"[[2, 3, 5]]", testout.Passed, 0},
+		"the values are nowhere":           {"[[1, 1, 2]]", testout.Passed, 1},
+		"the test as it was does not pass": {"[[2, 3, 5]]", testout.Failed, 1},
+	} {
+		group := "tests/test_calc.py"
+		runs := Runs{
+			Base: []testout.Case{{Name: "test_add", Group: group, Path: group, Status: testout.Failed}},
+			Now:  []testout.Case{{Name: "test_add[0]", Group: group, Path: group, Status: testout.Passed}},
+			Held: []testout.Case{{Name: "test_add", Group: group, Path: group, Status: c.held}},
+		}
+		lost, _ := Compare(runs, Change{Files: []File{{Path: group, Before: before, After: after}, {Path: "tests/cases.json", After: c.data}}})
+		if len(lost) != c.lost {
+			t.Errorf("%s: %v", name, lost)
+		}
+	}
+}
