@@ -73,6 +73,6 @@ func CandidateOf(make func(s gates.Subject) (*Baseline, error), note func(string
 		if err != nil {
 			return "", nil, done, err
 		}
-		return dir, b.rooms.envOf(b.room, s.Env), done, nil
+		return dir, envOf(b.room.Env, s.Env), done, nil
 	}
 }
