@@ -138,7 +138,7 @@ func (c *compared) sides(ctx context.Context, laid []file) (base, now side, err 
 		return base, now, fmt.Errorf("put the regression test on the base: %w", err)
 	}
 	before := s
-	before.Dir, before.Tree, before.Changed, before.Diff, before.Before = dir, "", nil, nil, nil
+	before.Dir, before.Tree, before.Changed, before.Diff, before.Before, before.Fresh = dir, "", nil, nil, nil, nil
 	if base, err = c.side(ctx, "base", before); err != nil {
 		return base, now, fmt.Errorf("on the base: %w", err)
 	}

@@ -92,7 +92,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if err != nil {
 		return fmt.Errorf("make a scratch tree for mutants: %w", err)
 	}
-	s.Dir, s.Tree, s.Changed, s.Diff, s.Before = dir, "", nil, nil, nil
+	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.Fresh = dir, "", nil, nil, nil, nil
 	if env != nil {
 		s.Env = env
 	}
