@@ -71,12 +71,13 @@ type Subject struct {
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
 
-	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of their own.
+	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of
+	// their own.
 	Sealed bool
 	// Planted, if set, is told of each file of the tree that a gate planted tests in, and put back.
 	Planted func(path string)
-	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of the tree
-	// and returns the environment for the second.
+	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of
+	// the tree and returns the environment for the second.
 	Fresh func() ([]string, error)
 	// BaseTests returns the tests that a gate named when it looked at Base; nil where nobody knows them. It may run
 	// that gate's suite, so it is asked only where the answer matters.

@@ -217,8 +217,8 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 	}
 }
 
-// BaseCases are the cases of a report as a later one is compared with them. A failure that is in the output of a command
-// that passed is none: the output quotes another suite.
+// BaseCases are the cases of a report as a later one is compared with them. A failure that is in the output of a
+// command that passed is none: the output quotes another suite.
 func (r Report) BaseCases() []testout.Case {
 	if !r.hides() {
 		return r.Cases

@@ -23,7 +23,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// secretKinds are secrets of many providers. They are put together here, so that no scanner takes this file for a leak.
+// secretKinds are secrets of many providers. They are put together here, so that no scanner takes this file for a
+// leak.
 func secretKinds() map[string]string {
 	const letters = "aZ8kQ1mWn4Rv7LpXb2Yc9TdHs6JfGu3EoRi5NtKwVzMqBxPrDyCgAhUj0SeOlIF"
 	turn := 0
@@ -128,8 +129,8 @@ mkdir -p notes
 while read -r key; do case $key in */*) ;; *) echo x >"notes/$key.txt" ;; esac; done <"$KEYS"
 `
 
-// TestSecretsLeaveNoTrace drives runplan with secrets of many kinds in all places that an agent or a plan has, and looks
-// into all that is left.
+// TestSecretsLeaveNoTrace drives runplan with secrets of many kinds in all places that an agent or a plan has, and
+// looks into all that is left.
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	lookAtSources(t)
 	if _, err := exec.LookPath("bash"); err != nil {

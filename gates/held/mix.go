@@ -97,11 +97,12 @@ func (m *mix) leave(findings []gates.Finding) []string {
 	return out
 }
 
-// inTests are folders that hold tests and what they read. Those languages that know tests by the names of their files may
-// keep code of the product there as well.
+// inTests are folders that hold tests and what they read. Those languages that know tests by the names of their
+// files may keep code of the product there as well.
 const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 
-// fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may need them.
+// fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may
+// need them.
 func fixture(p string) bool {
 	return gates.Match([]string{inTests}, p) && !slices.Contains([]string{".go", ".rs", ".java", ".kt", ".c", ".cc", ".cpp", ".h", ".rb", ".cs"}, path.Ext(p)) || gates.Match([]string{
 		"**/{testdata,fixtures,__fixtures__,__snapshots__,snapshots,golden,goldens,cassettes}/**", "*.snap", "*.ambr", "*.golden", "*.golden.*", "*.approved.*", "*.snapshot",
@@ -175,7 +176,8 @@ var (
 	jsReaches = lazyre.New(`(?m)^(?:[\w.]+\.\w+\s*=[^=]|Object\.(?:assign|defineProperty)\(|process\.|globalThis|(?:before|after)(?:Each|All)?\(|(?:setup|teardown)\()`)
 )
 
-// reaches reports whether a new test file does something when it is loaded, so that it may change what other tests see.
+// reaches reports whether a new test file does something when it is loaded, so that it may change what other tests
+// see.
 func reaches(p, text string) bool {
 	switch testcode.Language(p) {
 	case testcode.LangGo:
@@ -216,7 +218,8 @@ func mergePackage(before, after string) (string, bool) {
 	return string(text) + "\n", changed
 }
 
-// mergeImports gives the names that code of the package imports by, such as "#calc", the base's meaning back. New ones stay.
+// mergeImports gives the names that code of the package imports by, such as "#calc", the base's meaning back. New
+// ones stay.
 func mergeImports(old, now map[string]json.RawMessage) bool {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(old["imports"], &was) != nil || json.Unmarshal(now["imports"], &is) != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// mergeModule gives the candidate's go.mod the base's replacements back. A new one that names a folder is taken out where
-// the base may use that module.
+// mergeModule gives the candidate's go.mod the base's replacements back. A new one that names a folder is taken
+// out where the base may use that module.
 func mergeModule(before, after string) (string, bool) {
 	was, err := modfile.Parse("go.mod", []byte(before), nil)
 	if err != nil || before == "" {
@@ -63,8 +63,8 @@ func requires(f *modfile.File, module string) bool {
 	return false
 }
 
-// replacedFolders are the folders, relative to the repository, that the base's go.mod in dir names in place of modules and
-// the candidate's does not.
+// replacedFolders are the folders, relative to the repository, that the base's go.mod in dir names in place of
+// modules and the candidate's does not.
 func replacedFolders(dir string, before, after []byte) []string {
 	was, err := modfile.Parse("go.mod", before, nil)
 	if err != nil {

@@ -53,9 +53,9 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 	return j.subject(need, red)
 }
 
-// shorter finds the case that passes now under the beginning of the name that c failed under: scripts put what went
-// wrong behind the name of a test. A script that changed is not believed so; where a Makefile changed, what ran by that of
-// the base is.
+// shorter finds the case that passes now under the beginning of the name that c failed under: scripts put what
+// went wrong behind the name of a test. A script that changed is not believed so; where a Makefile changed, what
+// ran by that of the base is.
 func (j *judge) shorter(c testout.Case) string {
 	run := j.now
 	for _, f := range j.Files {
@@ -79,8 +79,8 @@ func (j *judge) shorter(c testout.Case) string {
 	return ""
 }
 
-// row answers for a case whose test is as it was: its cases are made of data. As many must pass as before, or the data
-// that one was made of must be gone.
+// row answers for a case whose test is as it was: its cases are made of data. As many must pass as before, or the
+// data that one was made of must be gone.
 func (j *judge) row(c testout.Case) string {
 	whole := Trunk(c.Name)
 	n := j.rows[c.Group+"\x00"+whole]
@@ -210,8 +210,8 @@ func (j *judge) titled(value string) bool {
 	})
 }
 
-// loosely looks for new or changed tests that call what a test called. That is enough where the test itself was seen to
-// pass on the candidate's code.
+// loosely looks for new or changed tests that call what a test called. That is enough where the test itself was
+// seen to pass on the candidate's code.
 func (j *judge) loosely(need evidence) string {
 	if len(need.calls) == 0 {
 		return ""
@@ -240,8 +240,8 @@ func (j *judge) loosely(need evidence) string {
 	return "rewritten as " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// fromData answers for a test that now takes its values from a file of data, a case for each: the test stands there under
-// its name, calls what it called, and its values are in a file that changed.
+// fromData answers for a test that now takes its values from a file of data, a case for each: the test stands
+// there under its name, calls what it called, and its values are in a file that changed.
 func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 	now, is := j.stays(old)
 	if !is || j.rows[c.Group+"\x00"+Trunk(c.Name)][1] < 1 {
@@ -263,8 +263,8 @@ func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 	return "takes its values from a file now"
 }
 
-// subject answers for a test of what is gone from the product. A test that failed is not got rid of so, unless the plan
-// asks for it.
+// subject answers for a test of what is gone from the product. A test that failed is not got rid of so, unless the
+// plan asks for it.
 func (j *judge) subject(need evidence, red bool) string {
 	for _, name := range sorted(need.calls) {
 		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
@@ -288,7 +288,8 @@ func within(a, b []string) bool {
 	return len(a) > 0
 }
 
-// productNames returns what changed files of the product declared before and declare no more, and the other way round.
+// productNames returns what changed files of the product declared before and declare no more, and the other way
+// round.
 func productNames(files []File) (removed, added map[string]bool) {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, f := range files {

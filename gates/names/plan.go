@@ -39,15 +39,16 @@ func (p Plan) RemovalOf(name string) bool {
 	return slices.ContainsFunc(p.naming(name), removes.MatchString)
 }
 
-// Change reports whether a sentence of the batch asks for that test to be changed. That it has to pass is no such wish.
+// Change reports whether a sentence of the batch asks for that test to be changed. That it has to pass is no such
+// wish.
 func (p Plan) Change(test string) bool {
 	return p.says(bare(test), func(s string) bool {
 		return (changes.MatchString(s) || removes.MatchString(s)) && !greens.MatchString(s)
 	})
 }
 
-// Keeps reports whether the batch says that what the code does stays as it is: in words, or as its title asks for tidier
-// code. A batch that also asks for something else does not.
+// Keeps reports whether the batch says that what the code does stays as it is: in words, or as its title asks for
+// tidier code. A batch that also asks for something else does not.
 func (p Plan) Keeps() bool {
 	keeps := tidies.MatchString(p.title)
 	for _, s := range sentences.Split(p.text, -1) {

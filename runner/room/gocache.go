@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// goCache watches the build cache of go in rooms. Go reads a compiled package there without a look at what it holds, so
-// that who changes one changes what the gates run.
+// goCache watches the build cache of go in rooms. Go reads a compiled package there without a look at what it
+// holds, so that who changes one changes what the gates run.
 //
-// The cache holds two kinds of files: ID-d is the output whose SHA-256 is ID, and ID-a says which output belongs to what
-// was asked for. An output that is not what its name says is removed, and so is an answer that names another output than
-// before. Both are only built again.
+// The cache holds two kinds of files: ID-d is the output whose SHA-256 is ID, and ID-a says which output belongs
+// to what was asked for. An output that is not what its name says is removed, and so is an answer that names
+// another output than before. Both are only built again.
 type goCache struct {
 	dir string
 
@@ -39,8 +39,8 @@ const (
 	answerSuffix = "-a"
 )
 
-// An output that differs from its name may be one that another gate is writing: it is given time while it changes, and no
-// more than mostWriting.
+// An output that differs from its name may be one that another gate is writing: it is given time while it changes,
+// and no more than mostWriting.
 const (
 	lastWrite   = 2 * time.Second
 	mostWriting = 5 * time.Second

@@ -1,9 +1,10 @@
 // Package room makes the rooms in which gates look at a candidate.
 //
-// A room is a checkout of exactly one tree, with a home and temporary folders of its own, in a folder outside of every
-// repository. Nothing that an agent left beside its tree is in it: no ignored file, no setting, no build cache. What
-// builds need besides the tree is made in the room itself, see [Config.Prepare]. After the gates [Room.Check] compares
-// the room with its tree, file by file, so that a file that somebody swapped meanwhile is named.
+// A room is a checkout of exactly one tree, with a home and temporary folders of its own, in a folder outside of
+// every repository. Nothing that an agent left beside its tree is in it: no ignored file, no setting, no build
+// cache. What builds need besides the tree is made in the room itself, see [Config.Prepare]. After the gates
+// [Room.Check] compares the room with its tree, file by file, so that a file that somebody swapped meanwhile is
+// named.
 //
 // Rooms are pooled: one that is free moves from tree to tree, which costs what differs between the two.
 //
@@ -40,7 +41,8 @@ type Config struct {
 	Prepare func(ctx context.Context, ws *git.Workspace, env []string) error
 	// Note is told what a user may want to know; nil tells nobody.
 	Note func(string)
-	// Key names what Prepare follows from in a tree; a room of another key is made anew. nil is one key for all trees.
+	// Key names what Prepare follows from in a tree; a room of another key is made anew. nil is one key for all
+	// trees.
 	Key func(ctx context.Context, tree string) (string, error)
 }
 
@@ -65,7 +67,8 @@ type Rooms struct {
 	idle      sync.WaitGroup   // rooms that are being cleared
 }
 
-// New returns a pool without rooms. The user's settings are read now, or at the first [Rooms.Take] if that is earlier.
+// New returns a pool without rooms. The user's settings are read now, or at the first [Rooms.Take] if that is
+// earlier.
 func New(c Config) *Rooms {
 	r := &Rooms{Config: c, habits: map[string]bool{}}
 	if value(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // what the user names is the user's own
@@ -214,8 +217,8 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	return err
 }
 
-// Fresh returns an environment for the room with another home and another folder for temporary files, in which nothing is
-// of what ran before.
+// Fresh returns an environment for the room with another home and another folder for temporary files, in which
+// nothing is of what ran before.
 func (rm *Room) Fresh() ([]string, error) {
 	again := filepath.Join(rm.root, "again")
 	if err := renewFolder(again); err != nil {

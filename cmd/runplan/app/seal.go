@@ -98,8 +98,8 @@ func (a *App) forgedEnd(ctx context.Context, p *project, run string) bool {
 	return a.signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
 }
 
-// tellForged says on standard error which of the runs that are shown hold events that runplan did not write. It makes no key:
-// where there is none, nothing was signed.
+// tellForged says on standard error which of the runs that are shown hold events that runplan did not write. It
+// makes no key: where there is none, nothing was signed.
 func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 	dir, err := a.userDir()
 	if err != nil {
@@ -125,7 +125,8 @@ func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 	}
 }
 
-// damagedRun finds the run that is meant by name among those whose events do not verify, where the journal cannot be read.
+// damagedRun finds the run that is meant by name among those whose events do not verify, where the journal cannot
+// be read.
 func (a *App) damagedRun(ctx context.Context, p *project, name string) (runner.Summary, bool) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
