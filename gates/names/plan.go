@@ -50,7 +50,7 @@ func (p Plan) Change(test string) bool {
 // Keeps reports whether the batch says that what the code does stays as it is: in words, or as its title asks for
 // tidier code. A batch that also asks for something else does not.
 func (p Plan) Keeps() bool {
-	keeps := tidies.MatchString(p.title)
+	keeps := tidies.MatchString(p.title) && !aboutTests.MatchString(p.title)
 	for _, s := range sentences.Split(p.text, -1) {
 		switch {
 		case same.MatchString(s):
