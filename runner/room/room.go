@@ -78,6 +78,7 @@ type Room struct {
 	tracked map[string]stamp
 	links   []string         // submodules; what is in them is compared with nothing
 	made    map[string]stamp // what Prepare left beside the tree
+	atHome  map[string]stamp // the home, as it was made
 	ready   chan struct{}    // closed once the room is clear
 	broken  error            // why it cannot be used again
 }
@@ -163,10 +164,10 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	if err := rm.fill(ctx, base, tree); err != nil {
 		return err
 	}
-	if err := rm.user.make(rm.home()); err != nil {
+	if err := rm.makeHome(); err != nil {
 		return err
 	}
-	if err := renewFolder(rm.Temp); err != nil {
+	if err := emptyFolder(rm.Temp); err != nil {
 		return err
 	}
 	rm.Env = rm.pool.env(rm)
@@ -370,7 +371,32 @@ func (r *Rooms) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func renewFolder(dir string) error {
+// makeHome makes the home of the room, unless nothing changed there since it was made.
+func (rm *Room) makeHome() error {
+	if len(rm.atHome) > 0 {
+		if now, err := stampFolder(rm.home()); err == nil && maps.Equal(now, rm.atHome) {
+			return nil
+		}
+	}
+	rm.atHome = nil
+	if err := rm.user.make(rm.home()); err != nil {
+		return err
+	}
+	now, err := stampFolder(rm.home())
+	if err != nil {
+		return fmt.Errorf("look at the home of a room: %w", err)
+	}
+	rm.atHome = now
+	return nil
+}
+
+// emptyFolder makes an empty folder for temporary files, unless it is there.
+func emptyFolder(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && info.Mode() == fs.ModeDir|0o700 {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+			return nil
+		}
+	}
 	if err := git.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)
 	}
