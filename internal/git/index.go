@@ -114,18 +114,5 @@ func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
 	w.index = stamp{tree: tree}
-	if head, err := w.HeadRef(); err == nil && head == base {
-		return nil
-	}
-	if w.repo.reftable() || !isHash(base) {
-		return w.Detach(ctx, base)
-	}
-	head := filepath.Join(w.GitDir, "HEAD") // nobody else writes to it
-	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
-		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
-	}
-	if err := os.Rename(head+".new", head); err != nil {
-		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
-	}
-	return nil
+	return w.headTo(ctx, base)
 }

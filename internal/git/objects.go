@@ -26,6 +26,9 @@ type objects struct {
 	plain     bool // new ones, and branches, may be written as files without git
 	unlogged  bool // a new branch gets no log
 
+	checkoutOnce sync.Once
+	checkout     bool // files are written as they are stored
+
 	sizeOnce sync.Once
 	size     int // of a name
 }

@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,6 +79,9 @@ type Room struct {
 	tracked map[string]stamp
 	links   []string         // submodules; what is in them is compared with nothing
 	made    map[string]stamp // what Prepare left beside the tree
+	kept    map[string]bool  // folders that hold files of the tree, or that Prepare made; nil is not known
+	litter  bool             // there was something else when somebody last looked
+	looked  bool             // somebody looked after the gates
 	atHome  map[string]stamp // the home, as it was made
 	ready   chan struct{}    // closed once the room is clear
 	broken  error            // why it cannot be used again
@@ -152,17 +156,20 @@ func (r *Rooms) pick(key, tree string) *Room {
 // move brings the room to tree.
 func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	spoilt := rm.broken != nil || rm.ws == nil || rm.key != key || rm.ws.Check() != nil
+	same := false
 	if !spoilt {
-		now, err := rm.madeNow()
-		spoilt = err != nil || !maps.Equal(now, rm.made)
+		differ, made, err := rm.look()
+		spoilt, same = err != nil || !maps.Equal(made, rm.made), len(differ) == 0
 	}
 	if spoilt {
 		if err := rm.renew(ctx, base); err != nil {
 			return err
 		}
 	}
-	if err := rm.fill(ctx, base, tree); err != nil {
-		return err
+	if !same || !rm.refill(ctx, base, tree) {
+		if err := rm.fill(ctx, base, tree); err != nil {
+			return err
+		}
 	}
 	if err := rm.makeHome(); err != nil {
 		return err
@@ -183,7 +190,8 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	}
 	var err error
 	rm.key = key
-	rm.made, err = rm.madeNow()
+	_, rm.made, err = rm.look()
+	rm.kept = nil
 	return err
 }
 
@@ -193,7 +201,7 @@ func (rm *Room) renew(ctx context.Context, base string) error {
 	if tie == nil {
 		tie = func(do func() error) error { return do() }
 	}
-	rm.made, rm.tracked, rm.key, rm.broken = nil, nil, "", nil
+	rm.made, rm.tracked, rm.kept, rm.key, rm.broken = nil, nil, nil, "", nil
 	return tie(func() error {
 		if err := rm.pool.Repo.RemoveWorkspace(ctx, rm.Dir); err != nil {
 			return err
@@ -216,7 +224,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 	if err != nil {
 		return err
 	}
-	rm.base, rm.tree = base, tree
+	rm.base, rm.tree, rm.kept = base, tree, nil
 	rm.tracked, rm.links = make(map[string]stamp, len(entries)), nil
 	for _, e := range entries {
 		if e.Mode == gitlink {
@@ -241,15 +249,95 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 
 const gitlink = 0o160000
 
-// madeNow stamps what lies beside the files of the tree.
-func (rm *Room) madeNow() (map[string]stamp, error) {
-	return stampTree(rm.Dir, rm.Dir, func(rel string, d fs.DirEntry) bool {
-		if rel == ".git" || slices.Contains(rm.links, rel) {
-			return false
+// refill brings a room that is as it was left to tree, by the files that differ. It reports whether that was enough.
+func (rm *Room) refill(ctx context.Context, base, tree string) bool {
+	changed, ok := rm.ws.Refill(ctx, base, rm.tree, tree)
+	if !ok {
+		return false
+	}
+	for _, path := range changed {
+		delete(rm.tracked, path)
+		if info, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(path))); err == nil {
+			rm.tracked[path] = stampOf(info)
 		}
-		_, tracked := rm.tracked[rel]
-		return !tracked && !cache(rel)
-	})
+	}
+	rm.base, rm.tree = base, tree
+	if len(changed) > 0 {
+		rm.kept = nil
+	}
+	return true
+}
+
+// look compares the room with what it was filled with. It returns the files of the tree that are not as they were, sorted,
+// and stamps what lies beside them. It notes whether there is anything that [Room.clear] removes.
+func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
+	made, rm.litter = map[string]stamp{}, false
+	if rm.kept == nil {
+		rm.kept = rm.keptFolders()
+	}
+	met := make([]string, 0, len(rm.tracked))
+	var visit func(dir string) error
+	visit = func(dir string) error {
+		entries, err := os.ReadDir(filepath.Join(rm.Dir, filepath.FromSlash(dir)))
+		if err != nil && !(os.IsNotExist(err) && dir != "") {
+			return err
+		}
+		for _, d := range entries {
+			rel := path.Join(dir, d.Name())
+			was, tracked := rm.tracked[rel]
+			switch {
+			case rel == ".git" || slices.Contains(rm.links, rel):
+				continue
+			case d.IsDir() && !tracked:
+				rm.litter = rm.litter || !rm.kept[rel]
+				if !cache(rel) || rm.kept[rel] {
+					if err := visit(rel); err != nil {
+						return err
+					}
+				}
+				continue
+			case !tracked && cache(rel):
+				rm.litter = true
+				continue
+			}
+			info, err := d.Info()
+			if os.IsNotExist(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			is := stampOf(info)
+			if !tracked {
+				made[rel] = is
+				if _, ours := rm.made[rel]; !ours {
+					rm.litter = true
+				}
+				continue
+			}
+			met = append(met, rel)
+			if is != was {
+				differ = append(differ, rel)
+			}
+		}
+		return nil
+	}
+	if err := visit(""); err != nil {
+		return nil, nil, err
+	}
+	if len(met) < len(rm.tracked) { // gone, or behind a link that took the place of a folder
+		there := make(map[string]bool, len(met))
+		for _, path := range met {
+			there[path] = true
+		}
+		for path := range rm.tracked {
+			if !there[path] {
+				differ = append(differ, path)
+			}
+		}
+	}
+	slices.Sort(differ)
+	return differ, made, nil
 }
 
 // cache tells files that tools write beside what they use, and that decide nothing.
@@ -275,15 +363,18 @@ func (rm *Room) Release() {
 	r.free = append(r.free, rm)
 	r.idle.Go(func() {
 		defer close(rm.ready)
-		if rm.broken == nil {
+		if rm.broken == nil && !(rm.looked && !rm.litter) {
 			rm.broken = rm.clear()
 		}
+		rm.looked = false
 	})
 }
 
 // clear removes what gates left beside the tree and what Prepare made.
 func (rm *Room) clear() error {
-	kept := rm.keptFolders()
+	if rm.kept == nil {
+		rm.kept = rm.keptFolders()
+	}
 	return filepath.WalkDir(rm.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -300,7 +391,7 @@ func (rm *Room) clear() error {
 			if slices.Contains(rm.links, rel) {
 				return fs.SkipDir
 			}
-			if kept[rel] {
+			if rm.kept[rel] {
 				return nil
 			}
 			if err := git.RemoveAll(path); err != nil {
