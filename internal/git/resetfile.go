@@ -61,7 +61,7 @@ func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	}
 	// git looks into files that are as young as the index: they may have changed since without a trace.
 	young := info.ModTime()
-	known := make(map[string]bool, len(ix.entries)) // files, and the folders that they are in
+	folder := make(map[string]bool, len(ix.entries)) // of each path whether it is a folder or a file
 	for _, e := range ix.entries {
 		is, ok := statFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
 		if !ok || e.flags&(flagAssumed|flagExtended|flagStage) != 0 || is != e.stat {
@@ -70,31 +70,41 @@ func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 		if !time.Unix(int64(is.sec), int64(is.nano)).Before(young) || !time.Unix(int64(is.changeSec), int64(is.changeNano)).Before(young) {
 			return false, false
 		}
-		known[e.path] = true
-		for dir := path.Dir(e.path); dir != "." && !known[dir]; dir = path.Dir(dir) {
-			known[dir] = true
+		folder[e.path] = false
+		for dir := path.Dir(e.path); dir != "." && !folder[dir]; dir = path.Dir(dir) {
+			folder[dir] = true
 		}
 	}
-	return true, w.holdsMore("", known)
+	return w.holds("", folder)
 }
 
-// holdsMore tells whether a folder of the workspace holds something that is not known.
-func (w *Workspace) holdsMore(dir string, known map[string]bool) bool {
+// holds tells whether the folders of the workspace are folders, and whether there is something that is not known in them.
+// A link in the place of a folder may lead to the very same files.
+func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) {
 	entries, err := os.ReadDir(filepath.Join(w.Dir, filepath.FromSlash(dir)))
 	if err != nil {
-		return true
+		return false, false
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
+		if name == ".git" {
+			continue
+		}
+		is, known := folder[name]
 		switch {
-		case name == ".git":
-		case !known[name]:
-			return true
-		case e.IsDir() && w.holdsMore(name, known):
-			return true
+		case !known:
+			more = true
+		case is != e.IsDir():
+			return false, false
+		case is:
+			same, below := w.holds(name, folder)
+			if !same {
+				return false, false
+			}
+			more = more || below
 		}
 	}
-	return false
+	return true, more
 }
 
 // createFile makes a branch the way git does it: under the lock of the branch, with a log. It reports whether it did; where
@@ -242,4 +252,34 @@ func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, c
 func (r *Repo) isLoose(hash string) bool {
 	info, err := os.Lstat(filepath.Join(r.Common, "objects", hash[:2], hash[2:]))
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+// unlinkFolders removes links that stand in the place of folders of the index. git looks through such a link, and takes
+// the files behind it for its own.
+func (w *Workspace) unlinkFolders() error {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	if err != nil {
+		return nil // a new workspace has none
+	}
+	ix, err := parseIndex(data, 0)
+	if err != nil {
+		return nil // git reads more than this does
+	}
+	looked := map[string]bool{".": true}
+	for _, e := range ix.entries {
+		for dir := path.Dir(e.path); !looked[dir]; dir = path.Dir(dir) {
+			looked[dir] = true
+			at := filepath.Join(w.Dir, filepath.FromSlash(dir))
+			if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if way := w.Blocked(dir); way != "" {
+				continue // it lies behind another link, which goes
+			}
+			if err := os.Remove(at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

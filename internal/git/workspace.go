@@ -123,6 +123,9 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	} else if done {
 		return w.cleaned(ctx)
 	}
+	if err := w.unlinkFolders(); err != nil {
+		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
+	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
 	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
