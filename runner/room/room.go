@@ -80,8 +80,8 @@ type Room struct {
 	links   []string         // submodules; what is in them is compared with nothing
 	made    map[string]stamp // what Prepare left beside the tree
 	kept    map[string]bool  // folders that hold files of the tree, or that Prepare made; nil is not known
-	litter  bool             // there was something else when somebody last looked
-	looked  bool             // somebody looked after the gates
+	litter  bool             // the last look found something else
+	looked  bool             // the room was looked at after the gates
 	atHome  map[string]stamp // the home, as it was made
 	ready   chan struct{}    // closed once the room is clear
 	broken  error            // why it cannot be used again
