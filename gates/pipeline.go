@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -82,6 +83,8 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 		}
 		waiting = nil
 	}
+	early, stop := begin(ctx, order, s)
+	defer stop()
 	failed, failedCost := "", Cost(0)
 	for i, g := range order {
 		info := g.Info()
@@ -90,7 +93,12 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed before it", Command: info.Command}
 		} else {
 			var err error
-			if rep, err = check(ctx, g, info, s); err != nil {
+			if answer := early[i]; answer != nil {
+				rep, err = answer()
+			} else {
+				rep, err = check(ctx, g, info, s)
+			}
+			if err != nil {
 				release()
 				return v, err
 			}
@@ -126,6 +134,29 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 	}
 	v.Status = worst(v.Reports)
 	return v, nil
+}
+
+// begin starts the gates that are programs, look at nothing but the tree and cannot fail: no other gate depends on what
+// they say, so they run beside those that come before them. stop ends what nothing waited for.
+func begin(ctx context.Context, order []Gate, s Subject) (early map[int]func() (Report, error), stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	early = map[int]func() (Report, error){}
+	for i, g := range order {
+		info := g.Info()
+		if !info.Pure || info.Blocking || info.Command == "" || info.Cost > Cheap || i == 0 {
+			continue
+		}
+		var rep Report
+		var err error
+		done := make(chan struct{})
+		all.Go(func() {
+			defer close(done)
+			rep, err = check(ctx, g, info, s)
+		})
+		early[i] = func() (Report, error) { <-done; return rep, err }
+	}
+	return early, func() { cancel(); all.Wait() }
 }
 
 // comparable reports whether the tests that ran can be compared with those of the base: no gate failed, or only suites

@@ -69,6 +69,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 		res.sort()
 		return res, nil
 	}
+	rules = rulesFor(look, rules)
 	saw, err := p.run(ctx, dir, look, text(rules)+ownRules(rules))
 	if err != nil {
 		return res, explain(ctx, p, rules, err)
@@ -119,6 +120,22 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	res.sort()
 	return res, nil
+}
+
+// rulesFor returns the rules that may find something in files: those for their languages. The program compiles every rule
+// that it is given, which takes longer than it looks at a few files. Where only the program knows the language of a file,
+// or a file holds parts in other languages, all are kept.
+func rulesFor(files []source, rules []Rule) []Rule {
+	languages := map[string]bool{}
+	for _, f := range files {
+		if f.language == "" || f.language == "html" {
+			return rules
+		}
+		languages[f.language] = true
+	}
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
+		return !slices.ContainsFunc(r.Languages, func(l string) bool { return languages[l] })
+	})
 }
 
 // sort brings all in one order: the program answers in another one each time.

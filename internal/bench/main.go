@@ -16,7 +16,7 @@ import (
 
 func main() {
 	quick := flag.Bool("quick", false, "fewer and smaller measurements")
-	only := flag.String("only", "", "parse, start, batch, memory, page, team, knowledge, bootstrap, plugin, again, lessons, sampling or temporal: only this one")
+	only := flag.String("only", "", "parse, start, batch, room, memory, page, team, knowledge, bootstrap, plugin, again, lessons, sampling or temporal: only this one")
 	seed := flag.Uint64("seed", 1, "with team: where the random graphs come from")
 	lanes := flag.Int("lanes", 2*runtime.NumCPU(), "with team: runs side by side")
 	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
@@ -56,7 +56,7 @@ func (b *bench) all(only string) error {
 		name string
 		do   func() error
 	}{
-		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"memory", b.memory}, {"page", b.page},
+		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"room", b.rooms}, {"memory", b.memory}, {"page", b.page},
 		{"team", func() error { return b.team(b.seed, b.lanes) }},
 		// Last: a child counts the memory of this program as its own until it is a program of its own.
 		{"knowledge", b.knowledge},

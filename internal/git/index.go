@@ -1,17 +1,13 @@
 package git
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -75,50 +71,10 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 	return assumed, skipped, nil
 }
 
-// The parts of an index, as git's own description of the format has them.
-const (
-	indexHead    = 12     // "DIRC", version, number of entries
-	entryStat    = 40     // what the file system said of a file
-	flagAssumed  = 0x8000 // assumed not to change
-	flagExtended = 0x4000 // two more bytes of flags follow; who is taken for not checked out has them
-)
-
-// unmarked tells for certain that no file of an index is hidden. It looks at indexes of version 2 and 3 that are all in one
-// file; of others it does not know.
+// unmarked tells for certain that no file of an index is hidden.
 func unmarked(data []byte) bool {
-	if len(data) < indexHead || string(data[:4]) != "DIRC" {
-		return false
-	}
-	name := 0 // length of an object's name
-	for _, h := range []hash.Hash{sha1.New(), sha256.New()} {
-		if end := len(data) - h.Size(); end >= indexHead {
-			h.Write(data[:end])
-			if bytes.Equal(h.Sum(nil), data[end:]) {
-				name, data = h.Size(), data[:end]
-				break
-			}
-		}
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	if name == 0 || version != 2 && version != 3 {
-		return false
-	}
-	at := indexHead
-	for range count {
-		path := at + entryStat + name + 2
-		if path > len(data) {
-			return false
-		}
-		if binary.BigEndian.Uint16(data[path-2:])&(flagAssumed|flagExtended) != 0 {
-			return false
-		}
-		length := bytes.IndexByte(data[path:], 0)
-		if length < 0 {
-			return false
-		}
-		at += (path + length - at + 8) &^ 7 // one to eight bytes of zero
-	}
-	return at <= len(data) && !bytes.Contains(data[at:], []byte("link")) // a part of it in another file
+	ix, err := parseIndex(data, 0)
+	return err == nil && !slices.ContainsFunc(ix.entries, func(e indexLine) bool { return e.flags&(flagAssumed|flagExtended) != 0 })
 }
 
 // IndexEntry is one file of an index.
@@ -127,7 +83,6 @@ type IndexEntry struct {
 	Mode uint32 // as in a tree: 0100644, 0100755, 0120000, 0160000
 	Hash string // of its blob, hex
 	Size uint32 // bytes modulo 2^32, as the file system had them when git wrote the file
-	Sec  uint32 // seconds of its modification time then
 }
 
 // ErrIndexFormat says that an index is of a kind that [Workspace.Index] does not read.
@@ -140,38 +95,13 @@ func (w *Workspace) Index() ([]IndexEntry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
 	}
-	if len(data) < indexHead || string(data[:4]) != "DIRC" {
-		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, ErrIndexFormat)
+	ix, err := parseIndex(data, len(w.index.tree)/2)
+	if err != nil {
+		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
 	}
-	name := sha1.Size
-	if len(w.index.tree) == 2*sha256.Size {
-		name = sha256.Size
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	if version != 2 && version != 3 {
-		return nil, fmt.Errorf("read the index of %s: version %d: %w", w.Dir, version, ErrIndexFormat)
-	}
-	out := make([]IndexEntry, 0, min(count, uint32(len(data)/entryStat)))
-	for at := indexHead; count > 0; count-- {
-		path := at + entryStat + name + 2
-		if path > len(data) {
-			return nil, fmt.Errorf("read the index of %s: it ends early: %w", w.Dir, ErrIndexFormat)
-		}
-		field := func(n int) uint32 { return binary.BigEndian.Uint32(data[at+n:]) }
-		e := IndexEntry{Sec: field(8), Mode: field(24), Size: field(36), Hash: hex.EncodeToString(data[at+entryStat : at+entryStat+name])}
-		if binary.BigEndian.Uint16(data[path-2:])&flagExtended != 0 {
-			path += 2
-		}
-		length := -1
-		if path <= len(data) {
-			length = bytes.IndexByte(data[path:], 0)
-		}
-		if length < 0 {
-			return nil, fmt.Errorf("read the index of %s: it ends early: %w", w.Dir, ErrIndexFormat)
-		}
-		e.Path = string(data[path : path+length])
-		out = append(out, e)
-		at += (path + length - at + 8) &^ 7
+	out := make([]IndexEntry, len(ix.entries))
+	for i, e := range ix.entries {
+		out[i] = IndexEntry{Path: e.path, Mode: e.stat.mode, Size: e.stat.size, Hash: e.hash}
 	}
 	return out, nil
 }
@@ -184,18 +114,5 @@ func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
 	w.index = stamp{tree: tree}
-	if head, err := w.HeadRef(); err == nil && head == base {
-		return nil
-	}
-	if w.repo.reftable() || !isHash(base) {
-		return w.Detach(ctx, base)
-	}
-	head := filepath.Join(w.GitDir, "HEAD") // nobody else writes to it
-	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
-		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
-	}
-	if err := os.Rename(head+".new", head); err != nil {
-		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
-	}
-	return nil
+	return w.headTo(ctx, base)
 }

@@ -24,6 +24,10 @@ type objects struct {
 
 	plainOnce sync.Once
 	plain     bool // new ones, and branches, may be written as files without git
+	unlogged  bool // a new branch gets no log
+
+	checkoutOnce sync.Once
+	checkout     bool // files are written as they are stored
 
 	sizeOnce sync.Once
 	size     int // of a name
@@ -127,8 +131,16 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 // wants files to be on the disk before git goes on, or a second name for each object.
 func (r *Repo) plainFiles(ctx context.Context) bool {
 	r.objects.plainOnce.Do(func() {
-		_, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles)|extensions\.compatobjectformat)$`)
-		r.objects.plain = exitStatus(err) == 1 // there is none of them
+		out, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles|logallrefupdates)|extensions\.compatobjectformat)$`)
+		r.objects.plain = err == nil || exitStatus(err) == 1 // 1: there is none of them
+		for line := range strings.Lines(out) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if name != "core.logallrefupdates" {
+				r.objects.plain = false
+			} else if value != "true" && value != "always" {
+				r.objects.unlogged = true
+			}
+		}
 	})
 	return r.objects.plain
 }

@@ -3,11 +3,9 @@ package git
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // readHead reads what is checked out from the files where git keeps it in files.
@@ -41,33 +39,16 @@ func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (mo
 	if !isHash(commit) || !r.plainFiles(ctx) || r.reftable() || !exists(path) || !exists(log) {
 		return false
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return false // git knows how to wait for somebody else's
-	}
-	_, err = lock.WriteString(commit + "\n")
-	if cerr := lock.Close(); err == nil {
-		err = cerr
-	}
-	var was string
-	if err == nil { // only now: somebody may have packed it meanwhile, so that the file is gone
+	return underLock(path, commit, func() error {
+		// Only now: somebody may have packed it meanwhile, so that the file is gone.
 		info, lerr := os.Lstat(path)
 		data, rerr := os.ReadFile(path)
-		if was = strings.TrimSpace(string(data)); lerr != nil || rerr != nil || !info.Mode().IsRegular() || len(was) != len(commit) || !isHash(was) {
-			err = os.ErrInvalid
+		was := strings.TrimSpace(string(data))
+		if lerr != nil || rerr != nil || !info.Mode().IsRegular() || len(was) != len(commit) || !isHash(was) {
+			return os.ErrInvalid
 		}
-	}
-	if err == nil {
-		err = appendTo(log, fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, commit, ourName, ourEmail, time.Now().Unix(), message))
-	}
-	if err == nil {
-		err = os.Rename(path+".lock", path)
-	}
-	if err != nil {
-		os.Remove(path + ".lock")
-		return false
-	}
-	return true
+		return appendTo(log, logLine(was, commit, message))
+	})
 }
 
 // LogBranch moves a branch that nobody but the caller moves to commit, and keeps where it was in its log, whatever git

@@ -118,10 +118,23 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
+	if done, untracked := w.resetFile(ctx, branch, base); done && !untracked {
+		return nil
+	} else if done {
+		return w.cleaned(ctx)
+	}
+	if err := w.unlinkFolders(); err != nil {
+		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
+	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
 	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
+	return w.cleaned(ctx)
+}
+
+// cleaned removes what is neither in the index nor ignored.
+func (w *Workspace) cleaned(ctx context.Context) error {
 	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
 	}
@@ -220,8 +233,8 @@ func (w *Workspace) fill(ctx context.Context, tree string) error {
 	if err := w.force(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
-	if err := w.clean(ctx); err != nil {
-		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
+	if err := w.cleaned(ctx); err != nil {
+		return err
 	}
 	if name, err := w.repo.TreeOf(ctx, tree); err == nil {
 		w.knowIndex(name)
@@ -331,8 +344,11 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 	for again := false; ; again = true {
 		err := w.force(ctx, args...)
 		if err == nil {
-			if tree, err = w.Run(ctx, "write-tree"); err != nil {
-				return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)
+			ok := false
+			if tree, ok = w.indexTree(ctx, base); !ok {
+				if tree, err = w.Run(ctx, "write-tree"); err != nil {
+					return "", nil, fmt.Errorf("write the tree of %s: %w", w.Dir, err)
+				}
 			}
 			w.knowIndex(tree)
 			links := false

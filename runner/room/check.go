@@ -31,12 +31,16 @@ func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Ma
 // tree are the output of builds and no difference.
 func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	var d Difference
+	differ, now, err := rm.look()
+	if err != nil {
+		return d, fmt.Errorf("look at the room: %w", err)
+	}
+	rm.looked = true
 	var suspects []string
-	for _, path := range slices.Sorted(maps.Keys(rm.tracked)) {
-		info, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(path)))
-		if err != nil {
+	for _, path := range differ {
+		if _, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(path))); err != nil {
 			d.Changed = append(d.Changed, path)
-		} else if stampOf(info) != rm.tracked[path] {
+		} else {
 			suspects = append(suspects, path)
 		}
 	}
@@ -55,10 +59,6 @@ func (rm *Room) Check(ctx context.Context) (Difference, error) {
 			}
 		}
 		slices.Sort(d.Changed)
-	}
-	now, err := rm.madeNow()
-	if err != nil {
-		return d, fmt.Errorf("look at the dependencies in the room: %w", err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(rm.made)) {
 		if now[path] != rm.made[path] {

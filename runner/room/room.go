@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,6 +94,10 @@ type Room struct {
 	tracked map[string]stamp
 	links   []string         // submodules; what is in them is compared with nothing
 	made    map[string]stamp // what Prepare left beside the tree
+	kept    map[string]bool  // folders that hold files of the tree, or that Prepare made; nil is not known
+	litter  bool             // the last look found something else
+	looked  bool             // the room was looked at after the gates
+	atHome  map[string]stamp // the home, as it was made
 	ready   chan struct{}    // closed once the room is clear
 	broken  error            // why it cannot be used again
 }
@@ -166,22 +171,25 @@ func (r *Rooms) pick(key, tree string) *Room {
 // move brings the room to tree.
 func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	spoilt := rm.broken != nil || rm.ws == nil || rm.key != key || rm.ws.Check() != nil
+	same := false
 	if !spoilt {
-		now, err := rm.madeNow()
-		spoilt = err != nil || !maps.Equal(now, rm.made)
+		differ, made, err := rm.look()
+		spoilt, same = err != nil || !maps.Equal(made, rm.made), len(differ) == 0
 	}
 	if spoilt {
 		if err := rm.renew(ctx, base); err != nil {
 			return err
 		}
 	}
-	if err := rm.fill(ctx, base, tree); err != nil {
+	if !same || !rm.refill(ctx, base, tree) {
+		if err := rm.fill(ctx, base, tree); err != nil {
+			return err
+		}
+	}
+	if err := rm.makeHome(); err != nil {
 		return err
 	}
-	if err := rm.user.make(rm.home()); err != nil {
-		return err
-	}
-	if err := renewFolder(rm.Temp); err != nil {
+	if err := emptyFolder(rm.Temp); err != nil {
 		return err
 	}
 	if err := rm.pool.checkGoCache(ctx, rm); err != nil {
@@ -200,7 +208,8 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	}
 	var err error
 	rm.key = key
-	rm.made, err = rm.madeNow()
+	_, rm.made, err = rm.look()
+	rm.kept = nil
 	return err
 }
 
@@ -249,7 +258,7 @@ func (rm *Room) renew(ctx context.Context, base string) error {
 	if tie == nil {
 		tie = func(do func() error) error { return do() }
 	}
-	rm.made, rm.tracked, rm.key, rm.broken = nil, nil, "", nil
+	rm.made, rm.tracked, rm.kept, rm.key, rm.broken = nil, nil, nil, "", nil
 	return tie(func() error {
 		if err := rm.pool.Repo.RemoveWorkspace(ctx, rm.Dir); err != nil {
 			return err
@@ -272,7 +281,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 	if err != nil {
 		return err
 	}
-	rm.base, rm.tree = base, tree
+	rm.base, rm.tree, rm.kept = base, tree, nil
 	rm.tracked, rm.links = make(map[string]stamp, len(entries)), nil
 	for _, e := range entries {
 		if e.Mode == gitlink {
@@ -297,15 +306,95 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 
 const gitlink = 0o160000
 
-// madeNow stamps what lies beside the files of the tree.
-func (rm *Room) madeNow() (map[string]stamp, error) {
-	return stampTree(rm.Dir, rm.Dir, func(rel string, d fs.DirEntry) bool {
-		if rel == ".git" || slices.Contains(rm.links, rel) {
-			return false
+// refill brings a room that is as it was left to tree, by the files that differ. It reports whether that was enough.
+func (rm *Room) refill(ctx context.Context, base, tree string) bool {
+	changed, ok := rm.ws.Refill(ctx, base, rm.tree, tree)
+	if !ok {
+		return false
+	}
+	for _, path := range changed {
+		delete(rm.tracked, path)
+		if info, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(path))); err == nil {
+			rm.tracked[path] = stampOf(info)
 		}
-		_, tracked := rm.tracked[rel]
-		return !tracked && !cache(rel)
-	})
+	}
+	rm.base, rm.tree = base, tree
+	if len(changed) > 0 {
+		rm.kept = nil
+	}
+	return true
+}
+
+// look compares the room with what it was filled with. It returns the files of the tree that are not as they were, sorted,
+// and stamps what lies beside them. It notes whether there is anything that [Room.clear] removes.
+func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
+	made, rm.litter = map[string]stamp{}, false
+	if rm.kept == nil {
+		rm.kept = rm.keptFolders()
+	}
+	met := make([]string, 0, len(rm.tracked))
+	var visit func(dir string) error
+	visit = func(dir string) error {
+		entries, err := os.ReadDir(filepath.Join(rm.Dir, filepath.FromSlash(dir)))
+		if err != nil && !(os.IsNotExist(err) && dir != "") {
+			return err
+		}
+		for _, d := range entries {
+			rel := path.Join(dir, d.Name())
+			was, tracked := rm.tracked[rel]
+			switch {
+			case rel == ".git" || slices.Contains(rm.links, rel):
+				continue
+			case d.IsDir() && !tracked:
+				rm.litter = rm.litter || !rm.kept[rel]
+				if !cache(rel) || rm.kept[rel] {
+					if err := visit(rel); err != nil {
+						return err
+					}
+				}
+				continue
+			case !tracked && cache(rel):
+				rm.litter = true
+				continue
+			}
+			info, err := d.Info()
+			if os.IsNotExist(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			is := stampOf(info)
+			if !tracked {
+				made[rel] = is
+				if _, ours := rm.made[rel]; !ours {
+					rm.litter = true
+				}
+				continue
+			}
+			met = append(met, rel)
+			if is != was {
+				differ = append(differ, rel)
+			}
+		}
+		return nil
+	}
+	if err := visit(""); err != nil {
+		return nil, nil, err
+	}
+	if len(met) < len(rm.tracked) { // gone, or behind a link that took the place of a folder
+		there := make(map[string]bool, len(met))
+		for _, path := range met {
+			there[path] = true
+		}
+		for path := range rm.tracked {
+			if !there[path] {
+				differ = append(differ, path)
+			}
+		}
+	}
+	slices.Sort(differ)
+	return differ, made, nil
 }
 
 // pythonCache tells what Python compiled. It is used without a look at the source, if it says so.
@@ -336,15 +425,18 @@ func (rm *Room) Release() {
 	r.free = append(r.free, rm)
 	r.idle.Go(func() {
 		defer close(rm.ready)
-		if rm.broken == nil {
+		if rm.broken == nil && !(rm.looked && !rm.litter) {
 			rm.broken = rm.clear()
 		}
+		rm.looked = false
 	})
 }
 
 // clear removes what gates left beside the tree and what Prepare made.
 func (rm *Room) clear() error {
-	kept := rm.keptFolders()
+	if rm.kept == nil {
+		rm.kept = rm.keptFolders()
+	}
 	return filepath.WalkDir(rm.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -361,7 +453,7 @@ func (rm *Room) clear() error {
 			if slices.Contains(rm.links, rel) {
 				return fs.SkipDir
 			}
-			if kept[rel] {
+			if rm.kept[rel] {
 				return nil
 			}
 			if err := git.RemoveAll(path); err != nil {
@@ -433,7 +525,32 @@ func (r *Rooms) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func renewFolder(dir string) error {
+// makeHome makes the home of the room, unless nothing changed there since it was made.
+func (rm *Room) makeHome() error {
+	if len(rm.atHome) > 0 {
+		if now, err := stampFolder(rm.home()); err == nil && maps.Equal(now, rm.atHome) {
+			return nil
+		}
+	}
+	rm.atHome = nil
+	if err := rm.user.make(rm.home()); err != nil {
+		return err
+	}
+	now, err := stampFolder(rm.home())
+	if err != nil {
+		return fmt.Errorf("look at the home of a room: %w", err)
+	}
+	rm.atHome = now
+	return nil
+}
+
+// emptyFolder makes an empty folder for temporary files, unless it is there.
+func emptyFolder(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && info.Mode() == fs.ModeDir|0o700 {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+			return nil
+		}
+	}
 	if err := git.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)
 	}

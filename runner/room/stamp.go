@@ -62,3 +62,21 @@ func stampTree(root, dir string, want func(rel string, d fs.DirEntry) bool) (map
 	})
 	return out, err
 }
+
+// stampFolder stamps everything below dir, folders included, and dir itself as ".".
+func stampFolder(dir string) (map[string]stamp, error) {
+	out := map[string]stamp{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		out[rel] = stampOf(info)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,285 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// resetFile is [Workspace.Reset] where only HEAD and the branch have to move: the index holds the files of base, and each
+// file is as the index has it. Nothing is written to files or index. It reports whether it did it. Files that git does
+// not know may be left, which is told as well.
+func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, untracked bool) {
+	if !isHash(base) || w.repo.reftable() || !w.repo.plainFiles(ctx) || w.repo.objects.unlogged {
+		return false, false
+	}
+	head, err := w.HeadRef()
+	if err != nil {
+		return false, false
+	}
+	tree, err := w.repo.TreeOf(ctx, base)
+	if err != nil {
+		return false, false
+	}
+	same, untracked := w.asIndexed(tree)
+	if !same {
+		return false, false
+	}
+	was := head
+	if !isHash(was) {
+		if was, err = w.Head(ctx); err != nil || !isHash(was) {
+			return false, false
+		}
+	}
+	if !w.repo.moveFile(ctx, branch, base, "branch: Reset to "+base) && !w.repo.createFile(branch, base, "branch: Created from "+base) {
+		return false, false
+	}
+	return w.switchFile(head, was, branch, base), untracked
+}
+
+// asIndexed tells for certain that the index holds tree, and that each of its files is as it was when git wrote it into
+// the index. It tells as well whether there is something else in the workspace.
+func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
+	file := filepath.Join(w.GitDir, "index")
+	info, err := os.Stat(file)
+	if err != nil {
+		return false, false
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return false, false
+	}
+	ix, err := parseIndex(data, 0)
+	if err != nil || ix.root == nil || ix.root.hash != tree || ix.root.count != len(ix.entries) {
+		return false, false
+	}
+	// git looks into files that are as young as the index: they may have changed since without a trace.
+	young := info.ModTime()
+	folder := make(map[string]bool, len(ix.entries)) // of each path whether it is a folder or a file
+	for _, e := range ix.entries {
+		is, ok := statFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
+		if !ok || e.flags&(flagAssumed|flagExtended|flagStage) != 0 || is != e.stat {
+			return false, false
+		}
+		if !time.Unix(int64(is.sec), int64(is.nano)).Before(young) || !time.Unix(int64(is.changeSec), int64(is.changeNano)).Before(young) {
+			return false, false
+		}
+		folder[e.path] = false
+		for dir := path.Dir(e.path); dir != "." && !folder[dir]; dir = path.Dir(dir) {
+			folder[dir] = true
+		}
+	}
+	return w.holds("", folder)
+}
+
+// holds tells whether the folders of the workspace are folders, and whether there is something that is not known in them.
+// A link in the place of a folder may lead to the very same files.
+func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) {
+	entries, err := os.ReadDir(filepath.Join(w.Dir, filepath.FromSlash(dir)))
+	if err != nil {
+		return false, false
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if name == ".git" {
+			continue
+		}
+		is, known := folder[name]
+		switch {
+		case !known:
+			more = true
+		case is != e.IsDir():
+			return false, false
+		case is:
+			same, below := w.holds(name, folder)
+			if !same {
+				return false, false
+			}
+			more = more || below
+		}
+	}
+	return true, more
+}
+
+// createFile makes a branch the way git does it: under the lock of the branch, with a log. It reports whether it did; where
+// there is such a branch, or one with a name in its way, git has to see to it.
+func (r *Repo) createFile(branch, commit, message string) bool {
+	ref := "refs/heads/" + branch
+	file := filepath.Join(r.Common, filepath.FromSlash(ref))
+	packed, err := r.packed("refs/heads/")
+	if err != nil || exists(file) {
+		return false
+	}
+	for name := range packed {
+		if name == branch || strings.HasPrefix(name, branch+"/") || strings.HasPrefix(branch, name+"/") {
+			return false
+		}
+	}
+	log := filepath.Join(r.Common, "logs", filepath.FromSlash(ref))
+	for _, dir := range []string{filepath.Dir(file), filepath.Dir(log)} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return false
+		}
+	}
+	return underLock(file, commit, func() error {
+		if exists(file) {
+			return fs.ErrExist
+		}
+		return addTo(log, logLine(strings.Repeat("0", len(commit)), commit, message))
+	})
+}
+
+// switchFile puts HEAD on a branch that is at commit. head is what HEAD names now, and was the commit that it is at.
+func (w *Workspace) switchFile(head, was, branch, commit string) bool {
+	from := strings.TrimPrefix(head, "refs/heads/")
+	file := filepath.Join(w.GitDir, "HEAD")
+	return underLock(file, "ref: refs/heads/"+branch, func() error {
+		return addTo(w.headLog(), logLine(was, commit, fmt.Sprintf("checkout: moving from %s to %s", from, branch)))
+	})
+}
+
+// underLock replaces a file by one with a line of text, under git's lock for it, once do has succeeded. It reports whether it
+// did; where not, the file is as it was.
+func underLock(file, text string, do func() error) bool {
+	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return false // git knows how to wait for somebody else's
+	}
+	_, err = lock.WriteString(text + "\n")
+	if cerr := lock.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		err = os.Rename(file+".lock", file)
+	}
+	if err != nil {
+		os.Remove(file + ".lock")
+		return false
+	}
+	return true
+}
+
+// logLine is a line of the log of a ref.
+func logLine(was, is, message string) string {
+	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
+}
+
+// addTo adds text to the end of a file, which is made where it is not there.
+func addTo(path, text string) error {
+	err := appendTo(path, text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.WriteFile(path, []byte(text), 0o666)
+	}
+	return err
+}
+
+// indexTree stores the tree of the index as git write-tree does, where that takes no process. What git knows to be stored is
+// not looked at: the trees that the index names, and in those of commit base all that stands there already. Everything else
+// has to be an object of its own; where it is not, git has to be asked.
+func (w *Workspace) indexTree(ctx context.Context, base string) (string, bool) {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	if err != nil {
+		return "", false
+	}
+	ix, err := parseIndex(data, 0)
+	if err != nil || ix.root == nil || !isHash(base) || !w.repo.plainFiles(ctx) {
+		return "", false
+	}
+	for _, e := range ix.entries {
+		if e.flags&(flagExtended|flagStage) != 0 {
+			return "", false
+		}
+	}
+	below, err := w.repo.TreeOf(ctx, base)
+	if err != nil {
+		return "", false
+	}
+	return w.repo.treeOf(ctx, ix.entries, "", ix.root, below)
+}
+
+// treeOf stores the tree of the folder that entries are in, all of which begin with the prefix. was is the tree of that
+// folder in a commit that is stored as a whole, "" for none.
+func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, cached *cachedTree, was string) (string, bool) {
+	if cached != nil && cached.count == len(entries) && cached.hash != "" {
+		return cached.hash, true
+	}
+	stored, ok := r.readTree(was)
+	if !ok {
+		stored = nil // packed: each object has to show itself
+	}
+	var lines []treeLine
+	for i := 0; i < len(entries); {
+		e := entries[i]
+		name, _, folder := strings.Cut(e.path[len(prefix):], "/")
+		if !folder {
+			line := treeLine{treeEntry{fmt.Sprintf("%06o", e.stat.mode), e.hash}, name}
+			if line.mode != "100644" && line.mode != "100755" && line.mode != "120000" || stored[name].hash != e.hash && !r.isLoose(e.hash) {
+				return "", false
+			}
+			lines = append(lines, line)
+			i++
+			continue
+		}
+		end, dir := i, prefix+name+"/"
+		for end < len(entries) && strings.HasPrefix(entries[end].path, dir) {
+			end++
+		}
+		var sub *cachedTree
+		if cached != nil {
+			sub = cached.below[name]
+		}
+		hash, ok := r.treeOf(ctx, entries[i:end], dir, sub, treeHash(stored[name]))
+		if !ok {
+			return "", false
+		}
+		lines = append(lines, treeLine{treeEntry{modeTree, hash}, name})
+		i = end
+	}
+	tree, err := r.writeTree(ctx, lines)
+	return tree, err == nil
+}
+
+// isLoose tells whether an object is a file of its own.
+func (r *Repo) isLoose(hash string) bool {
+	info, err := os.Lstat(filepath.Join(r.Common, "objects", hash[:2], hash[2:]))
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+// unlinkFolders removes links that stand in the place of folders of the index. git looks through such a link, and takes
+// the files behind it for its own.
+func (w *Workspace) unlinkFolders() error {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	if err != nil {
+		return nil // a new workspace has none
+	}
+	ix, err := parseIndex(data, 0)
+	if err != nil {
+		return nil // git reads more than this does
+	}
+	looked := map[string]bool{".": true}
+	for _, e := range ix.entries {
+		for dir := path.Dir(e.path); !looked[dir]; dir = path.Dir(dir) {
+			looked[dir] = true
+			at := filepath.Join(w.Dir, filepath.FromSlash(dir))
+			if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if way := w.Blocked(dir); way != "" {
+				continue // it lies behind another link, which goes
+			}
+			if err := os.Remove(at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
