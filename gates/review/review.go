@@ -174,7 +174,9 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		reports = append(reports, v.Reports...)
+		for _, rep := range v.Reports {
+			reports = append(reports, gates.Join(rep, reports))
+		}
 	}
 	return reports, nil
 }

@@ -98,8 +98,8 @@ var code = []string{
 	".cc", ".cpp", ".cs", ".php", ".swift", ".vue", ".svelte",
 }
 
-// draw chooses n commits that have one parent and change source code.
-func draw(dir string, n int, seed uint64) ([]string, error) {
+// draw lists, in an order that seed decides, the commits that have one parent and change source code.
+func draw(dir string, seed uint64) ([]string, error) {
 	out, err := git(dir, "log", "--no-merges", "--min-parents=1", "--format=%x00%H", "--name-only", "--no-renames", "HEAD")
 	if err != nil {
 		return nil, err
@@ -114,5 +114,5 @@ func draw(dir string, n int, seed uint64) ([]string, error) {
 	slices.Sort(all) // so that new commits leave the order of the others as it is
 	r := rand.New(rand.NewPCG(seed, 1))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:min(n, len(all))], nil
+	return all, nil
 }

@@ -121,12 +121,18 @@ func (m *meter) history(h history) ([]look, error) {
 	}
 	commits := []string{m.o.commit}
 	if m.o.commit == "" {
-		if commits, err = draw(dir, m.o.n, m.o.seed); err != nil {
+		if commits, err = draw(dir, m.o.seed); err != nil {
 			return nil, err
 		}
 	}
 	var out []look
 	for _, c := range commits {
+		if len(out) == m.o.n {
+			break
+		}
+		if !checkOut(dir, c) {
+			continue // a clone may lack files: those that were too large for it
+		}
 		l, err := m.commit(h, dir, c)
 		if err != nil {
 			return nil, fmt.Errorf("commit %s: %w", c, err)
@@ -136,15 +142,18 @@ func (m *meter) history(h history) ([]look, error) {
 	return out, nil
 }
 
-// commit looks at one commit.
+// checkOut makes dir the checkout of a commit, with nothing else in it.
+func checkOut(dir, commit string) bool {
+	_, err := git(dir, "checkout", "-q", "--force", "--detach", commit)
+	if err == nil {
+		_, err = git(dir, "clean", "-fdxq")
+	}
+	return err == nil
+}
+
+// commit looks at the commit that is checked out.
 func (m *meter) commit(h history, dir, commit string) (look, error) {
 	l := look{history: h.name, commit: commit[:min(12, len(commit))]}
-	if _, err := git(dir, "checkout", "-q", "--force", "--detach", commit); err != nil {
-		return l, err
-	}
-	if _, err := git(dir, "clean", "-fdxq"); err != nil {
-		return l, err
-	}
 	added, err := addedLines(dir)
 	if err != nil {
 		return l, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/runplan/runplan/agents"
@@ -37,7 +38,8 @@ type work struct {
 	proofs proofs   // which tests ran on which tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // commits whose tests were looked at
+	learning   sync.Map                       // commits whose tests were looked at → chan that is closed once they were
+	firstBase  atomic.Pointer[string]         // the commit that the first agent of this process starts from
 	background sync.WaitGroup                 // looks at them
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
