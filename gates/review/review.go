@@ -277,9 +277,11 @@ func (r *run) close() Review {
 		out.Round, again = l.round(out.Base, out.Tree)
 		out.Fixed = l.enter(r, out.Round)
 	} else {
+		seen := places{}
 		for i := range r.passes {
+			r.passes[i].sort()
 			for j, f := range r.passes[i].Findings {
-				r.passes[i].Findings[j].ID = identity(f, cmp.Or(f.Citation, r.diff.line(f.Path, f.Line)))
+				r.passes[i].Findings[j].ID = seen.name(f, cmp.Or(f.Citation, r.diff.line(f.Path, f.Line)))
 			}
 		}
 	}

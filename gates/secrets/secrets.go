@@ -181,6 +181,9 @@ func named(file, text string) []hit {
 		if sample || rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
 		}
+		if vendored(file) {
+			h.severity = gates.Note // others published it
+		}
 		out = append(out, h)
 	}
 	if len(out) == 0 && !sample && hints().In(text) != 0 {
@@ -297,8 +300,11 @@ func harmlessEnv(f gates.File) bool {
 
 // fixture reports whether a file is made for tests.
 func fixture(p string) bool {
-	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures}/**"}, p)
+	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
 }
+
+// vendored reports whether a file is a copy of what others published.
+func vendored(p string) bool { return gates.Match([]string{"**/{vendor,node_modules,third_party}/**"}, p) }
 
 // skipped are files that programs write, full of hashes.
 func skipped(p string) bool {

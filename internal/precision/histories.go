@@ -77,7 +77,7 @@ func git(dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// clone makes a clone of h below dir, or brings the one that is there up to date.
+// clone makes a clone of h below dir, or takes the one that is there.
 func (h history) clone(dir string) (string, error) {
 	to := filepath.Join(dir, strings.NewReplacer("/", "__").Replace(h.name))
 	if _, err := os.Stat(filepath.Join(to, ".git")); err == nil {
@@ -89,8 +89,12 @@ func (h history) clone(dir string) (string, error) {
 	if _, err := git(dir, "clone", "-q", "--no-checkout", "--", h.source, to); err != nil {
 		return "", err
 	}
-	return to, nil
+	_, err := git(to, "update-ref", tip, "HEAD") // HEAD moves with each commit that is looked at
+	return to, err
 }
+
+// tip is the end of the history in a clone.
+const tip = "refs/precision/tip"
 
 // code are the endings of files of source code. A commit without one says nothing about rules for code.
 var code = []string{
@@ -100,7 +104,7 @@ var code = []string{
 
 // draw lists, in an order that seed decides, the commits that have one parent and change source code.
 func draw(dir string, seed uint64) ([]string, error) {
-	out, err := git(dir, "log", "--no-merges", "--min-parents=1", "--format=%x00%H", "--name-only", "--no-renames", "HEAD")
+	out, err := git(dir, "log", "--no-merges", "--min-parents=1", "--format=%x00%H", "--name-only", "--no-renames", tip)
 	if err != nil {
 		return nil, err
 	}
