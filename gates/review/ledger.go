@@ -95,7 +95,7 @@ func (p places) name(f Finding, snippet string) string {
 	if n == 0 {
 		return id
 	}
-	return identity(f, fmt.Sprintf("%s\x00%d", phrase.Line(snippet), n))
+	return identity(f, fmt.Sprintf("%s #%d", phrase.Line(snippet), n+1))
 }
 
 // round is the number of the round that a review of this tree belongs to. A tree that was reviewed last is not a new

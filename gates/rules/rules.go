@@ -85,7 +85,8 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 }
 
 // Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
-// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error fail.
+// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error and
+// of the hard patterns fail.
 func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
 	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true, Scoped: true}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
@@ -150,16 +151,16 @@ func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 	return out
 }
 
+// hard are the patterns that fail where patterns are strict, whatever their severity.
+var hard = []string{"retry-loop", "bare-except", "async-no-await", "empty-catch", "unused-import"}
+
 func finding(h patterns.Hit, strict bool) gates.Finding {
 	sev := gates.Note
-	switch h.Severity {
-	case patterns.Warning:
+	switch {
+	case strict && (h.Severity == patterns.Error || slices.Contains(hard, h.Rule)):
+		sev = gates.Error
+	case h.Severity == patterns.Warning || h.Severity == patterns.Error:
 		sev = gates.Warning
-	case patterns.Error:
-		sev = gates.Warning
-		if strict {
-			sev = gates.Error
-		}
 	}
 	f := gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Message, Fix: h.Fix}
 	if h.Lesson != "" {

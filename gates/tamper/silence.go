@@ -105,7 +105,7 @@ func (j judge) silenced(f gates.File) {
 	}
 }
 
-var typeAssertion = lazyre.New(`\b(?:expectTypeOf|assertType|expectType|expectError|attest|util\.assertEqual|Expect<Equal|AssertEqual)\b`)
+var typeAssertion = lazyre.New(`\b(?:expectTypeOf|satisfies |assertType|expectType|expectError|attest|util\.assertEqual|Expect<Equal|AssertEqual|IsEqual<)`)
 
 // typeTest reports whether a file tests types: by its name, or by how it asserts.
 func typeTest(f gates.File) bool {

@@ -32,11 +32,11 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	}
 	for _, f := range all {
 		if !testcode.IsTest(f.Path) {
-			for _, m := range declaration.FindAllStringSubmatch(f.Before, -1) {
-				t.gone[m[1]] = true
+			for _, name := range declares(f.Before) {
+				t.gone[name] = true
 			}
-			for _, m := range declaration.FindAllStringSubmatch(f.After, -1) {
-				declared[m[1]] = true
+			for _, name := range declares(f.After) {
+				declared[name] = true
 			}
 			if f.Status == gates.Deleted {
 				t.files[stem(f.Path)] = true
@@ -85,8 +85,22 @@ var (
 	// declaration is how the languages declare what others use.
 	declaration = lazyre.New(`(?m)^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|static\s+|default\s+|async\s+)*` +
 		`(?:func\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|type\s+|fn\s+|struct\s+|enum\s+|trait\s+|interface\s+|function\*?\s+|const\s+|let\s+|var\s+)([A-Za-z_$][\w$]{2,})`)
-	token = lazyre.New(`[A-Za-z_]\w{2,}|\d+|"[^"\n]*"|'[^'\n]*'`)
+	// assigned are the ways in which JavaScript declares members, and constants.
+	assigned = lazyre.New(`(?m)^\s*(?:[\w$]+\.)+([A-Za-z_$][\w$]{2,})\s*=\s*(?:async\s+)?(?:function\b|\()|^\s*([A-Z][A-Z0-9_]{4,})\s*[:=]`)
+	token    = lazyre.New(`[A-Za-z_]\w{2,}|\d+|"[^"\n]*"|'[^'\n]*'`)
 )
+
+// declares lists the names that a file of code declares.
+func declares(text string) []string {
+	var out []string
+	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
 
 // stem is what a file of code and the file of its tests have in common.
 func stem(p string) string {

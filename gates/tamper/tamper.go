@@ -115,9 +115,9 @@ func (j judge) find(rule string, sev gates.Severity, path string, line int, fix,
 // nothing any more stays what it is.
 func unasked(rule string, sev gates.Severity) gates.Severity {
 	switch rule {
-	case "tamper/test-emptied", "tamper/test-file-emptied", "tamper/only-added", "tamper/always-true", "tamper/new-test-empty":
+	case "tamper/test-emptied", "tamper/only-added", "tamper/always-true", "tamper/new-test-empty":
 		return sev
-	case "tamper/test-removed", "tamper/test-file-deleted", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/test-disabled":
+	case "tamper/test-removed", "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/test-disabled":
 		return less(sev, gates.Warning)
 	}
 	return gates.Note
@@ -252,8 +252,8 @@ func (j judge) tests(files []gates.File) {
 				"the test file was deleted, with %s%s", count(left, "test"), j.because(path, its...))
 			continue
 		case p.file.Status != gates.Added && len(p.old.Units) > 0 && len(p.now.Units) == 0 && left > 0:
-			j.find("tamper/test-file-emptied", gates.Error, path, 1, "bring the tests back",
-				"the test file has no tests left; it had %d", len(p.old.Units))
+			j.find("tamper/test-file-emptied", j.excused(gates.Error, path, p.old.Units...), path, 1, "bring the tests back",
+				"the test file has no tests left; it had %d%s", len(p.old.Units), j.because(path, p.old.Units...))
 			continue
 		}
 		j.comparison(p.file, p.old, p.now, moved, came)
@@ -344,8 +344,8 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 			sev = gates.Error
 		}
 		why := j.tale.fewer(path, u, n)
-		if why != "" {
-			sev = j.milder(sev)
+		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
+			sev = j.milder(sev) // an author may well say the same with one assertion less
 		}
 		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before%s",
 			n.Name, count(n.Asserts, "assertion"), u.Asserts, why)

@@ -42,7 +42,7 @@ func readGo(text string) Sheet {
 			continue
 		}
 		if f.Name.Name == "TestMain" && f.Recv == nil {
-			if !runsTests(file, f) {
+			if !runsTests(file, f, 3) {
 				s.disable(line(f), "TestMain does not run the tests: the runner sees nothing fail")
 			}
 			continue
@@ -84,9 +84,9 @@ func everywhere(line string) bool {
 
 // runsTests reports whether a TestMain runs the tests: it calls m.Run, or hands m to a function of another module that is
 // made for it, as those of testscript and goleak are.
-func runsTests(file *ast.File, f *ast.FuncDecl) bool {
+func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 	m := ""
-	if p := f.Type.Params.List; len(p) == 1 && len(p[0].Names) == 1 {
+	if p := f.Type.Params.List; len(p) > 0 && len(p[0].Names) == 1 {
 		m = p[0].Names[0].Name
 	}
 	foreign := func(e ast.Expr) bool {
@@ -105,10 +105,18 @@ func runsTests(file *ast.File, f *ast.FuncDecl) bool {
 		if !ok || found {
 			return !found
 		}
+		given := func(e ast.Expr) bool { return m != "" && m != "_" && isIdent(e, m) }
+		if fn, ok := c.Fun.(*ast.Ident); ok && fn.Name != f.Name.Name && slices.ContainsFunc(c.Args, given) { // a function of the file's own
+			for _, d := range file.Decls {
+				if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil && g.Body != nil && g.Name.Name == fn.Name && deep > 0 {
+					found = runsTests(file, g, deep-1)
+				}
+			}
+		}
 		if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
 			name := sel.Sel.Name
-			found = name == "Run" || m != "" && m != "_" && foreign(sel.X) && (strings.Contains(name, "Main") || strings.Contains(name, "Run")) &&
-				slices.ContainsFunc(c.Args, func(e ast.Expr) bool { return isIdent(e, m) })
+			found = found || name == "Run" || foreign(sel.X) && (strings.Contains(name, "Main") || strings.Contains(name, "Run")) &&
+				slices.ContainsFunc(c.Args, given)
 		}
 		return !found
 	})
@@ -136,7 +144,6 @@ func goUnit(f *ast.FuncDecl) Unit {
 	}
 	u.Hollow, u.Mute = goHollow(f, u.Name)
 	live := reachable(f.Body.List)
-	u.Empty = !slices.ContainsFunc(live, telling)
 	for _, stmt := range live {
 		ast.Inspect(stmt, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -152,6 +159,7 @@ func goUnit(f *ast.FuncDecl) Unit {
 			return true
 		})
 	}
+	u.Empty = u.Asserts == 0 && !slices.ContainsFunc(live, telling)
 	return u
 }
 
