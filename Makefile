@@ -58,15 +58,15 @@ browser: ## install Chromium for the tests of the page, where there is none: onc
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 
-generate: build ## write what is generated from the code: docs/cli.md and NOTICE
+generate: build ## write what is generated from the code: docs/cli.md, docs/rules.md and NOTICE
 	@mkdir -p docs
-	./$(BIN) docs docs/cli.md
+	./$(BIN) docs docs/cli.md docs/rules.md
 	@notice="$$($(GO) run ./internal/notice)" && printf '%s\n' "$$notice" >NOTICE
 
 fresh: ## fail where a generated file is not what the code generates
-	@mkdir -p bin/before docs; touch docs/cli.md NOTICE; cp docs/cli.md NOTICE bin/before
+	@mkdir -p bin/before docs; touch docs/cli.md docs/rules.md NOTICE; cp docs/cli.md docs/rules.md NOTICE bin/before
 	@$(MAKE) --no-print-directory generate
-	@for f in docs/cli.md NOTICE; do cmp -s $$f bin/before/$${f##*/} || { \
+	@for f in docs/cli.md docs/rules.md NOTICE; do cmp -s $$f bin/before/$${f##*/} || { \
 		echo "$$f was out of date and has been generated again; review the change and commit it"; exit 1; }; done
 
 check: fresh lint test ## generated files are fresh, lint, test

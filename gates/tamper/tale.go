@@ -26,11 +26,14 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}}
 	declared := map[string]bool{}
 	var helpers strings.Builder
-	all, _, err := gates.Files(ctx, s.Diff, func(c gates.Change) bool { return !c.Link })
+	all, _, err := gates.Files(ctx, s.Diff, nil)
 	if err != nil {
 		all = files
 	}
 	for _, f := range all {
+		if f.Link {
+			f.After = "" // nobody knows what it will lead to
+		}
 		if !testcode.IsTest(f.Path) {
 			for _, name := range declares(f.Before) {
 				t.gone[name] = true
@@ -167,7 +170,7 @@ func (t *tale) wentElsewhere(u testcode.Unit) bool {
 			continue // it tells no test from another
 		}
 		all++
-		if t.balance[l] >= 0 {
+		if now, read := t.balance[l]; read && now >= 0 {
 			kept++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/baseline"
@@ -132,7 +133,7 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 
 // learnBase looks which tests run on a commit, while an agent works on it: its gates want to know it. The first agent of a
 // run waits for that, so that what is red is said before anybody is paid.
-func (w *work) learnBase(ctx context.Context, commit string) {
+func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	if commit == "" || literal(w.Agent) {
 		return
 	}
@@ -150,13 +151,25 @@ func (w *work) learnBase(ctx context.Context, commit string) {
 			w.learn(ctx, rooms, commit, first)
 		})
 	}
-	if first := w.firstBase.Load(); first != nil && *first == commit {
-		select {
-		case <-was.(chan struct{}):
-		case <-ctx.Done():
-		}
+	if first := w.firstBase.Load(); first == nil || *first != commit {
+		return
+	}
+	select {
+	case <-was.(chan struct{}):
+		return
+	case <-time.After(patience):
+		say("waiting for the tests of the base: what is red there is said before the agent begins")
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-was.(chan struct{}):
+	case <-ctx.Done():
 	}
 }
+
+// patience is how long the first agent waits without a word.
+const patience = 3 * time.Second
 
 // learn asks the suites about a commit, and says what is red if tell is set.
 func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool) {

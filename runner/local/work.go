@@ -111,7 +111,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	w.learnBase(ctx, c.Base)
+	w.learnBase(ctx, c.Base, func(text string) { p.Line(c.Batch, text) })
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))

@@ -115,6 +115,7 @@ func layers() []layer {
 		{"internal/literal", nil},
 		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},
+		{"gates/measured", nil},
 		{"internal/phrase", nil},
 		{"internal/precision", []string{"internal/scratch"}}, // a program
 		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
