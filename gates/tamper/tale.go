@@ -89,7 +89,7 @@ var (
 	declaration = lazyre.New(`(?m)^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|static\s+|default\s+|async\s+)*` +
 		`(?:func\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|type\s+|fn\s+|struct\s+|enum\s+|trait\s+|interface\s+|function\*?\s+|const\s+|let\s+|var\s+)([A-Za-z_$][\w$]{2,})`)
 	// assigned are the ways in which JavaScript declares members, and constants.
-	assigned = lazyre.New(`(?m)^\s*(?:[\w$]+\.)+([A-Za-z_$][\w$]{2,})\s*=\s*(?:async\s+)?(?:function\b|\()|^\s*([A-Z][A-Z0-9_]{4,})\s*[:=]`)
+	assigned = lazyre.New(`(?m)^\s*(?:[\w$]+\.)+([A-Za-z_$][\w$]{2,})\s*=[^=]|^\s*([A-Z][A-Z0-9_]{4,})\s*[:=]`)
 	token    = lazyre.New(`[A-Za-z_]\w{2,}|\d+|"[^"\n]*"|'[^'\n]*'`)
 )
 

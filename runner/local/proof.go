@@ -225,7 +225,8 @@ func (w *work) redWords(at string, red []redAt) string {
 		}
 		return strings.Join(names, ", ") + more
 	}
-	text := fmt.Sprintf("%s at the base, %s, before any change: %s", phrase.Count(len(red), "failure", "failures"), at, list(red))
+	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
+	all := ": " + list(red)
 	var answers []string
 	for _, info := range w.info.Batches {
 		b, ok := w.Plan.Batch(info.Key)
@@ -243,11 +244,11 @@ func (w *work) redWords(at string, red []redAt) string {
 			answers = append(answers, fmt.Sprintf("batch %s answers for %s, which the plan names", info.Key, list(its)))
 		}
 	}
-	if !w.Baseline {
-		return text + "; gates.baseline is off, so each batch answers for all of it"
+	switch {
+	case !w.Baseline:
+		return text + "gates.baseline is off, so each batch answers for all of it" + all
+	case len(answers) == 0:
+		return text + "no batch names any of it, so none answers for it" + all
 	}
-	if len(answers) == 0 {
-		return text + "; no batch names any of it, so none answers for it"
-	}
-	return text + "; " + strings.Join(answers, "; ") + "; the rest is excused"
+	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
 }
