@@ -186,7 +186,7 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 // record writes what was measured of each rule, for the lists of rules.
 func record(file string, commits, histories int, rules map[string]*tally) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by make precision RECORD=1: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n", commits, histories)
+	fmt.Fprintf(&b, "# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n", commits, histories)
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		if c := rules[rule]; c.good+c.arguable+c.bad > 0 {
 			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", rule, c.good, c.arguable, c.bad)
