@@ -8,6 +8,8 @@ SEED     ?= 1
 BENCH    ?=
 STORM    ?=
 ATTACK   ?=
+HISTORIES ?=
+PRECISION ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
 export CGO_ENABLED ?= 0
@@ -19,7 +21,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -56,15 +58,15 @@ browser: ## install Chromium for the tests of the page, where there is none: onc
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 
-generate: build ## write what is generated from the code: docs/cli.md and NOTICE
+generate: build ## write what is generated from the code: docs/cli.md, docs/rules.md and NOTICE
 	@mkdir -p docs
-	./$(BIN) docs docs/cli.md
+	./$(BIN) docs docs/cli.md docs/rules.md
 	@notice="$$($(GO) run ./internal/notice)" && printf '%s\n' "$$notice" >NOTICE
 
 fresh: ## fail where a generated file is not what the code generates
-	@mkdir -p bin/before docs; touch docs/cli.md NOTICE; cp docs/cli.md NOTICE bin/before
+	@mkdir -p bin/before docs; touch docs/cli.md docs/rules.md NOTICE; cp docs/cli.md docs/rules.md NOTICE bin/before
 	@$(MAKE) --no-print-directory generate
-	@for f in docs/cli.md NOTICE; do cmp -s $$f bin/before/$${f##*/} || { \
+	@for f in docs/cli.md docs/rules.md NOTICE; do cmp -s $$f bin/before/$${f##*/} || { \
 		echo "$$f was out of date and has been generated again; review the change and commit it"; exit 1; }; done
 
 check: fresh lint test ## generated files are fresh, lint, test
@@ -83,6 +85,9 @@ storm: ## kill runs N times at random moments and look what is left; N=200 SEED=
 
 attack: ## run cheating and honest agents and count which changes were merged; ATTACK=-short, ATTACK="-run go_ -v"
 	$(GO) run ./internal/attack $(ATTACK)
+
+precision: ## run the static rules over commits of HISTORIES=folders and count what they say; PRECISION="-n 40 -open"
+	$(GO) run ./internal/precision -histories "$(HISTORIES)" $(PRECISION)
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }

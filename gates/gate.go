@@ -34,6 +34,8 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
 	Compares bool `json:"compares,omitempty"`
+	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
+	Scoped bool `json:"scoped,omitempty"`
 }
 
 // Kind tells programs that state facts from models that judge.
@@ -199,6 +201,9 @@ type Finding struct {
 	Fix      string   `json:"fix,omitempty"`
 	Test     string   `json:"test,omitempty"`  // the test that it is about, as its runner calls it
 	Known    bool     `json:"known,omitempty"` // it was there before the change, so that the change is not to blame
+
+	// Same names a rule of another gate that looks for the same. Where that has found it on the line, this is left out.
+	Same string `json:"-"`
 
 	// Advice marks what was only read in the text of tests. It decides where the tests could not be run or cannot be
 	// trusted; elsewhere it warns, since what was executed beats what was read.

@@ -102,6 +102,7 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 				release()
 				return v, err
 			}
+			rep = Join(rep, v.Reports)
 		}
 		v.Reports = append(v.Reports, rep)
 		if i <= judge && (rep.Tests != nil || isSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
@@ -227,6 +228,20 @@ func settle(rep Report, blocking bool) Report {
 	}
 	if rep.Status == Skipped && rep.Note == "" {
 		rep.Note = "no reason given"
+	}
+	return rep
+}
+
+// Join takes out of rep what another gate has said of the same line. See [Finding.Same].
+func Join(rep Report, others []Report) Report {
+	n := len(rep.Findings)
+	rep.Findings = slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
+		return f.Same != "" && slices.ContainsFunc(others, func(o Report) bool {
+			return slices.ContainsFunc(o.Findings, func(g Finding) bool { return g.Rule == f.Same && g.Path == f.Path && g.Line == f.Line })
+		})
+	})
+	if n > len(rep.Findings) && rep.Status == Warn && !slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity != Note }) {
+		rep.Status = Pass
 	}
 	return rep
 }

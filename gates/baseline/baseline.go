@@ -48,13 +48,14 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		rep.AddNote("no test passes, so nothing of it is excused by what failed before, at " + g.at)
 		return rep, nil
 	}
-	// Failures in files that the batch names always count: to fix them may be its task.
-	return compare(g.Info().Name, rep, before, g.at, s.Names), nil
+	// A batch that names a test answers for it: to make that green may be what it is there for.
+	info := g.Info()
+	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
 
 // compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
-// alike only as many are known as there were. What a batch named stays what it is.
-func compare(gate string, rep, before gates.Report, at string, named func(path string) bool) gates.Report {
+// alike only as many are known as there were. What a batch answers for stays what it is.
+func compare(gate string, rep, before gates.Report, at string, answers func(gates.Finding) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {
 		had[f.Identity(gate)]++
@@ -64,7 +65,7 @@ func compare(gate string, rep, before gates.Report, at string, named func(path s
 	for i, f := range rep.Findings {
 		id := f.Identity(gate)
 		switch {
-		case f.Severity == gates.Error && had[id] > 0 && tells(f) && !named(f.Path):
+		case f.Severity == gates.Error && had[id] > 0 && tells(f) && !answers(f):
 			had[id]--
 			known++
 			f.Known, f.Severity = true, gates.Warning

@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.now.Status = gates.Fail
-			got := compare("tests:go", tt.now, tt.before, "abc", func(string) bool { return false })
+			got := compare("tests:go", tt.now, tt.before, "abc", func(gates.Finding) bool { return false })
 			var known []bool
 			for _, f := range got.Findings {
 				known = append(known, f.Known)

@@ -32,8 +32,7 @@ type Options struct {
 }
 
 const (
-	rebuilds   = 3  // how often test files that do not build are left out
-	oldCommits = 50 // how far back a revert is recognised
+	rebuilds = 3 // how often test files that do not build are left out
 )
 
 // Runner runs the base's tests for one subject. It makes the tree when it is first asked.
@@ -192,17 +191,5 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 
 // reverted reports whether all that changed, code and tests, is as it was in one older commit.
 func (r *Runner) reverted(ctx context.Context, paths []string, m *mix) bool {
-	if !m.code || len(paths) > 500 {
-		return false
-	}
-	out, err := r.Repo.Run(ctx, append([]string{"--literal-pathspecs", "log", "--format=%P", "-n", fmt.Sprint(oldCommits), r.subject.Base, "--"}, paths...)...)
-	if err != nil {
-		return false
-	}
-	for _, commit := range strings.Fields(out) {
-		if same, err := r.Repo.IsAsIn(ctx, commit, r.subject.Tree, paths); err == nil && same {
-			return true
-		}
-	}
-	return false
+	return m.code && r.Repo.Reverts(ctx, r.subject.Base, r.subject.Tree, paths)
 }

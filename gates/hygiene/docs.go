@@ -43,12 +43,12 @@ func Docs() gates.Gate {
 				}
 				find := gates.Finding{Rule: "docs/dead-link", Severity: gates.Error, Path: f.Path, Line: r.line, Message: r.to + " is not there", Fix: "correct the path, or write the file"}
 				switch {
-				case r.code && !fresh[r.line]:
+				case r.code && (!fresh[r.line] || ofUsers(l.Subject().Dir, r.to)):
 					continue
 				case r.code:
 					find.Rule, find.Severity = "docs/dead-path", gates.Warning
 				case !fresh[r.line]:
-					find.Rule, find.Severity = "docs/old-dead-link", gates.Warning
+					find.Rule, find.Severity, find.Known = "docs/old-dead-link", gates.Note, true
 				}
 				l.Find(find)
 			}
@@ -101,6 +101,25 @@ func citations(text string) []citation {
 	return out
 }
 
+// ofUsers reports whether a path lies in a hidden folder that the tree does not have: it is one of those who use the project.
+func ofUsers(dir, to string) bool {
+	first, _, _ := strings.Cut(to, "/")
+	if !strings.HasPrefix(first, ".") || first == "." || first == ".." {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(dir, first))
+	return err != nil
+}
+
+// ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names a file.
+func ofTree(dir, to string) bool {
+	first, rest, deeper := strings.Cut(strings.TrimPrefix(to, "/"), "/")
+	if info, err := os.Stat(filepath.Join(dir, first)); err == nil && info.IsDir() && deeper && rest != "" {
+		return true
+	}
+	return path.Ext(to) == ".md" || path.Ext(to) == ".mdx"
+}
+
 // there reports whether the file that a document cites is in the tree: as it stands, or as builders of sites read it.
 func there(dir, doc, to string) bool {
 	if i := strings.IndexAny(to, "#?"); i >= 0 {
@@ -114,6 +133,9 @@ func there(dir, doc, to string) bool {
 	}
 	bases := []string{path.Dir(doc), "."}
 	if strings.HasPrefix(to, "/") {
+		if !ofTree(dir, to) {
+			return true // an address of the site that the document is built into
+		}
 		bases = []string{".", "docs", "static", "public", "docs/static", "docs/public", "content"}
 	}
 	for _, b := range bases {

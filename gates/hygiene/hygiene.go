@@ -4,10 +4,10 @@
 //	gate     rule                     found in                                                severity
 //	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)
 //	license  license/weak-copyleft    … under LGPL, MPL, EPL and the like                     warning
-//	license  license/unknown          … whose licence cannot be read here                     warning
+//	license  license/unknown          … whose licence cannot be read here                     info
 //	docs     docs/dead-link           a new link to a file that is not there                  error
 //	docs     docs/dead-path           a new `path/in/code.md` that is not there               warning
-//	docs     docs/old-dead-link       a dead link that the changed document had before        warning
+//	docs     docs/old-dead-link       a dead link that the changed document had before        info
 //	denied   denied/…                 a command in a script or in CI that destroys            error
 //	denied   denied/pipe-to-shell     what the network sends is run                           warning
 //	denied   denied/force-push        history is rewritten for others                         error

@@ -63,7 +63,7 @@ func TestDocs(t *testing.T) {
 	_, got := gatetest.Look(t, Docs(), s)
 	want := []string{
 		"error docs/dead-link README.md:1", "error docs/dead-link docs/a.md:2", "error docs/dead-link docs/a.md:8",
-		"warning docs/dead-path docs/a.md:3", "warning docs/old-dead-link docs/a.md:1",
+		"info docs/old-dead-link docs/a.md:1", "warning docs/dead-path docs/a.md:3",
 	}
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {
@@ -100,8 +100,8 @@ func TestLicense(t *testing.T) {
 	s.Env = append(s.Env, "GOMODCACHE="+cache)
 	rep, got := gatetest.Look(t, License(), s)
 	want := []string{
-		"error license/copyleft go.mod:6", "error license/copyleft package.json:3", "error license/copyleft pyproject.toml:5", "warning license/copyleft package.json:8",
-		"warning license/unknown go.mod:7", "warning license/unknown package.json:6", "warning license/weak-copyleft package.json:5",
+		"error license/copyleft go.mod:6", "error license/copyleft package.json:3", "error license/copyleft pyproject.toml:5", "info license/unknown go.mod:7", "info license/unknown package.json:6", "warning license/copyleft package.json:8",
+		"warning license/weak-copyleft package.json:5",
 	}
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {

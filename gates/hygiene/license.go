@@ -71,7 +71,7 @@ func judgeLicence(d dependency, name, own string) (gates.Finding, bool) {
 	case weak:
 		f.Rule, f.Message = "license/weak-copyleft", fmt.Sprintf("%s is under %s, which asks that changes to it are published", d.name, name)
 	default:
-		f.Rule, f.Message = "license/unknown", fmt.Sprintf("the licence of %s cannot be read here", d.name)
+		f.Rule, f.Severity, f.Message = "license/unknown", gates.Note, fmt.Sprintf("the licence of %s cannot be read here", d.name)
 		if name != "" {
 			f.Message = fmt.Sprintf("the licence of %s, %q, is not known", d.name, name)
 		}

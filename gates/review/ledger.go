@@ -78,6 +78,26 @@ func identity(f Finding, snippet string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
+// places tells findings of one rule apart that are about lines which read alike: the second of a file is not the first.
+type places map[string][]int
+
+// name names a finding as [identity] does, and by which of the lines that read alike it is about.
+func (p places) name(f Finding, snippet string) string {
+	id := identity(f, snippet)
+	if !f.Fact || f.Line == 0 {
+		return id
+	}
+	n := slices.Index(p[id], f.Line)
+	if n < 0 {
+		n = len(p[id])
+		p[id] = append(p[id], f.Line)
+	}
+	if n == 0 {
+		return id
+	}
+	return identity(f, fmt.Sprintf("%s #%d", phrase.Line(snippet), n+1))
+}
+
 // round is the number of the round that a review of this tree belongs to. A tree that was reviewed last is not a new
 // round, and a branch that was put on another base begins anew.
 func (l *Ledger) round(base, tree string) (n int, again bool) {
@@ -129,16 +149,18 @@ func rank(s gates.Severity) int {
 func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 	now := map[string]bool{}
 	least := floor(l.asked(r.in.Subject.Base, r.in.Subject.Tree) + 1)
+	seen := places{}
 	for i := range r.passes {
 		p := &r.passes[i]
 		var kept []Finding
 		dropped := 0
+		p.sort()
 		for _, f := range p.Findings {
 			snippet := r.diff.line(f.Path, f.Line)
 			if !f.Fact && f.Citation != "" {
 				snippet = phrase.Line(f.Citation)
 			}
-			f.ID = identity(f, snippet)
+			f.ID = seen.name(f, snippet)
 			if f.Fact && f.Severity == gates.Note || now[f.ID] && !f.Fact {
 				if f.Fact {
 					kept = append(kept, f)

@@ -174,7 +174,9 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		reports = append(reports, v.Reports...)
+		for _, rep := range v.Reports {
+			reports = append(reports, gates.Join(rep, reports))
+		}
 	}
 	return reports, nil
 }
@@ -275,9 +277,11 @@ func (r *run) close() Review {
 		out.Round, again = l.round(out.Base, out.Tree)
 		out.Fixed = l.enter(r, out.Round)
 	} else {
+		seen := places{}
 		for i := range r.passes {
+			r.passes[i].sort()
 			for j, f := range r.passes[i].Findings {
-				r.passes[i].Findings[j].ID = identity(f, cmp.Or(f.Citation, r.diff.line(f.Path, f.Line)))
+				r.passes[i].Findings[j].ID = seen.name(f, cmp.Or(f.Citation, r.diff.line(f.Path, f.Line)))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -16,7 +17,7 @@ import (
 // Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read
 // when there is something to look at.
 func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
-	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
+	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true, Scoped: true}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
 		sub := l.Subject()
 		s, err := read()
@@ -27,18 +28,15 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 		if err != nil {
 			return err
 		}
-		for _, h := range res.Hits {
-			sev := gates.Warning
-			if h.Level == lessons.Error {
-				sev = gates.Error
+		err = report(ctx, l, ofLessons(res), func(before map[string][]byte) ([]gates.Finding, error) {
+			var old lessons.Result
+			for path, text := range before {
+				old.Add(s.Source(path, text))
 			}
-			l.Find(gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Lesson.Title, Fix: h.Lesson.Fix})
-		}
-		for _, p := range res.Problems {
-			l.Find(gates.Finding{Rule: "lesson/suppression", Path: p.Path, Line: p.Line, Severity: gates.Warning, Message: p.Message})
-		}
-		for _, h := range res.Suppressed {
-			l.Find(gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Severity: gates.Note, Message: "allowed: " + h.Reason})
+			return ofLessons(old), ctx.Err()
+		})
+		if err != nil {
+			return err
 		}
 		skips := make([]string, len(res.Skipped))
 		for i, k := range res.Skipped {
@@ -50,6 +48,25 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 		}
 		return nil
 	})
+}
+
+// ofLessons are the findings of a scan.
+func ofLessons(res lessons.Result) []gates.Finding {
+	var out []gates.Finding
+	for _, h := range res.Hits {
+		sev := gates.Warning
+		if h.Level == lessons.Error {
+			sev = gates.Error
+		}
+		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Lesson.Title, Fix: h.Lesson.Fix})
+	}
+	for _, p := range res.Problems {
+		out = append(out, gates.Finding{Rule: "lesson/suppression", Path: p.Path, Line: p.Line, Severity: gates.Warning, Message: p.Message})
+	}
+	for _, h := range res.Suppressed {
+		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Severity: gates.Note, Message: "allowed: " + h.Reason})
+	}
+	return out
 }
 
 // overChanged is a gate that looks at the changed files, and has nothing to do where there are none.
@@ -68,9 +85,10 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 }
 
 // Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
-// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error fail.
+// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error and
+// of the hard patterns fail.
 func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
-	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true}
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true, Scoped: true}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
 		sub := l.Subject()
 		p, err := find(ctx)
@@ -90,11 +108,20 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 		if err != nil {
 			return err
 		}
-		for _, h := range res.Hits {
-			l.Find(finding(h, strict))
-		}
-		for _, s := range res.Suppressed {
-			l.Find(gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note, Message: "allowed: " + s.Reason})
+		found := ofPatterns(res, strict)
+		err = report(ctx, l, found, func(before map[string][]byte) (old []gates.Finding, err error) {
+			its := slices.DeleteFunc(slices.Clone(rules), func(r patterns.Rule) bool {
+				return !slices.ContainsFunc(found, func(f gates.Finding) bool { return f.Rule == "pattern/"+r.ID })
+			})
+			err = laid(before, func(dir string, paths []string) error {
+				res, err := patterns.Scan(ctx, p, dir, paths, its)
+				old = ofPatterns(res, strict)
+				return err
+			})
+			return old, err
+		})
+		if err != nil {
+			return err
 		}
 		skips := make([]string, len(res.Skipped))
 		for i, k := range res.Skipped {
@@ -112,22 +139,35 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 	})
 }
 
+// ofPatterns are the findings of a scan.
+func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
+	var out []gates.Finding
+	for _, h := range res.Hits {
+		out = append(out, finding(h, strict))
+	}
+	for _, s := range res.Suppressed {
+		out = append(out, gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note, Message: "allowed: " + s.Reason})
+	}
+	return out
+}
+
+// hard are the patterns that fail where patterns are strict, whatever their severity.
+var hard = []string{"retry-loop", "bare-except", "async-no-await", "empty-catch", "unused-import"}
+
 func finding(h patterns.Hit, strict bool) gates.Finding {
 	sev := gates.Note
-	switch h.Severity {
-	case patterns.Warning:
+	switch {
+	case strict && (h.Severity == patterns.Error || slices.Contains(hard, h.Rule)):
+		sev = gates.Error
+	case h.Severity == patterns.Warning || h.Severity == patterns.Error:
 		sev = gates.Warning
-	case patterns.Error:
-		sev = gates.Warning
-		if strict {
-			sev = gates.Error
-		}
 	}
-	message := h.Message
+	f := gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Message, Fix: h.Fix}
 	if h.Lesson != "" {
-		message += " (lesson " + h.Lesson + ")"
+		f.Message += " (lesson " + h.Lesson + ")"
+		f.Same = "lesson/" + h.Lesson
 	}
-	return gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: message, Fix: h.Fix}
+	return f
 }
 
 // changed lists the files to look at: those that differ and are still there. Where the whole tree is asked for, all of

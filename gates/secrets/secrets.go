@@ -27,7 +27,8 @@
 //	secrets/suppressed       a line with "runplan:ignore secrets REASON"                warning
 //	secrets/not-looked-at    a file is too large                                        warning
 //
-// In folders of fixtures, keys of a known shape and private keys warn, and assignments are not looked at. A comment
+// In folders of fixtures and of others' code, keys of a known shape and private keys are remarks, and assignments are not
+// looked at. A comment
 // takes back what is a guess (assignments, URLs, hosts, JWTs). A key of a known shape it takes back only outside of a
 // run, or where the plan itself spells the line out: an agent does not excuse itself.
 package secrets
@@ -178,8 +179,11 @@ func named(file, text string) []hit {
 		if m.Value == "" {
 			h.value, h.message = text[m.From:m.To], fmt.Sprintf("what looks like a secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
 		}
-		if sample || rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
+		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
+		}
+		if sample {
+			h.severity = gates.Note
 		}
 		out = append(out, h)
 	}
@@ -295,9 +299,14 @@ func harmlessEnv(f gates.File) bool {
 	return !speakingName.MatchString(f.After)
 }
 
-// fixture reports whether a file is made for tests.
+// fixture reports whether a file is made for tests, or is a copy of what others published.
 func fixture(p string) bool {
-	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures}/**"}, p)
+	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
+}
+
+// vendored reports whether a file is a copy of what others published.
+func vendored(p string) bool {
+	return gates.Match([]string{"**/{vendor,node_modules,third_party}/**"}, p)
 }
 
 // skipped are files that programs write, full of hashes.

@@ -26,7 +26,7 @@ func Protected(globs []string) gates.Gate {
 		if err != nil {
 			return err
 		}
-		p := protection{judge{l, l.Subject()}, changes}
+		p := protection{judge{l, l.Subject(), read(ctx, l.Subject(), files)}, changes}
 		for _, c := range changes { // what is too large to be read is protected all the same
 			kind := kindOf(c.Path)
 			switch {
@@ -45,9 +45,14 @@ func Protected(globs []string) gates.Gate {
 			}
 		}
 		for _, f := range files {
-			if testcode.IsTest(f.Path) && f.Status == gates.Modified && !gates.Match(globs, f.Path) && touched(f) {
-				p.changed("protected/test", "is a test that was there before", f.Change, gates.Warning)
+			if !testcode.IsTest(f.Path) || f.Status != gates.Modified || gates.Match(globs, f.Path) || !touched(f) {
+				continue
 			}
+			sev := gates.Note
+			if p.weakened(f) {
+				sev = gates.Warning
+			}
+			p.changed("protected/test", "is a test that was there before", f.Change, sev)
 		}
 		return nil
 	})
@@ -69,9 +74,6 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 		sev, fix = gates.Note, ""
 	case p.s.Batch.Key == "":
 		fix = ""
-		if sev == gates.Error {
-			sev = gates.Warning
-		}
 	}
 	text := "the batch does not name it"
 	if named {
@@ -120,6 +122,30 @@ func mentions(file, tool string) bool {
 	data, err := os.ReadFile(file)
 	return err == nil && strings.Contains(string(data), tool)
 }
+
+// weakened reports whether a test that was there before checks less now.
+func (p protection) weakened(f gates.File) bool {
+	old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
+	if len(old.Units) == 0 {
+		return len(gates.File{Before: f.After, After: f.Before}.AddedLines()) > 0 // nobody can tell what its lines did
+	}
+	for _, u := range old.Units {
+		n, ok := now.Find(u.Name)
+		switch {
+		case !ok && p.because(f.Path, u) == "":
+			return true
+		case !ok || u.Opaque || n.Opaque:
+		case n.Skips > u.Skips, n.Only > u.Only, n.Empty && !u.Empty, n.Asserts < u.Asserts && p.tale.fewer(f.Path, u, n) == "", n.Trivial > u.Trivial && n.Asserts < u.Asserts:
+			return true
+		case n.Asserts == u.Asserts && lost(u, n):
+			return true // as many assertions, and not the same
+		}
+	}
+	return false
+}
+
+// lost reports whether a test has lines with an assertion no more that it had, and none in their place.
+func lost(u, n testcode.Unit) bool { return len(n.Lines) < len(u.Lines) && n.Loops <= u.Loops }
 
 // touched reports whether a test file has tests that are not as they were; new ones do not count.
 func touched(f gates.File) bool {

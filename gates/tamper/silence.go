@@ -70,6 +70,9 @@ func (j judge) silenced(f gates.File) {
 		if s.exts != "" && !strings.Contains(s.exts, " "+ext+" ") {
 			continue
 		}
+		if s.name == "@ts-expect-error" && typeTest(f) {
+			continue // it fails where there is no error, so that it is an assertion
+		}
 		now := len(s.re.FindAllStringIndex(f.After, -1))
 		if now == 0 {
 			continue
@@ -100,6 +103,14 @@ func (j judge) silenced(f gates.File) {
 				"%s: the file has %d of these, it had %d", s.name, now, was)
 		}
 	}
+}
+
+var typeAssertion = lazyre.New(`\b(?:expectTypeOf|satisfies |assertType|expectType|expectError|attest|util\.assertEqual|Expect<Equal|AssertEqual|IsEqual<)`)
+
+// typeTest reports whether a file tests types: by its name, or by how it asserts.
+func typeTest(f gates.File) bool {
+	return gates.Match([]string{"**/*.test-d.*", "**/*.{typetest,types.test,test.types,spec-d}.*", "**/{type-tests,typetests,dtslint,types/test,test-d,__typetests__}/**"}, f.Path) ||
+		testcode.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
 // prose are files in which such comments are only spoken about.

@@ -38,6 +38,13 @@
 //	protected/listed           what the configuration lists under gates.protected    error      info
 //	protected/test             a test that was there before                          warning    info
 //
+// A test that is gone, or has fewer assertions, may have moved: into another test, a table, subtests or a helper. It may
+// have gone with what it tests, or with a change that is taken back. Such a finding says so, and weighs less: an error
+// warns, and without a batch it is a remark.
+//
+// Without a batch nobody could have named anything, and the author of a change is who asked for it. Then the rules that
+// ask who wanted something are remarks, and a test that checks less is a warning.
+//
 // Not found: tests that are made weaker without losing an assertion (a looser bound, another input), answers that
 // are hard-wired into the code, and anything that only happens while the tests run. What ran tells of those: where the
 // tests of the base were seen to run, calibrated and on the candidate's code, the rules about tests above only warn.
@@ -62,8 +69,9 @@ func New() gates.Gate {
 		if err != nil || !ok {
 			return err
 		}
-		j := judge{l, l.Subject()}
+		j := judge{l, l.Subject(), &tale{}}
 		j.tooLarge(ctx, files)
+		j.tale = read(ctx, j.s, files)
 		j.tests(files)
 		for _, f := range files {
 			if f.Link || f.Status == gates.Deleted {
@@ -86,8 +94,9 @@ func New() gates.Gate {
 
 // judge turns what was seen into findings.
 type judge struct {
-	l *gates.Look
-	s gates.Subject
+	l    *gates.Look
+	s    gates.Subject
+	tale *tale
 }
 
 // find adds a finding. What the user's own text asks for warns.
@@ -95,7 +104,29 @@ func (j judge) find(rule string, sev gates.Severity, path string, line int, fix,
 	if j.s.Literal && sev == gates.Error {
 		sev = gates.Warning
 	}
+	if j.s.Batch.Key == "" {
+		sev = unasked(rule, sev)
+	}
 	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix, Advice: advises(rule)})
+}
+
+// unasked is what a finding weighs where there is no batch, so that nobody was asked for anything. What only matters if
+// nobody asked for it is a remark: the author of the change did. That a test checks less is a warning; that it checks
+// nothing any more stays what it is.
+func unasked(rule string, sev gates.Severity) gates.Severity {
+	switch rule {
+	case "tamper/test-emptied", "tamper/only-added", "tamper/always-true", "tamper/new-test-empty":
+		return sev
+	case "tamper/test-removed", "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/test-disabled":
+		return less(sev, gates.Warning)
+	}
+	return gates.Note
+}
+
+// less is the milder of two severities.
+func less(a, b gates.Severity) gates.Severity {
+	order := []gates.Severity{gates.Error, gates.Warning, gates.Note}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
 // advises reports whether a rule only reads tests that were there before, so that what ran decides where it is known. A
@@ -199,11 +230,11 @@ func (j judge) tests(files []gates.File) {
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
-				sev := gates.Warning
+				sev := gates.Note // a helper, or a fixture: the tests that need it fail without it
 				if p.old.Opaque {
-					sev = gates.Error
+					sev = j.excused(gates.Error, path, p.old.Units...)
 				}
-				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted")
+				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted%s", j.because(path, p.old.Units...))
 			}
 			continue
 		case p.file.Status == gates.Deleted:
@@ -211,12 +242,18 @@ func (j judge) tests(files []gates.File) {
 			if j.s.NamesForDeletion(path) {
 				sev = gates.Note
 			}
-			j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back, and make its tests pass",
-				"the test file was deleted, with %s", count(left, "test"))
+			var its []testcode.Unit
+			for _, u := range p.old.Units {
+				if _, ok := moved(u); !ok {
+					its = append(its, u)
+				}
+			}
+			j.find("tamper/test-file-deleted", j.excused(sev, path, its...), path, 0, "bring the file back, and make its tests pass",
+				"the test file was deleted, with %s%s", count(left, "test"), j.because(path, its...))
 			continue
 		case p.file.Status != gates.Added && len(p.old.Units) > 0 && len(p.now.Units) == 0 && left > 0:
-			j.find("tamper/test-file-emptied", gates.Error, path, 1, "bring the tests back",
-				"the test file has no tests left; it had %d", len(p.old.Units))
+			j.find("tamper/test-file-emptied", j.excused(gates.Error, path, p.old.Units...), path, 1, "bring the tests back",
+				"the test file has no tests left; it had %d%s", len(p.old.Units), j.because(path, p.old.Units...))
 			continue
 		}
 		j.comparison(p.file, p.old, p.now, moved, came)
@@ -255,8 +292,8 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 			j.weaker(f.Path, u, n, named)
 			continue
 		}
-		j.find("tamper/test-removed", j.unless(named, gates.Warning), f.Path, 0, "bring it back, and make it pass",
-			"the test %s was removed", u.Name)
+		j.find("tamper/test-removed", j.excused(j.unless(named, gates.Warning), f.Path, u), f.Path, 0, "bring it back, and make it pass",
+			"the test %s was removed%s", u.Name, j.because(f.Path, u))
 	}
 	var added []testcode.Unit
 	for _, n := range now.Units {
@@ -270,7 +307,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 			j.find("tamper/only-added", gates.Error, f.Path, n.Line, "remove .only", "%s turns off all other tests", n.Name)
 		}
 		if n.Skips > 0 {
-			j.find("tamper/new-test-skipped", gates.Warning, f.Path, n.Line, "", "the new test %s is skipped", n.Name)
+			j.find("tamper/new-test-skipped", gates.Note, f.Path, n.Line, "", "the new test %s is skipped", n.Name)
 		}
 		if n.Trivial > 0 && n.Asserts == 0 {
 			j.find("tamper/new-always-true", gates.Warning, f.Path, n.Line, "assert something that can fail",
@@ -293,7 +330,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	}
 	switch {
 	case n.Opaque || u.Opaque:
-	case n.Empty && !u.Empty:
+	case n.Empty && !u.Empty && len(u.Lines) > 0:
 		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing", n.Name)
 	case n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 		find("tamper/always-true", gates.Error, "assert what it asserted before",
@@ -306,8 +343,12 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		if n.Asserts == 0 && sev == gates.Warning && n.Loops <= u.Loops {
 			sev = gates.Error
 		}
-		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before",
-			n.Name, count(n.Asserts, "assertion"), u.Asserts)
+		why := j.tale.fewer(path, u, n)
+		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
+			sev = j.milder(sev) // an author may well say the same with one assertion less
+		}
+		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before%s",
+			n.Name, count(n.Asserts, "assertion"), u.Asserts, why)
 	case n.Trivial > u.Trivial:
 		find("tamper/new-always-true", gates.Warning, "assert something that can fail", "the test %s has a new assertion that cannot fail", n.Name)
 	}

@@ -234,7 +234,7 @@ func TestTamper(t *testing.T) {
 		},
 		"new tests": {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"\nfunc TestThree(t *testing.T) { t.Skip() }\n"),
-			want: []string{"error tamper/new-test-empty a_test.go:18", "warning tamper/new-test-skipped a_test.go:18"},
+			want: []string{"error tamper/new-test-empty a_test.go:18", "info tamper/new-test-skipped a_test.go:18"},
 		},
 		"a python test is gone": {
 			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "    def test_none(self):\n        with pytest.raises(TypeError):\n            add(None, 1)\n", "")),
@@ -499,7 +499,7 @@ func TestProtected(t *testing.T) {
 			files: planparse.Files{Modify: []string{".github/workflows/ci.yml"}}, want: []string{"error protected/ci .github/workflows/ci.yml"},
 		},
 		"without a plan it warns": {
-			after: map[string]string{".github/workflows/ci.yml": "b"}, noBatch: true, want: []string{"warning protected/ci .github/workflows/ci.yml"},
+			after: map[string]string{".github/workflows/ci.yml": "b"}, noBatch: true, want: []string{"info protected/ci .github/workflows/ci.yml"},
 		},
 		"a lesson": {
 			before: map[string]string{".runplan/lessons/x.md": "a"}, after: map[string]string{".runplan/lessons/x.md": "b", ".runplan/config.toml": "x"},
@@ -518,7 +518,7 @@ func TestProtected(t *testing.T) {
 		},
 		"a test that was there is changed": {
 			before: map[string]string{"a_test.go": goTest}, after: map[string]string{"a_test.go": edit(goTest, "one is not 1", "one is not one")},
-			want: []string{"warning protected/test a_test.go"},
+			want: []string{"info protected/test a_test.go"},
 		},
 		"a test is added to others": {
 			before: map[string]string{"a_test.go": goTest}, after: map[string]string{"a_test.go": goTest + "\nfunc TestThree(t *testing.T) { Three(t) }\n"},

@@ -2,9 +2,12 @@ package testcode
 
 import (
 	"go/ast"
+	"go/build"
+	"go/build/constraint"
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 
@@ -30,7 +33,7 @@ func readGo(text string) Sheet {
 	}
 	line := func(n ast.Node) int { return files.Position(n.Pos()).Line }
 	head := text[:files.Position(file.Package).Offset]
-	if m := goBuild.FindStringSubmatchIndex(head); m != nil {
+	if m := goBuild.FindStringSubmatchIndex(head); m != nil && !everywhere(head[m[0]:m[1]]) {
 		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+" decides whether the tests of the file run")
 	}
 	for _, d := range file.Decls {
@@ -39,7 +42,7 @@ func readGo(text string) Sheet {
 			continue
 		}
 		if f.Name.Name == "TestMain" && f.Recv == nil {
-			if !calls(f.Body, "Run") {
+			if !runsTests(file, f, 3) {
 				s.disable(line(f), "TestMain does not run the tests: the runner sees nothing fail")
 			}
 			continue
@@ -65,23 +68,70 @@ func readGo(text string) Sheet {
 	return s
 }
 
+// everywhere reports whether a build constraint asks for nothing but versions of the language that there are.
+func everywhere(line string) bool {
+	x, err := constraint.Parse(line)
+	if err != nil {
+		return false
+	}
+	versions := true
+	ok := x.Eval(func(tag string) bool {
+		versions = versions && strings.HasPrefix(tag, "go1.")
+		return slices.Contains(build.Default.ReleaseTags, tag)
+	})
+	return ok && versions
+}
+
+// runsTests reports whether a TestMain runs the tests: it calls m.Run, or hands m to a function of another module that is
+// made for it, as those of testscript and goleak are.
+func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
+	m := ""
+	if p := f.Type.Params.List; len(p) > 0 && len(p[0].Names) == 1 {
+		m = p[0].Names[0].Name
+	}
+	foreign := func(e ast.Expr) bool {
+		return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+			p := strings.Trim(i.Path.Value, `"`)
+			name := path.Base(p)
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			return isIdent(e, name) && strings.Contains(strings.Split(p, "/")[0], ".")
+		})
+	}
+	found := false
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Run" { // m.Run itself may be handed on
+			found = true
+		}
+		c, ok := n.(*ast.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		given := func(e ast.Expr) bool { return m != "" && m != "_" && isIdent(e, m) }
+		if fn, ok := c.Fun.(*ast.Ident); ok && fn.Name != f.Name.Name && slices.ContainsFunc(c.Args, given) { // a function of the file's own
+			for _, d := range file.Decls {
+				if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil && g.Body != nil && g.Name.Name == fn.Name && deep > 0 {
+					found = runsTests(file, g, deep-1)
+				}
+			}
+		}
+		if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
+			name := sel.Sel.Name
+			found = found || foreign(sel.X) && (strings.Contains(name, "Main") || strings.Contains(name, "Run")) &&
+				slices.ContainsFunc(c.Args, given)
+		}
+		return !found
+	})
+	return found
+}
+
 func printed(files *token.FileSet, n ast.Node) string {
 	var b strings.Builder
 	if printer.Fprint(&b, files, n) != nil {
 		return ""
 	}
 	return b.String()
-}
-
-func calls(n ast.Node, name string) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == name {
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 func goUnit(f *ast.FuncDecl) Unit {
@@ -97,7 +147,6 @@ func goUnit(f *ast.FuncDecl) Unit {
 	}
 	u.Hollow, u.Mute = goHollow(f, u.Name)
 	live := reachable(f.Body.List)
-	u.Empty = !slices.ContainsFunc(live, telling)
 	for _, stmt := range live {
 		ast.Inspect(stmt, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -113,6 +162,7 @@ func goUnit(f *ast.FuncDecl) Unit {
 			return true
 		})
 	}
+	u.Empty = u.Asserts == 0 && !slices.ContainsFunc(live, telling)
 	return u
 }
 

@@ -11,7 +11,7 @@ var (
 	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
 	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
-	jsAssert   = lazyre.New(`\bexpect(?:\.\w+)*\s*\(|\bassert(?:\.\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
+	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
 	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
 	jsLoop     = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
 	jsDead     = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)

@@ -16,7 +16,7 @@ var (
 	pyLoop      = lazyre.New(`^\s*(?:async\s+)?for\s|\bsubTest\(|parametrize`)
 	pyNothing   = lazyre.New(`^\s*(?:pass|\.\.\.|return(?:\s+(?:None|True))?|[rRbBuU]?["'][\s"']*)\s*;?\s*$`)
 	pyModule    = lazyre.New(`^pytestmark\s*=.*(?:skip|xfail)|^pytest\.skip\(|^__test__\s*=\s*False|^\s+__test__\s*=\s*False|^collect_ignore(?:_glob)?\b|^raise\s+(?:unittest\.)?SkipTest`)
-	pyHook      = lazyre.New(`^\s*def\s+(pytest_(?:collection_modifyitems|ignore_collect|runtest_\w+|pyfunc_call|report_\w+|sessionfinish|collection_finish|exception_interact|cmdline_main|unconfigure|collect_file|pycollect_\w+|terminal_summary|make_collect_report|assertrepr_compare))\b`)
+	pyHook      = lazyre.New(`^\s*def\s+(pytest_(?:collection_modifyitems|ignore_collect|runtest_\w+|pyfunc_call|report_(?:teststatus|collectionfinish)|sessionfinish|collection_finish|exception_interact|cmdline_main|unconfigure|collect_file|pycollect_\w+|terminal_summary|make_collect_report|assertrepr_compare))\b`)
 	pyExit      = lazyre.New(`\bos\._exit\(|\batexit\.register\(|\bsys\.exit\(\s*0?\s*\)`)
 	pyDeadBlock = lazyre.New(`^(\s*)(?:if\s+(?:False|0|not\s+True)\s*:|while\s+False\s*:)`)
 )

@@ -141,7 +141,7 @@ type Gates struct {
 	Tests        Tests      `toml:"tests"`
 	Mutants      Mutants    `toml:"mutants"`
 	AstGrep      string     `toml:"ast_grep" doc:"the ast-grep program for the gate patterns; empty looks on PATH"`
-	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning"`
+	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"`
 	Plugin       []Plugin   `toml:"plugin" doc:"gates that are programs of their own"`
 }
 

@@ -99,6 +99,19 @@ func parseRaw(out string) ([]Entry, error) {
 	return list, nil
 }
 
+// Reverts reports whether all that differs is in the target as it was in one commit before base.
+func (c *Compared) Reverts(ctx context.Context, base string) bool {
+	list, err := c.Entries(ctx)
+	if err != nil {
+		return false
+	}
+	paths := make([]string, len(list))
+	for i, e := range list {
+		paths[i] = e.Path
+	}
+	return c.repo.Reverts(ctx, base, c.target, paths)
+}
+
 // Before returns the content of a path that differs as base has it, After as target has it: nil where it is not a
 // file or a link there.
 func (c *Compared) Before(ctx context.Context, path string) ([]byte, error) {

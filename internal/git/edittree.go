@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -56,4 +57,24 @@ func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// oldCommits is how far back a revert is recognised.
+const oldCommits = 50
+
+// Reverts reports whether all of paths are in tree as they were in one older commit of base.
+func (r *Repo) Reverts(ctx context.Context, base, tree string, paths []string) bool {
+	if base == "" || len(paths) == 0 || len(paths) > 500 {
+		return false
+	}
+	out, err := r.Run(ctx, append([]string{"--literal-pathspecs", "log", "--format=%P", "-n", strconv.Itoa(oldCommits), base, "--"}, paths...)...)
+	if err != nil {
+		return false
+	}
+	for _, commit := range strings.Fields(out) {
+		if same, err := r.IsAsIn(ctx, commit, tree, paths); err == nil && same {
+			return true
+		}
+	}
+	return false
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/room"
 )
 
@@ -48,19 +46,12 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	out := make([]gates.Gate, len(list))
 	for i, g := range list {
 		out[i] = g
-		if info := g.Info(); info.Kind == gates.Static && !info.Compares {
+		if info := g.Info(); info.Kind == gates.Static && !info.Compares && !info.Scoped {
 			out[i] = baseline.Around(g, b.At(), func(ctx context.Context, _ string) (gates.Report, error) { return b.look(ctx, info) })
 		}
 	}
 	return out
 }
-
-// repair is how plans ask for something that is broken to be put right.
-var repair = lazyre.New(`(?i)\b(?:fix(?:es|ed|ing)?|repair\w*|correct(?:s|ed|ing)?|debug\w*|bugs?|regressions?|broken|failing|red)\b|` +
-	`\b(?:make|get|bring|let|until|all)\b[^.\n]{0,60}\b(?:pass(?:es)?|green|compiles?|work(?:s|ing)?)\b`)
-
-// repairs tells whether a batch is there to put something right. For such a one it is no excuse that it was broken.
-func repairs(b *planparse.Batch) bool { return repair.MatchString(b.Title + "\n" + b.Text) }
 
 // fresh is look for somebody who wants to see what the gate does to the room, whatever it said before.
 func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, error) {

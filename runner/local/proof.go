@@ -1,14 +1,20 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/baseline"
 	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/recent"
 )
 
@@ -125,34 +131,124 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 	}
 }
 
-// learnBase looks which tests run on a commit, while an agent works on it: its gates want to know it.
-func (w *work) learnBase(ctx context.Context, commit string) {
+// learnBase looks which tests run on a commit, while an agent works on it: its gates want to know it. The first agent of a
+// run waits for that, so that what is red is said before anybody is paid.
+func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	if commit == "" || literal(w.Agent) {
 		return
 	}
-	if _, begun := w.learning.LoadOrStore(commit, true); begun {
+	ended := make(chan struct{})
+	was, begun := w.learning.LoadOrStore(commit, ended)
+	if !begun {
+		rooms, err := w.sealed(ctx)
+		if err != nil {
+			close(ended)
+			return // whoever needs the rooms says why there are none
+		}
+		first := w.firstBase.CompareAndSwap(nil, &commit)
+		w.background.Go(func() {
+			defer close(ended)
+			w.learn(ctx, rooms, commit, first)
+		})
+	}
+	if first := w.firstBase.Load(); first == nil || *first != commit {
 		return
 	}
-	rooms, err := w.sealed(ctx)
-	if err != nil {
-		return // whoever needs the rooms says why there are none
+	select {
+	case <-was.(chan struct{}):
+		return
+	case <-time.After(patience):
+		say("waiting for the tests of the base: what is red there is said before the agent begins")
+	case <-ctx.Done():
+		return
 	}
-	w.background.Go(func() {
-		tree, err := w.Repo.TreeOf(ctx, commit)
-		if err != nil {
+	select {
+	case <-was.(chan struct{}):
+	case <-ctx.Done():
+	}
+}
+
+// patience is how long the first agent waits without a word.
+const patience = 3 * time.Second
+
+// learn asks the suites about a commit, and says what is red if tell is set.
+func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool) {
+	tree, err := w.Repo.TreeOf(ctx, commit)
+	if err != nil {
+		return
+	}
+	if _, known := w.proofs.of(tree); known {
+		return
+	}
+	base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String, Reaper: w.Reaper})
+	base.rooms = rooms
+	defer base.Close(context.WithoutCancel(ctx))
+	var red []redAt
+	for _, g := range w.suitesOf(w.Repo.Root) {
+		if ctx.Err() != nil {
 			return
 		}
-		if _, known := w.proofs.of(tree); known {
-			return
+		rep, err := base.look(ctx, g.Info()) // the gates ask again where this failed, and say why
+		if err != nil || rep.Status != gates.Fail {
+			continue
 		}
-		base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String, Reaper: w.Reaper})
-		base.rooms = rooms
-		defer base.Close(context.WithoutCancel(ctx))
-		for _, g := range w.suitesOf(w.Repo.Root) {
-			if ctx.Err() != nil {
-				return
+		for _, f := range rep.Findings {
+			if f.Severity == gates.Error {
+				red = append(red, redAt{g.Info(), f})
 			}
-			_, _ = base.look(ctx, g.Info()) // the gates ask again where this failed, and say why
 		}
-	})
+	}
+	if tell && len(red) > 0 {
+		w.Note(w.redact.String(w.redWords(base.At(), red)))
+	}
+}
+
+// redAt is what a gate finds at the base.
+type redAt struct {
+	gate    gates.Info
+	finding gates.Finding
+}
+
+// redWords says what is red at the base, and which batches of the run answer for it.
+func (w *work) redWords(at string, red []redAt) string {
+	name := func(f gates.Finding) string { return cmp.Or(f.Test, f.Path, f.Rule) }
+	list := func(found []redAt) string {
+		var names []string
+		for _, r := range found {
+			if n := name(r.finding); !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+		more := ""
+		if n := len(names) - 5; n > 0 {
+			names, more = names[:5], fmt.Sprintf(" and %d more", n)
+		}
+		return strings.Join(names, ", ") + more
+	}
+	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
+	all := ": " + list(red)
+	var answers []string
+	for _, info := range w.info.Batches {
+		b, ok := w.Plan.Batch(info.Key)
+		if !ok || info.Skip != "" {
+			continue
+		}
+		s := gates.Subject{Batch: *b}
+		var its []redAt
+		for _, r := range red {
+			if r.finding.Rule == gates.RuleBuild || s.Answers(r.gate, r.finding) {
+				its = append(its, r)
+			}
+		}
+		if len(its) > 0 {
+			answers = append(answers, fmt.Sprintf("batch %s answers for %s, which the plan names", info.Key, list(its)))
+		}
+	}
+	switch {
+	case !w.Baseline:
+		return text + "gates.baseline is off, so each batch answers for all of it" + all
+	case len(answers) == 0:
+		return text + "no batch names any of it, so none answers for it" + all
+	}
+	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
 }

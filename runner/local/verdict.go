@@ -118,7 +118,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		}
 	}()
 	list := suite.All(rm.Dir, w.GateConfig)
-	if w.Baseline && !repairs(b) {
+	if w.Baseline {
 		list = base.Around(list)
 	}
 	list = append(list, w.asked(b)...)

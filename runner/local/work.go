@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/runplan/runplan/agents"
@@ -37,7 +38,8 @@ type work struct {
 	proofs proofs   // which tests ran on which tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // commits whose tests were looked at
+	learning   sync.Map                       // commits whose tests were looked at → chan that is closed once they were
+	firstBase  atomic.Pointer[string]         // the commit that the first agent of this process starts from
 	background sync.WaitGroup                 // looks at them
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
@@ -109,7 +111,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	w.learnBase(ctx, c.Base)
+	w.learnBase(ctx, c.Base, func(text string) { p.Line(c.Batch, text) })
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))

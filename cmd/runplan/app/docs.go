@@ -14,16 +14,22 @@ import (
 // newDocsCommand writes the command line reference from the commands themselves, so that they cannot disagree.
 func newDocsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "docs FILE",
-		Short:  "Write the command line reference",
+		Use:    "docs FILE [RULES]",
+		Short:  "Write the command line reference, and the page of the rules",
 		Hidden: true,
-		Args:   exactlyOne("the file to write"),
+		Args:   cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := reference(cmd.Root())
 			if err != nil {
 				return err
 			}
-			return os.WriteFile(args[0], []byte(text), 0o644)
+			if err := os.WriteFile(args[0], []byte(text), 0o644); err != nil || len(args) == 1 {
+				return err
+			}
+			if text, err = rulesPage(); err != nil {
+				return err
+			}
+			return os.WriteFile(args[1], []byte(text), 0o644)
 		},
 	}
 }

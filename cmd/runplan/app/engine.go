@@ -402,6 +402,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	if x.why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
+	x.project.config.Gates.StrictAST = x.project.config.Gates.StrictAST || x.options.strictAST
 	settings, closeGates, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
 	if err != nil {
 		return c, nil, err

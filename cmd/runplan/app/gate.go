@@ -30,6 +30,7 @@ type gateOptions struct {
 	json         bool
 	list         bool
 	requireTests bool
+	strictAST    bool
 	trust        string
 	sarif        string
 	junit        string
@@ -80,6 +81,7 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	return cmd
 }
@@ -113,6 +115,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if err != nil {
 		return err
 	}
+	p.config.Gates.StrictAST = p.config.Gates.StrictAST || o.strictAST
 	self, err := os.Executable()
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")

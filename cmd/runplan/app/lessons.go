@@ -109,9 +109,9 @@ func newLessonsListCommand(a *App) *cobra.Command {
 				if l.Replaces != "" {
 					layer += " (instead of " + l.Replaces + ")"
 				}
-				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
 			}
-			if err := table(a.Stdout, []string{"id", "severity", "type", "category", "title", "layer"}, rows); err != nil {
+			if err := table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
 				return err
 			}
 			a.tell(lib.Notes)

@@ -103,9 +103,9 @@ func newPatternsListCommand(a *App) *cobra.Command {
 				if r.Shadows != "" {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
-				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
 			}
-			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "layer", "message"}, rows)
+			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON array")

@@ -56,7 +56,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		fmt.Fprintf(w, "\npass %d, %s\n", p.Number, p.Name)
 		remarks := 0
 		for _, f := range p.Findings {
-			if f.Fact && f.Severity == gates.Note {
+			if f.Fact && f.Severity == gates.Note && !f.Known {
 				remarks++ // of programs there are many
 				continue
 			}

@@ -20,6 +20,7 @@ type runOptions struct {
 	sample       sampleFlags
 	solver       solveOptions
 	requireTests bool
+	strictAST    bool
 	allowDirty   bool
 	fresh        bool
 	dryRun       bool
@@ -33,6 +34,9 @@ type runOptions struct {
 	noCritique   bool
 }
 
+// strictASTUse says what --strict-ast does.
+const strictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"
+
 // common are the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -40,6 +44,7 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
 	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for so long")
 	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
 	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
 	o.limits.add(cmd)
@@ -86,6 +91,7 @@ func (o runOptions) flags() map[string]string {
 	set("from", o.route.from, o.route.from != "")
 	set("to", o.route.to, o.route.to != "")
 	set("require-tests", "true", o.requireTests)
+	set("strict-ast", "true", o.strictAST)
 	set("allow-dirty", "true", o.allowDirty)
 	set("tick", "true", o.tick)
 	set("no-critique", "true", o.noCritique)
@@ -98,6 +104,7 @@ func (o runOptions) flags() map[string]string {
 // take brings back the flags that a resumed run was started with; flags given now win.
 func (o *runOptions) take(flags map[string]string) {
 	o.requireTests = o.requireTests || flags["require-tests"] != ""
+	o.strictAST = o.strictAST || flags["strict-ast"] != ""
 	o.tick = o.tick || flags["tick"] != ""
 	o.noCritique = o.noCritique || flags["no-critique"] != ""
 	o.solver.take(flags)

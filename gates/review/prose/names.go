@@ -12,7 +12,7 @@ import (
 )
 
 // Names makes the gate that lists public names that are gone. Whether somebody outside relies on one, no program knows:
-// it warns, and reviewers are told.
+// it is a remark, and reviewers are told.
 func Names() gates.Gate {
 	info := gates.Info{Name: "names", Kind: gates.Static, Cost: gates.Instant, Blocking: false, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -20,28 +20,36 @@ func Names() gates.Gate {
 		if err != nil || !ok {
 			return err
 		}
-		now := map[string][]string{} // by folder
+		now, before := map[string][]string{}, map[string][]string{} // by language; and by folder
 		for _, f := range files {
-			now[path.Dir(f.Path)] = append(now[path.Dir(f.Path)], public(f.Path, f.After)...)
+			lang := path.Ext(f.Path)
+			now[lang] = append(now[lang], public(f.Path, f.After)...)
 		}
+		var folders []string
 		for _, f := range files {
-			var gone []string
+			dir := path.Dir(f.Path)
 			for _, name := range public(f.Path, f.Before) {
-				if !slices.Contains(now[path.Dir(f.Path)], name) && !slices.Contains(gone, name) {
-					gone = append(gone, name)
+				if !slices.Contains(now[path.Ext(f.Path)], name) && !slices.Contains(before[dir], name) {
+					before[dir] = append(before[dir], name)
 				}
 			}
-			for _, name := range gone {
-				find := gates.Finding{Rule: "names/gone", Severity: gates.Warning, Path: f.Path, Message: fmt.Sprintf("the public name %s is gone: who uses it from outside breaks", name)}
-				if f.Status == gates.Deleted {
-					find.Path, find.Message = "", find.Message+" ("+f.Path+" was deleted)"
-				}
-				l.Find(find)
+			if len(before[dir]) > 0 && !slices.Contains(folders, dir) {
+				folders = append(folders, dir)
 			}
+		}
+		for _, dir := range folders {
+			names, more := before[dir], ""
+			if n := len(names) - mostNames; n > 0 {
+				names, more = names[:mostNames], fmt.Sprintf(" and %d more", n)
+			}
+			l.Find(gates.Finding{Rule: "names/gone", Severity: gates.Note, Message: fmt.Sprintf("public names that %s had are gone: %s%s; who uses them from outside breaks", dir, strings.Join(names, ", "), more)})
 		}
 		return nil
 	})
 }
+
+// mostNames bounds how many names a finding lists.
+const mostNames = 10
 
 // private are files whose names nobody outside can use.
 func private(p string) bool {
@@ -75,6 +83,9 @@ func public(p, text string) []string {
 	for _, m := range publicIn(path.Ext(p)).FindAllStringSubmatch(text, -1) {
 		name := m[2]
 		if m[1] != "" {
+			if m[1][0] >= 'a' && m[1][0] <= 'z' || m[1][0] == '_' {
+				continue // a method of a type that nobody outside can name
+			}
 			name = m[1] + "." + name
 		}
 		out = append(out, name)

@@ -6,7 +6,7 @@
 //	prose/merge-marker    a marker of a merge conflict                                         error
 //	prose/doc-name        a Go doc comment that begins with the name of something else         warning
 //	prose/doc-param       documentation of a parameter that the function does not have         warning
-//	names/gone            a public name that was there and is nowhere in its folder any more   warning
+//	names/gone            public names of a folder that are nowhere in the change any more     info
 package prose
 
 import (
@@ -85,7 +85,7 @@ func docNames(l *gates.Look, f gates.File) {
 			first--
 		}
 		says := word.FindStringSubmatch(lines[first])
-		if says == nil || says[1] == m[1] || !(fresh[first+1] || fresh[i+1]) {
+		if says == nil || strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
 			continue
 		}
 		if slices.Contains(now, says[1]) && !slices.Contains(before, says[1]) || slices.Contains(before, says[1]) || mixed(says[1]) && !slices.Contains(now, says[1]) {
@@ -128,6 +128,11 @@ func freshLines(f gates.File) map[int]bool {
 var (
 	pyDef    = lazyre.New(`^\s*(?:async\s+)?def\s+(\w+)\s*\(`)
 	pyParam  = lazyre.New(`^\s*:param\s+(?:[\w\[\], .|]+\s)?\*{0,2}(\w+)\s*:`)
+	pyGoogle = lazyre.New(`^\s*\*{0,2}([a-z_]\w*)\s*(?:\([^)]*\))?\s*:\s+\S`)
+	pyNumPy  = lazyre.New(`^\s*(\*{0,2}[a-z_]\w*(?:\s*,\s*\*{0,2}[a-z_]\w*)*)\s*(?::\s.*)?$`)
+	pyArgs   = lazyre.New(`^\s*(?:Args|Arguments|Parameters)\s*:\s*$`)
+	pyTable  = lazyre.New(`^\s*(?:Other )?Parameters\s*$`)
+	rule     = lazyre.New(`^\s*-{3,}\s*$`)
 	jsParam  = lazyre.New(`^\s*\*\s*@param\s+(?:\{[^}]*\}\s*)?\[?(\w+)`)
 	jsDef    = lazyre.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\b|(?:const|let)\s+\w+\s*=|(?:static\s+|async\s+)*\w+\s*\()`)
 	wordText = lazyre.New(`\w+`)
@@ -137,28 +142,116 @@ var (
 const mostHead = 30
 
 func pythonParams(l *gates.Look, f gates.File) {
-	lines, fresh := strings.Split(f.After, "\n"), freshLines(f)
+	fresh := freshLines(f)
+	before := map[string]int{}
+	for _, w := range wrongParams(f.Before) {
+		before[w.function+"("+w.param]++
+	}
+	for _, w := range wrongParams(f.After) {
+		if before[w.function+"("+w.param] > 0 {
+			before[w.function+"("+w.param]--
+			continue // it was wrong before
+		}
+		at := w.line
+		if !fresh[at] {
+			at = w.def // the change took the parameter away
+		}
+		l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: at, Message: w.function + " has no parameter " + w.param})
+	}
+}
+
+// wrongParam is a documented parameter that its function does not have.
+type wrongParam struct {
+	function, param string
+	line, def       int
+}
+
+// wrongParams reads the docstrings of functions: as Sphinx, Google and NumPy write parameters. One that takes **kwargs may document
+// any of them.
+func wrongParams(text string) []wrongParam {
+	var out []wrongParam
+	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		m := pyDef.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
 		head, end := line, i
-		for !strings.Contains(head, ")") && end+1 < len(lines) && end-i < mostHead {
+		for depth := brackets(line); depth > 0 && end+1 < len(lines) && end-i < mostHead; {
 			end++
 			head += " " + lines[end]
+			depth += brackets(lines[end])
 		}
 		_, args, _ := strings.Cut(head, "(")
+		if strings.Contains(args, "**") {
+			continue
+		}
 		params := wordText.FindAllString(args, -1)
-		for j := end + 1; j < len(lines) && j < end+60; j++ {
-			if pyDef.MatchString(lines[j]) {
-				break
-			}
-			if p := pyParam.FindStringSubmatch(lines[j]); p != nil && !slices.Contains(params, p[1]) && (fresh[j+1] || fresh[i+1]) {
-				l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: j + 1, Message: m[1] + " has no parameter " + p[1]})
+		for _, d := range documented(lines, end+1) {
+			if name := strings.TrimLeft(d.param, "*"); !slices.Contains(params, name) {
+				out = append(out, wrongParam{m[1], name, d.line, i + 1})
 			}
 		}
 	}
+	return out
+}
+
+func brackets(line string) int {
+	return strings.Count(line, "(") + strings.Count(line, "[") - strings.Count(line, ")") - strings.Count(line, "]")
+}
+
+// documented lists the parameters in the docstring that begins at line from; none where no docstring does.
+func documented(lines []string, from int) []wrongParam {
+	if from >= len(lines) {
+		return nil
+	}
+	first := strings.TrimLeft(strings.TrimSpace(lines[from]), "rRuUbB")
+	quote := ""
+	for _, q := range []string{`"""`, "'''"} {
+		if strings.HasPrefix(first, q) {
+			quote = q
+		}
+	}
+	if quote == "" || strings.Contains(first[3:], quote) {
+		return nil
+	}
+	var out []wrongParam
+	section, indent, table := false, -1, false
+	for j := from + 1; j < len(lines) && j < from+200 && !strings.Contains(lines[j], quote); j++ {
+		line := lines[j]
+		text := strings.TrimSpace(line)
+		in := len(line) - len(strings.TrimLeft(line, " \t"))
+		switch {
+		case pyParam.MatchString(line):
+			out = append(out, wrongParam{param: pyParam.FindStringSubmatch(line)[1], line: j + 1})
+		case pyArgs.MatchString(line):
+			section, table, indent = true, false, -1
+		case pyTable.MatchString(line) && j+1 < len(lines) && rule.MatchString(lines[j+1]):
+			section, table, indent = true, true, in
+			j++
+		case text == "" || !section:
+		case table && j+1 < len(lines) && rule.MatchString(lines[j+1]):
+			section = false
+		case table && in == indent:
+			if m := pyNumPy.FindStringSubmatch(line); m != nil && strings.Contains(text, ":") {
+				for _, name := range strings.Split(m[1], ",") {
+					out = append(out, wrongParam{param: strings.TrimSpace(name), line: j + 1})
+				}
+			}
+		case table:
+			section = in > indent
+		case indent < 0:
+			indent = in
+			fallthrough
+		case in == indent:
+			if m := pyGoogle.FindStringSubmatch(line); m != nil {
+				out = append(out, wrongParam{param: m[1], line: j + 1})
+			}
+		case in < indent:
+			section = false
+		}
+	}
+	return out
 }
 
 func jsParams(l *gates.Look, f gates.File) {

@@ -1,0 +1,68 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/gates/measured"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+)
+
+// measuredOf is the measured precision of a rule that is built in.
+func measuredOf(rule string, builtIn bool) string {
+	if !builtIn {
+		return "-"
+	}
+	return measured.Of(rule).String()
+}
+
+// rulesPage renders all static rules with their severity and measured precision into one page of markdown.
+func rulesPage() (string, error) {
+	lib, err := lessons.Load(lessons.BuiltIn())
+	if err != nil {
+		return "", err
+	}
+	rules, err := patterns.Load(patterns.Builtin())
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	commits, repositories := measured.Sample()
+	fmt.Fprintf(&b, `# Rules
+
+This page is generated: %[1]smake generate%[1]s.
+
+A rule reports what a change did. What stood in the lines before is known: it is shown, and never blocks. An error blocks, a
+warning does not, and an info is a remark.
+
+*Measured* is how many findings of a rule people called right, of those that they judged, in %[2]d commits of %[3]d repositories:
+an arguable one counts half, and "-" says that the rule found nothing there. The findings and judgements are
+in %[1]sinternal/precision/judgements.tsv%[1]s; %[1]smake precision%[1]s measures again, over any histories. An error has to be
+right in 95 of 100 cases and a warning in 80, as soon as five findings were judged; else the rule is a remark.
+
+## Gates
+
+*In a run* is the severity where the plan does not ask for the change, *else* that of %[1]srunplan gate%[1]s and %[1]srunplan review%[1]s.
+
+| Rule | In a run | Else | Measured | Finds |
+|---|---|---|---|---|
+`, "`", commits, repositories)
+	for _, r := range measured.Rules() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.ID, r.InRun, r.Outside, measured.Of(r.ID), r.Finds)
+	}
+	b.WriteString("\n## Lessons\n\n| Rule | Severity | Measured | Finds |\n|---|---|---|---|\n")
+	for _, l := range lib.Lessons {
+		if l.Pattern.Type == lessons.Syntactic && l.Severity.Level() != lessons.None {
+			fmt.Fprintf(&b, "| lesson/%s | %s | %s | %s |\n", l.ID, l.Severity.Level(), measured.Of("lesson/"+l.ID), cell(l.Title))
+		}
+	}
+	b.WriteString("\n## Patterns\n\nPatterns need ast-grep, and warn at most; `--strict-ast` makes errors of those of severity error and of five others.\n\n" +
+		"| Rule | Severity | Measured | Languages | Finds |\n|---|---|---|---|---|\n")
+	for _, r := range rules {
+		fmt.Fprintf(&b, "| pattern/%s | %s | %s | %s | %s |\n", r.ID, r.Severity, measured.Of("pattern/"+r.ID), strings.Join(r.Languages, ", "), cell(r.Message))
+	}
+	return b.String(), nil
+}
+
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

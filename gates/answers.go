@@ -1,0 +1,98 @@
+package gates
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+// Answers reports whether the batch answers for a finding of a gate that was there before it: where the plan names the test, the
+// file or the gate's command. No other word of a plan has a say in it.
+//
+//   - A test is named by its name, or by the file that it is in: in the Files section, or anywhere in the text.
+//   - A file is named by its path or by its name in the title or in the text.
+//   - A command counts where it stands in the title, or in the text above the first step. Plans end most batches with a step
+//     that runs all tests: that checks the work, and is not what the batch is for.
+func (s Subject) Answers(g Info, f Finding) bool {
+	text := s.Batch.Title + "\n" + s.Batch.Text
+	switch {
+	case f.Path != "" && (s.Names(f.Path) || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") && has(text, path.Base(f.Path))):
+		return true
+	case f.Test != "" && namesTest(text, f.Test):
+		return true
+	}
+	for _, r := range s.Batch.Regression {
+		file, test, _ := strings.Cut(r, "::")
+		if file == f.Path && (test == "" || f.Test == "" || namesTest(test, f.Test)) {
+			return true
+		}
+	}
+	return g.Command != "" && has(aim(s.Batch), g.Command)
+}
+
+// namesTest reports whether a text names a test: in full, or by the last part of its name where that is one that nothing else has.
+func namesTest(text, test string) bool {
+	if has(text, test) {
+		return true
+	}
+	for _, sep := range []string{"::", " > ", "#", "."} {
+		if i := strings.LastIndex(test, sep); i >= 0 {
+			test = test[i+len(sep):]
+		}
+	}
+	for name := test; ; { // a subtest by itself, or by the test that has it
+		if unmistakable(name) && has(text, name) {
+			return true
+		}
+		i := strings.LastIndex(name, "/")
+		if i < 0 {
+			return false
+		}
+		name = name[:i]
+	}
+}
+
+// unmistakable reports whether a name can be no word of a sentence.
+func unmistakable(name string) bool {
+	if strings.ContainsAny(name, "_/ ") {
+		return true
+	}
+	return strings.IndexFunc(name, unicode.IsUpper) >= 0 && strings.LastIndexFunc(name, unicode.IsUpper) > 0
+}
+
+// has reports whether a text has a name that is no part of a longer one.
+func has(text, name string) bool {
+	inside := func(r byte) bool {
+		return r == '_' || r == '/' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 || name == "" {
+			return false
+		}
+		start, end := from+i, from+i+len(name)
+		before := start > 0 && (inside(text[start-1]) || text[start-1] == '-' || text[start-1] == '.' && start > 1 && inside(text[start-2]))
+		after := end < len(text) && (inside(text[end]) || text[end] == '-' || text[end] == '.' && end+1 < len(text) && inside(text[end+1]))
+		if !before && !after {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// aim is what a batch is for: its title, and its text down to the first step or section.
+func aim(b planparse.Batch) string {
+	var out strings.Builder
+	out.WriteString(b.Title + "\n")
+	for line := range strings.Lines(b.Text) {
+		t := strings.TrimSpace(line)
+		if strings.HasPrefix(t, "#") || strings.HasPrefix(t, "- ") || strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "+ ") ||
+			t != "" && t[0] >= '0' && t[0] <= '9' && strings.ContainsAny(t[:min(len(t), 4)], ".)") {
+			break
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}

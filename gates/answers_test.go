@@ -1,0 +1,36 @@
+package gates
+
+import (
+	"testing"
+
+	"github.com/runplan/runplan/planparse"
+)
+
+func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
+	gate := Info{Name: "tests:go", Command: "go test ./..."}
+	red := Finding{Rule: "test", Severity: Error, Path: "shop/cart_test.go", Test: "TestCart/with_tax"}
+	for name, tt := range map[string]struct {
+		batch planparse.Batch
+		want  bool
+	}{
+		"fix is a word":               {planparse.Batch{Title: "Fix the docs, which are broken"}, false},
+		"all tests pass is a wish":    {planparse.Batch{Title: "Tidy", Text: "until all tests pass and the build is green\n"}, false},
+		"its test":                    {planparse.Batch{Title: "Make TestCart pass"}, true},
+		"its subtest":                 {planparse.Batch{Text: "- [ ] `TestCart/with_tax` passes\n"}, true},
+		"another test":                {planparse.Batch{Title: "Make TestCartoon pass"}, false},
+		"its file":                    {planparse.Batch{Text: "- [ ] update `shop/cart_test.go`\n"}, true},
+		"the name of its file":        {planparse.Batch{Text: "- [ ] Update tests in cart_test.go.\n"}, true},
+		"a longer name":               {planparse.Batch{Text: "shopping-cart_test.go\n"}, false},
+		"its file, as one to change":  {planparse.Batch{Files: planparse.Files{Test: []string{"shop/cart_test.go"}}}, true},
+		"the command as its aim":      {planparse.Batch{Title: "Get `go test ./...` green"}, true},
+		"the command as a check":      {planparse.Batch{Title: "Fix the docs", Text: "\n- [ ] run `go test ./...`\n"}, false},
+		"the command before a check":  {planparse.Batch{Text: "`go test ./...` is red.\n\n- [ ] look why\n"}, true},
+		"a test that has to be shown": {planparse.Batch{Regression: []string{"shop/cart_test.go::TestCart"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Subject{Batch: tt.batch}).Answers(gate, red); got != tt.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+)
+
+// report adds what was found to the report. What stood in the base is known: it is a remark, whatever its rule is worth.
+//
+// A finding stood there when the same rule found the same line, blanks aside, in the base: in the same file, or in one
+// where the line is no longer. Of several that are alike only as many are known as there were. look finds in the files
+// of the base, by path; it is asked only where something was found. A change that is not known brings all of it.
+func report(ctx context.Context, l *gates.Look, found []gates.Finding, look func(map[string][]byte) ([]gates.Finding, error)) error {
+	if diff := l.Subject().Diff; diff != nil && len(found) > 0 {
+		files, _, err := gates.Files(ctx, diff, func(c gates.Change) bool { return !c.Link })
+		if err != nil {
+			return err
+		}
+		before := map[string][]byte{}
+		for _, f := range files {
+			if f.Before != "" {
+				before[f.Path] = []byte(f.Before)
+			}
+		}
+		if len(before) > 0 {
+			old, err := look(before)
+			if err != nil {
+				return fmt.Errorf("look at the base: %w", err)
+			}
+			mark(found, old, files)
+		}
+	}
+	for _, f := range found {
+		l.Find(f)
+	}
+	return nil
+}
+
+// mark marks what is in old as known.
+func mark(found, old []gates.Finding, files []gates.File) {
+	now, before, fresh := map[string][]string{}, map[string][]string{}, map[string]map[int]bool{}
+	for _, f := range files {
+		now[f.Path], before[f.Path] = strings.Split(f.After, "\n"), strings.Split(f.Before, "\n")
+		fresh[f.Path] = map[int]bool{}
+		for _, line := range f.AddedLines() {
+			fresh[f.Path][line.Number] = true
+		}
+	}
+	key := func(f gates.Finding, texts map[string][]string) string {
+		text := ""
+		if lines := texts[f.Path]; f.Line > 0 && f.Line <= len(lines) {
+			text = strings.Join(strings.Fields(lines[f.Line-1]), " ")
+		}
+		return f.Rule + "\x00" + text + "\x00" + f.Message
+	}
+	left := map[string]map[string]int{} // what is left of old: by key, then by file
+	for _, f := range old {
+		k := key(f, before)
+		if left[k] == nil {
+			left[k] = map[string]int{}
+		}
+		left[k][f.Path]++
+	}
+	// Where there are more of a kind than there were, those whose lines changed are the new ones.
+	order := make([]int, len(found))
+	for i := range order {
+		order[i] = i
+	}
+	touched := func(f gates.Finding) int {
+		for n := range 3 { // a rule that sees several lines names the first of them
+			if fresh[f.Path][f.Line+n] {
+				return 1
+			}
+		}
+		return 0
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return touched(found[a]) - touched(found[b]) })
+	take := func(i int, path string) bool {
+		k := key(found[i], now)
+		if left[k][path] == 0 {
+			return false
+		}
+		left[k][path]--
+		found[i].Known, found[i].Severity = true, gates.Note
+		return true
+	}
+	var rest []int
+	for _, i := range order {
+		if !take(i, found[i].Path) {
+			rest = append(rest, i)
+		}
+	}
+	for _, i := range rest { // it moved here from another file
+		for path := range left[key(found[i], now)] {
+			if path != found[i].Path && take(i, path) {
+				break
+			}
+		}
+	}
+}
+
+// laid writes the files of the base into a folder of their own, for a program to look at.
+func laid(files map[string][]byte, look func(dir string, paths []string) error) error {
+	dir, err := os.MkdirTemp("", "runplan-rules-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var paths []string
+	for path, text := range files {
+		to := filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return look(dir, paths)
+}

@@ -1,0 +1,260 @@
+package tamper
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// tale is what a change tells as a whole: which lines of tests went where, and what went with them.
+type tale struct {
+	balance  map[string]int  // of each line of the changed tests: how many more of them there are now
+	arrived  []testcode.Unit // tests that are new, or go through more cases than before
+	helpers  string          // what was added to files of tests outside of tests
+	gone     map[string]bool // names that code of the product declared, and nowhere declares any more
+	files    map[string]bool // files of the product that were deleted, by their stem
+	reverted func() bool
+}
+
+// read reads the tale of a change.
+func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
+	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}}
+	declared := map[string]bool{}
+	var helpers strings.Builder
+	all, _, err := gates.Files(ctx, s.Diff, nil)
+	if err != nil {
+		all = files
+	}
+	for _, f := range all {
+		if f.Link {
+			f.After = "" // nobody knows what it will lead to
+		}
+		if !testcode.IsTest(f.Path) {
+			for _, name := range declares(f.Before) {
+				t.gone[name] = true
+			}
+			for _, name := range declares(f.After) {
+				declared[name] = true
+			}
+			if f.Status == gates.Deleted {
+				t.files[stem(f.Path)] = true
+			}
+			continue
+		}
+		old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
+		for _, u := range old.Units {
+			for _, l := range u.Lines {
+				t.balance[l]--
+			}
+		}
+		for _, u := range now.Units {
+			for _, l := range u.Lines {
+				t.balance[l]++
+			}
+		}
+		for _, n := range now.Units {
+			if u, ok := old.Find(n.Name); !ok || n.Loops > u.Loops || n.Asserts > u.Asserts {
+				t.arrived = append(t.arrived, n)
+			}
+		}
+		for _, l := range f.AddedLines() {
+			helpers.WriteString(l.Text + "\n")
+		}
+	}
+	for name := range declared {
+		delete(t.gone, name)
+	}
+	t.helpers = helpers.String()
+	if d, ok := s.Diff.(interface {
+		Reverts(ctx context.Context, base string) bool
+	}); ok {
+		asked, is := false, false
+		t.reverted = func() bool {
+			if !asked {
+				asked, is = true, d.Reverts(ctx, s.Base)
+			}
+			return is
+		}
+	}
+	return t
+}
+
+var (
+	// declaration is how the languages declare what others use.
+	declaration = lazyre.New(`(?m)^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|static\s+|default\s+|async\s+)*` +
+		`(?:func\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|type\s+|fn\s+|struct\s+|enum\s+|trait\s+|interface\s+|function\*?\s+|const\s+|let\s+|var\s+)([A-Za-z_$][\w$]{2,})`)
+	// assigned are the ways in which JavaScript declares members, and constants.
+	assigned = lazyre.New(`(?m)^\s*(?:[\w$]+\.)+([A-Za-z_$][\w$]{2,})\s*=[^=]|^\s*([A-Z][A-Z0-9_]{4,})\s*[:=]`)
+	token    = lazyre.New(`[A-Za-z_]\w{2,}|\d+|"[^"\n]*"|'[^'\n]*'`)
+)
+
+// declares lists the names that a file of code declares.
+func declares(text string) []string {
+	var out []string
+	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+// stem is what a file of code and the file of its tests have in common.
+func stem(p string) string {
+	base := strings.ToLower(path.Base(p))
+	base, _, _ = strings.Cut(base, ".")
+	for _, mark := range []string{"test_", "tests_"} {
+		base = strings.TrimPrefix(base, mark)
+	}
+	for _, mark := range []string{"_test", "_tests", "-test", "_spec", "-spec"} {
+		base = strings.TrimSuffix(base, mark)
+	}
+	return base
+}
+
+// because says why tests of a file are gone, where the change tells; "" where it does not.
+func (j judge) because(file string, units ...testcode.Unit) string {
+	t := j.tale
+	if t.files[stem(file)] {
+		return "; the file that it tests was deleted too"
+	}
+	why := ""
+	for _, u := range units {
+		switch {
+		case t.wentElsewhere(u):
+			why = "; its lines stand in other tests"
+		case t.subjectGone(u):
+			why = "; what it tests was removed too"
+		case t.cases(u):
+			why = "; other tests have its cases"
+		default:
+			why = ""
+		}
+		if why == "" {
+			break
+		}
+	}
+	if why == "" && len(units) > 0 && t.reverted != nil && t.reverted() {
+		return "; the change takes an earlier one back"
+	}
+	return why
+}
+
+// excused is the severity of tests that are gone.
+func (j judge) excused(sev gates.Severity, file string, units ...testcode.Unit) gates.Severity {
+	if j.because(file, units...) == "" {
+		return sev
+	}
+	return j.milder(sev)
+}
+
+// milder is the severity of what the change explains: an agent's word is doubted, an author's is not.
+func (j judge) milder(sev gates.Severity) gates.Severity {
+	if j.s.Batch.Key == "" {
+		return gates.Note
+	}
+	return less(sev, gates.Warning)
+}
+
+// wentElsewhere reports whether most lines of a test that is gone still stand in the changed tests, no fewer of each than before.
+func (t *tale) wentElsewhere(u testcode.Unit) bool {
+	kept, all := 0, 0
+	for _, l := range u.Lines {
+		if len(l) < 12 {
+			continue // it tells no test from another
+		}
+		all++
+		if now, read := t.balance[l]; read && now >= 0 {
+			kept++
+		}
+	}
+	return all > 0 && kept*10 >= all*6
+}
+
+// subjectGone reports whether a test uses a name that the product does not declare any more.
+func (t *tale) subjectGone(u testcode.Unit) bool {
+	return slices.ContainsFunc(token.FindAllString(u.Text, -1), func(w string) bool { return t.gone[w] })
+}
+
+// cases reports whether the names and values of a test stand in one that is new or goes through more cases than before, which is how
+// a test becomes a row of a table.
+func (t *tale) cases(u testcode.Unit) bool {
+	words := map[string]bool{}
+	for _, w := range token.FindAllString(u.Text, -1) {
+		words[w] = true
+	}
+	if len(words) < 3 {
+		return false
+	}
+	for _, n := range t.arrived {
+		if n.Asserts == 0 {
+			continue
+		}
+		have := 0
+		for w := range words {
+			if strings.Contains(n.Text, w) {
+				have++
+			}
+		}
+		if have*10 >= len(words)*7 {
+			return true
+		}
+	}
+	return false
+}
+
+// fewer says where assertions of a test went, where the change tells; "" where it does not.
+func (t *tale) fewer(file string, u, n testcode.Unit) string {
+	have := map[string]int{}
+	for _, l := range n.Lines {
+		have[l]++
+	}
+	var left []string
+	for _, l := range u.Lines {
+		if have[l]--; have[l] < 0 {
+			left = append(left, l)
+		}
+	}
+	lost := testcode.Unit{Text: strings.Join(left, "\n"), Lines: left}
+	switch {
+	case t.wentElsewhere(lost):
+		return "; their lines stand elsewhere in the tests"
+	case t.subjectGone(lost):
+		return "; what they check was removed too"
+	case n.Asserts > 0 && n.Loops > u.Loops:
+		return "; it goes through cases now"
+	case n.Asserts > 0 && t.helps(n):
+		return "; a helper asserts"
+	case t.cases(lost):
+		return "; other tests have its cases"
+	case t.reverted != nil && t.reverted():
+		return "; the change takes an earlier one back"
+	}
+	return ""
+}
+
+var (
+	calledHelper = lazyre.New(`\b([A-Za-z_]\w{3,})\(`)
+	asserting    = lazyre.New(`\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\bassert\b|\brequire\.|\bexpect\(|\.assert\w*\(|\bassert\w+\(`)
+)
+
+// helps reports whether a test calls something that the change added to the tests, and that asserts.
+func (t *tale) helps(n testcode.Unit) bool {
+	if !asserting.MatchString(t.helpers) {
+		return false
+	}
+	for _, m := range calledHelper.FindAllStringSubmatch(n.Text, -1) {
+		for _, define := range []string{"func " + m[1] + "(", "def " + m[1] + "(", "function " + m[1] + "(", "const " + m[1] + " ="} {
+			if strings.Contains(t.helpers, define) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// The verdicts on a finding. An arguable one is what a reviewer might say and an author might not take up; it counts half.
+const (
+	isTrue     = "true"
+	isArguable = "arguable"
+	isFalse    = "false"
+)
+
+// key names a finding in the file of judgements.
+type key struct{ history, commit, rule, place string }
+
+// readJudgements reads lines of history, commit, rule, place, verdict and reason, separated by tabs. A place "*" is all
+// places of the rule in the commit.
+func readJudgements(file string) (map[key]string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := map[key]string{}
+	s := bufio.NewScanner(f)
+	for n := 1; s.Scan(); n++ {
+		if s.Text() == "" || strings.HasPrefix(s.Text(), "#") {
+			continue
+		}
+		c := strings.Split(s.Text(), "\t")
+		if len(c) != 6 || !slices.Contains([]string{isTrue, isArguable, isFalse}, c[4]) || c[5] == "" {
+			return nil, fmt.Errorf("%s:%d: not history, commit, rule, place, true|arguable|false and why", file, n)
+		}
+		out[key{c[0], c[1], c[2], c[3]}] = c[4]
+	}
+	return out, s.Err()
+}
+
+func judge(verdicts map[key]string, l look, f finding) string {
+	for _, place := range []string{f.place(), "*"} {
+		if v := verdicts[key{l.history, l.commit, f.Rule, place}]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// tally counts the findings of a rule by verdict.
+type tally struct{ good, arguable, bad, open, errors, warnings, notes, added int }
+
+func (t *tally) add(verdict, severity string, added bool) {
+	if added {
+		t.added++
+	}
+	switch verdict {
+	case isTrue:
+		t.good++
+	case isArguable:
+		t.arguable++
+	case isFalse:
+		t.bad++
+	default:
+		t.open++
+	}
+	switch severity {
+	case "error":
+		t.errors++
+	case "warning":
+		t.warnings++
+	default:
+		t.notes++
+	}
+}
+
+// percent is the measured precision, or "-" where nothing was judged.
+func (t tally) percent() string {
+	n := t.good + t.arguable + t.bad
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*(float64(t.good)+float64(t.arguable)/2)/float64(n))
+}
+
+// report prints the tables and returns the exit code.
+func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int, error) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	type row struct{ commits, blocked, errors, warnings, notes, known int }
+	rows, sum := map[string]*row{}, &row{}
+	type pair struct{ rule, history string }
+	pairs, rules := map[pair]*tally{}, map[string]*tally{}
+	for _, l := range looks {
+		r := rows[l.history]
+		if r == nil {
+			r = &row{}
+			rows[l.history] = r
+		}
+		for _, r := range []*row{r, sum} {
+			r.commits++
+			if l.blocked {
+				r.blocked++
+			}
+		}
+		for _, f := range l.findings {
+			if f.Known {
+				r.known++
+				sum.known++
+				continue
+			}
+			for _, r := range []*row{r, sum} {
+				switch f.Severity {
+				case "error":
+					r.errors++
+				case "warning":
+					r.warnings++
+				default:
+					r.notes++
+				}
+			}
+			verdict := judge(verdicts, l, f)
+			p := pair{f.Rule, l.history}
+			if pairs[p] == nil {
+				pairs[p] = &tally{}
+			}
+			if rules[f.Rule] == nil {
+				rules[f.Rule] = &tally{}
+			}
+			pairs[p].add(verdict, f.Severity, f.Added)
+			rules[f.Rule].add(verdict, f.Severity, f.Added)
+			if o.verbose && f.Severity != "info" || o.commit != "" {
+				fmt.Fprintf(w, "%s %s %s %s %s: %s (%s)\n", l.history, l.commit, f.Severity, f.Rule, f.place(), f.Message, cmp.Or(verdict, "not judged"))
+			}
+			if o.open && verdict == "" && f.Severity != "info" {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\t%s: %s\n", l.history, l.commit, f.Rule, f.place(), f.Severity, f.Message)
+			}
+		}
+	}
+	fmt.Fprintln(t, "repository\tcommits\tblocked\terrors\twarnings\ta commit\tremarks\tknown\t")
+	line := func(name string, r *row) {
+		n := max(1, r.commits)
+		fmt.Fprintf(t, "%s\t%d\t%d (%.1f %%)\t%d\t%d\t%.2f\t%d\t%d\t\n", name, r.commits, r.blocked, 100*float64(r.blocked)/float64(n), r.errors, r.warnings,
+			float64(r.warnings)/float64(n), r.notes, r.known)
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		line(name, rows[name])
+	}
+	line("all", sum)
+	fmt.Fprintln(t, "\t\t\t\t\t\t\t\t")
+	t.Flush()
+
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "rule\trepository\terrors\twarnings\tremarks\ton added lines\ttrue\targuable\tfalse\tnot judged\tprecision\t")
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		show := func(where string, c *tally) {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", rule, where, c.errors, c.warnings, c.notes, c.added, c.good, c.arguable, c.bad, c.open, c.percent())
+		}
+		for _, h := range slices.Sorted(maps.Keys(rows)) {
+			if c := pairs[pair{rule, h}]; c != nil {
+				show(h, c)
+			}
+		}
+		show("all", rules[rule])
+	}
+	t.Flush()
+	if o.record != "" {
+		if err := record(o.record, sum.commits, len(rows), rules); err != nil {
+			return 0, err
+		}
+	}
+	blocked, warnings := 100*float64(sum.blocked)/float64(max(1, sum.commits)), float64(sum.warnings)/float64(max(1, sum.commits))
+	fmt.Fprintf(w, "\n%d commits of %d repositories: %.1f %% blocked (at most %.1f), %.2f warnings a commit (at most %.2f)\n", sum.commits, len(rows), blocked, o.blocked, warnings, o.warnings)
+	if o.commit == "" && (blocked > o.blocked || warnings > o.warnings) {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// record writes what was measured of each rule, for the lists of rules.
+func record(file string, commits, histories int, rules map[string]*tally) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n", commits, histories)
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		if c := rules[rule]; c.good+c.arguable+c.bad > 0 {
+			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", rule, c.good, c.arguable, c.bad)
+		}
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o644)
+}
