@@ -34,6 +34,10 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
 	Compares bool `json:"compares,omitempty"`
+
+	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for checks that are built in
+	Unset string `json:"-"` // why it has nothing to do: the project configures nothing for it
+	Off   bool   `json:"-"` // the configuration turns it off
 }
 
 // Kind tells programs that state facts from models that judge.
