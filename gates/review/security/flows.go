@@ -2,6 +2,7 @@ package security
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -20,8 +21,28 @@ type place struct {
 	text  string   // the line, joined with the next ones where its call ends there
 	lines []string // of the file
 	at    int      // index of the line
-	from  int      // index of the first line of the function around it
-	to    int      // index behind its last line
+	span  *span
+}
+
+// span is the function around a line, found when it is first asked for.
+type span struct {
+	known    bool
+	from, to int
+}
+
+// from is the index of the first line of the function around the line.
+func (p place) from() int {
+	if !p.span.known {
+		p.span.from, p.span.to = around(p.lang, p.lines, p.at)
+		p.span.known = true
+	}
+	return p.span.from
+}
+
+// to is the index behind the last line of that function.
+func (p place) to() int {
+	p.from()
+	return p.span.to
 }
 
 // flow looks at one line within its function.
@@ -29,7 +50,7 @@ type flow func(p place) *flaw
 
 // flows are asked after the checks of one line alone.
 func flows() []flow {
-	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking}
+	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, silent}
 }
 
 var (
@@ -88,7 +109,7 @@ func (p place) tainted(text string) bool {
 	if request[p.lang].MatchString(text) {
 		return true
 	}
-	for i := p.from; i < p.at; i++ {
+	for i := p.from(); i < p.at; i++ {
 		m := assigned.FindStringSubmatch(p.lines[i])
 		if m == nil || cleaned.MatchString(m[2]) || !request[p.lang].MatchString(m[2]) || !word(text, m[1]) {
 			continue
@@ -165,17 +186,17 @@ func requestFlow(p place) *flaw {
 		}
 		return strings.Join(m[1:], "")
 	}
-	around := strings.Join(p.lines[p.from:p.at], "\n")
+	plain := func() bool { return mime.MatchString(strings.Join(p.lines[p.from():p.at+1], "\n") + p.text) }
 	if arg := get(redirect[p.lang]); arg != "" && p.tainted(arg) && !redirectFixed.MatchString(arg) {
 		return &flaw{"security/redirect", "the target of the redirect comes from the request: a link to this server can lead to any other", "redirect to a path of this server that is checked, or choose from a list", gates.Warning}
 	}
-	if arg := get(htmlOut[p.lang]); arg != "" && !mime.MatchString(around+p.text) && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) {
+	if arg := get(htmlOut[p.lang]); arg != "" && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) && !plain() {
 		return &flaw{"security/html", "what a request brought is put into a page as it stands: it can hold scripts", "escape it, or use a template that does", gates.Error}
 	}
-	if arg := get(htmlOut[p.lang]); arg != "" && !mime.MatchString(around+p.text) && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) && p.tainted(arg) {
+	if arg := get(htmlOut[p.lang]); arg != "" && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) && p.tainted(lookup.ReplaceAllString(arg, "")) && !plain() {
 		return &flaw{"security/html", "what a request brought is sent back as it stands: a browser may read it as a page with scripts", "escape it, or send it as text/plain", gates.Warning}
 	}
-	if arg := get(pathUse[p.lang]); arg != "" && p.tainted(arg) {
+	if arg := get(pathUse[p.lang]); arg != "" && !rooted.MatchString(arg) && p.tainted(arg) {
 		return &flaw{"security/path", "a path is made of what a request brought: with ../ it leads out of the folder", "take its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
 	}
 	if arg := get(fetchUse[p.lang]); arg != "" && p.tainted(firstArg(arg)) {
@@ -183,6 +204,12 @@ func requestFlow(p place) *flaw {
 	}
 	return nil
 }
+
+var (
+	// lookup is an entry of a table, whose key says nothing of what it holds.
+	lookup = lazyre.New(`\b\w+\[[^\[\]]*\]`)
+	rooted = lazyre.New(`\broot\s*:`)
+)
 
 var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["']/\w`)
 
@@ -247,7 +274,7 @@ func weakHash(p place) *flaw {
 	if !weakSum.MatchString(p.text) || unused.MatchString(p.text) {
 		return nil
 	}
-	if !passWord.MatchString(p.text) && !passWord.MatchString(p.lines[p.from]) {
+	if !passWord.MatchString(p.text) && !passWord.MatchString(p.lines[p.from()]) {
 		return nil
 	}
 	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: all short ones can be tried in hours", "use bcrypt, scrypt or argon2", gates.Error}
@@ -272,9 +299,9 @@ func weakRandom(p place) *flaw {
 	if p.lang == "go" && !strings.Contains(all, `"math/rand`) || p.lang == "python" && strings.Contains(all, "random = secrets") {
 		return nil
 	}
-	head, _, _ := strings.Cut(p.lines[p.from], "(")
+	head, _, _ := strings.Cut(p.lines[p.from()], "(")
 	if p.lang == "go" {
-		head = p.lines[p.from]
+		head = p.lines[p.from()]
 		if i := strings.Index(head, "("); strings.HasPrefix(head, "func (") {
 			if j := strings.IndexByte(head[i+1:], '('); j > 0 {
 				head = head[:i+1+j]
@@ -287,7 +314,7 @@ func weakRandom(p place) *flaw {
 	if i := weakDraw[p.lang].FindStringIndex(p.text); i != nil {
 		name = p.text[:i[0]]
 	}
-	if p.from > 0 || header[p.lang].MatchString(p.lines[p.from]) {
+	if p.from() > 0 || header[p.lang].MatchString(p.lines[p.from()]) {
 		name += "\n" + head
 	}
 	if !secretName.MatchString(name) || notSecret.MatchString(name+p.text) {
@@ -312,7 +339,7 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Error}
+	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Warning}
 }
 
 var (
@@ -374,10 +401,10 @@ func leak(p place) *flaw {
 		if m == nil {
 			continue
 		}
-		if m[1] == "_" && o.what != "the context" || p.from == 0 && !header[p.lang].MatchString(p.lines[0]) {
+		if m[1] == "_" && o.what != "the context" || p.from() == 0 && !header[p.lang].MatchString(p.lines[0]) {
 			return nil
 		}
-		rest := strings.Join(p.lines[p.at+1:p.to], "\n")
+		rest := strings.Join(p.lines[p.at+1:p.to()], "\n")
 		name := m[1]
 		re := closers(o.closed+"|"+handsOn, name)
 		if re.MatchString(rest) {
@@ -409,20 +436,51 @@ func blocking(p place) *flaw {
 	if p.lang == "go" {
 		return nil
 	}
-	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from]) && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
+	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from()]) && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
 		return &flaw{"async/not-awaited", "nothing waits for this coroutine, so that it never runs", "await it", gates.Error}
 	}
-	if !asyncDef[p.lang].MatchString(p.lines[p.from]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
+	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
 		return nil
 	}
 	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", gates.Warning}
 }
 
+var (
+	broadExcept = lazyre.New(`^\s*except\s*(?:\(?\s*(?:Base)?Exception\b[^:]*)?:\s*(return\b.*)?$`)
+	plainReturn = lazyre.New(`^return(?:\s+(?:None|False|null|undefined|false|""|''|\[\]|\{\}|0|-1))?\s*;?$`)
+	plainCatch  = lazyre.New(`\bcatch\s*(?:\(\s*\w+(?:\s*:\s*\w+)?\s*\))?\s*\{\s*(?:(return\b[^}]*)\})?\s*$`)
+)
+
+// silent finds a failure that ends in a plain return, without a line in a log.
+func silent(p place) *flaw {
+	head := map[string]*lazyre.Regexp{"python": broadExcept, "js": plainCatch}[p.lang]
+	if head == nil {
+		return nil
+	}
+	m := head.FindStringSubmatch(p.lines[p.at])
+	if m == nil {
+		return nil
+	}
+	body, after := strings.TrimSpace(m[1]), p.at+1
+	if body == "" && after < len(p.lines) {
+		body = strings.TrimSpace(p.lines[after])
+		after++
+	}
+	alone := m[1] != "" || after >= len(p.lines) || p.lang == "js" && strings.HasPrefix(strings.TrimSpace(p.lines[after]), "}") ||
+		p.lang == "python" && indent(p.lines[after]) <= indent(p.lines[p.at]) || strings.TrimSpace(p.lines[after]) == ""
+	if !alone || !plainReturn.MatchString(body) {
+		return nil
+	}
+	severity := gates.Warning
+	if p.lang == "js" {
+		severity = gates.Note // often meant: what does not parse is no value
+	}
+	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log", "log it, narrow what is caught, or let it through", severity}
+}
+
 // placeOf is line number n of a file, with what stands around it.
 func placeOf(lang string, lines []string, n int, text string) place {
-	p := place{lang: lang, text: text, lines: lines, at: n - 1}
-	p.from, p.to = around(lang, lines, p.at)
-	return p
+	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
 
 // joined is a line together with those below it up to the end of its call, at most a few.
@@ -434,9 +492,35 @@ func joinedCall(lines []string, at int) string {
 	return text
 }
 
+// telling reports whether a line holds a word that one of the flows looks for: most lines do not.
+func telling(lang, line string) bool {
+	return slices.ContainsFunc(words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
+		slices.ContainsFunc(words["any"], func(w string) bool { return strings.Contains(line, w) })
+}
+
+var words = map[string][]string{
+	"any": {
+		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
+	},
+	"go": {
+		"Fprint", "WriteString", "Write(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+	},
+	"python": {
+		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
+		"CERT_NONE", "check_hostname", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio", "subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
+	},
+	"js": {
+		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn", "Math.random", "reject", "strictSSL", "connect(",
+		"getConnection", "acquire(", "Sync(", "open", "catch", "tmpNameSync",
+	},
+}
+
+// maxLine is the longest line that somebody wrote by hand, in bytes.
+const maxLine = 2000
+
 // flowOf asks all flows about a line, the first answer counts.
 func flowOf(lang string, lines []string, n int) *flaw {
-	if n < 1 || n > len(lines) {
+	if n < 1 || n > len(lines) || len(lines[n-1]) > maxLine || !telling(lang, lines[n-1]) {
 		return nil
 	}
 	p := placeOf(lang, lines, n, joinedCall(lines, n-1))

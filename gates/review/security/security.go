@@ -24,6 +24,7 @@
 //	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
 //	async/blocking           a call that waits inside of an async function                      warning
 //	async/not-awaited        a sleep that nothing waits for                                     error
+//	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
 // The built-in checks read lines, not programs: they see what is written in one line, or in two where the first ends in
