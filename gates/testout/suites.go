@@ -18,7 +18,7 @@ var (
 
 	shunitRan  = lazyre.New(`^Ran (\d+) tests?\.$`)
 	shunitCase = lazyre.New(`^(test\w*)$`)
-	shunitBad  = lazyre.New(`^(?:ASSERT|shunit2:ERROR|FAIL):?\s*(.*)$`)
+	shunitBad  = lazyre.New(`^(?:ASSERT:|shunit2:ERROR|FAIL:)\s*(.*)$`)
 	bashUnit   = lazyre.New(`^\s*Running (\S+) ?\.{3} ?(SUCCESS|FAILURE|SKIPPED|PENDING)`)
 	bashUnitAt = lazyre.New(`^(\S+):(\d+):(\w+)\(\)$`)
 
