@@ -42,7 +42,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 			b.affected = func(changed []string) bool { return affected(dir, p, projects, changed) }
 		}
 		if slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, b.info.Name) }) {
-			b.do = skipping("turned off in the configuration")
+			b.do, b.info.Off = skipping("turned off in the configuration"), true
 		}
 		out = append(out, b)
 	}
@@ -51,6 +51,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 		switch {
 		case slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, info.Name) }):
 		case slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, info.Name) }):
+			info.Off = true
 			out = append(out, builtin{info: info, do: skipping("turned off in the configuration")})
 		default:
 			out = append(out, g)
@@ -92,7 +93,7 @@ func noSuite(projects []Project) string {
 
 // noTests is the visible skip of a tree without a suite (GATE-04). Whether there were tests before is asked by [prove].
 func noTests(why string) builtin {
-	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true}
+	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true, Unset: why}
 	return builtin{info: info, do: func(_ context.Context, w *work) error {
 		if !w.requireTests {
 			w.skip("%s", why)

@@ -32,6 +32,9 @@ type bed struct {
 	// masks says that a failing test keeps something else from happening, such as a check of what a suite left behind
 	// or a limit of coverage, so that the call has to be seen to pass without planted tests as well.
 	masks bool
+	// ignores says that the runner was told to end with 0 although tests fail, so that it goes on with what comes behind
+	// them. Set masks as well: then the call is seen to end as it does without planted tests.
+	ignores bool
 	// exits are the exit statuses with which the runner says that tests failed; nil means 1.
 	exits func(exit, failed int) bool
 }

@@ -64,7 +64,7 @@ func honest(t *testing.T, rep Report, want TestCount) {
 		t.Errorf("%s %+v, want %s %+v\n%+v\n%s", rep.Status, rep.Tests, status, want, rep.Findings, rep.Output)
 	}
 	if rep.Proof == nil || rep.Proof.Calibration != Calibrated {
-		t.Errorf("proof %+v", rep.Proof)
+		t.Errorf("proof %+v (%s)\n%s", rep.Proof, rep.Proof.Why, rep.Output)
 	}
 	if (rep.Exit == nil || *rep.Exit != 0) == (want.Failed == 0) {
 		t.Errorf("exit %v", rep.Exit)

@@ -44,10 +44,10 @@ func commandGate(c CommandGate) builtin {
 		if len(c.Command) == 0 {
 			w.rep.Command = info.Command
 		}
-		if out.exit == 126 || out.exit == 127 {
-			return fmt.Errorf("exit %d: the shell could not start a program: %s", out.exit, lastTelling(out.text))
-		}
 		res := testout.Text(out.text)
+		if err := w.hindered(out, res.Failures); err != nil {
+			return err
+		}
 		if !out.ok() && len(res.Failures) == 0 {
 			res.Failures = places(w, c.Dir, out.text)
 		}

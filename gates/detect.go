@@ -25,6 +25,9 @@ const (
 	LangRust   Language = "rust"
 	LangJava   Language = "java"
 	LangShell  Language = "shell"
+	LangRuby   Language = "ruby"
+	LangSwift  Language = "swift"
+	LangDotnet Language = "dotnet"
 	LangMake   Language = "make"
 )
 
@@ -53,6 +56,16 @@ func markers() []marker {
 		{"pom.xml", LangJava},
 		{"build.gradle", LangJava},
 		{"build.gradle.kts", LangJava},
+		{"Gemfile", LangRuby},
+		{"*.gemspec", LangRuby},
+		{"Rakefile", LangRuby},
+		{".rspec", LangRuby},
+		{"Package.swift", LangSwift},
+		{"*.sln", LangDotnet},
+		{"*.slnx", LangDotnet},
+		{"*.csproj", LangDotnet},
+		{"*.fsproj", LangDotnet},
+		{"*.vbproj", LangDotnet},
 		{"GNUmakefile", LangMake},
 		{"makefile", LangMake},
 		{"Makefile", LangMake},
@@ -60,8 +73,18 @@ func markers() []marker {
 }
 
 type marker struct {
-	file string
+	file string // a name, or *.EXTENSION
 	lang Language
+}
+
+// among returns the first of the sorted names that is the marker.
+func (m marker) among(names []string) string {
+	for _, n := range names {
+		if ext, any := strings.CutPrefix(m.file, "*"); n == m.file || any && strings.HasSuffix(n, ext) {
+			return n
+		}
+	}
+	return ""
 }
 
 // Detect finds the projects of the tree in dir (GATE-02), sorted by root; a tree may hold several, and one root may
@@ -73,8 +96,8 @@ func Detect(dir string) []Project {
 	}
 	walk(dir, maxDepth, func(root string, names []string) {
 		for _, m := range markers() {
-			if slices.Contains(names, m.file) && !has(m.lang, root) {
-				out = append(out, Project{m.lang, root, path.Join(root, m.file)})
+			if file := m.among(names); file != "" && !has(m.lang, root) {
+				out = append(out, Project{m.lang, root, path.Join(root, file)})
 			}
 		}
 		// Without any packaging, loose tests still are a project.
@@ -88,8 +111,17 @@ func Detect(dir string) []Project {
 		}
 	})
 	out = slices.DeleteFunc(out, func(p Project) bool { return p.Language == LangNode && workspaceMember(dir, p, out) })
+	all := slices.Clone(out)
 	out = slices.DeleteFunc(out, func(p Project) bool {
-		return (p.Language == LangRust || p.Language == LangJava) && below(p, out) // their roots build the parts as well
+		switch p.Language {
+		case LangRust, LangJava, LangDotnet, LangSwift: // their roots build the parts as well
+			return below(p, all)
+		case LangPython: // a list of packages makes no project where there is no code, such as the one that builds the docs
+			return path.Base(p.Marker) == "requirements.txt" && !anyFile(dir, p, all, func(_, name string) bool {
+				return strings.HasSuffix(name, ".py") && name != "conf.py"
+			})
+		}
+		return false
 	})
 	slices.SortStableFunc(out, func(a, b Project) int { return strings.Compare(a.Root, b.Root) })
 	return out

@@ -36,6 +36,10 @@ type Info struct {
 	Compares bool `json:"compares,omitempty"`
 	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
 	Scoped bool `json:"scoped,omitempty"`
+
+	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for checks that are built in
+	Unset string `json:"-"` // why it has nothing to do: the project configures nothing for it
+	Off   bool   `json:"-"` // the configuration turns it off
 }
 
 // Kind tells programs that state facts from models that judge.

@@ -24,7 +24,7 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	case exact && !raw.Exact && out.ok():
 		w.lies("the test runner ended with exit status 0 and without a report of its tests: something ended the process, or took the runner's place")
 		return res, out
-	case red > 0 && out.ok():
+	case red > 0 && out.ok() && !b.ignores:
 		w.lies("a planted test failed, and the test runner ended with exit status 0")
 		return res, out
 	}
@@ -35,6 +35,9 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	}
 	if red > 0 && res.Failed == 0 && len(res.Failures) == 0 && out.signal == "" && exits(out.exit, red) {
 		out.exit = 0
+	}
+	if b.ignores && out.ok() && res.Failed > 0 {
+		out.exit = 1
 	}
 	return res, out
 }

@@ -27,31 +27,92 @@ const (
 // maxArgs is how many files one call of a tool gets, well below what systems allow.
 const maxArgs = 400
 
-// linters makes a lint gate for each project that has one to run, or should have.
+// linters makes a gate for each linter of each project, and one that says so where a project sets up none.
 func linters(dir string, projects []Project) []builtin {
 	var out []builtin
-	add := func(p Project, command string, do func(context.Context, *work) error) {
-		info := Info{Name: gateName(lintName, p), Kind: Static, Cost: Cheap, Blocking: true, Pure: true, Command: command}
+	owners := lintRoots(dir, projects)
+	add := func(p Project, name, command string, tools []Tool, unset string, do func(context.Context, *work) error) {
+		info := Info{
+			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Kind: Static, Cost: Cheap, Blocking: true, Pure: true,
+			Command: command, Tools: tools, Unset: unset,
+		}
 		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {
 			err := do(ctx, w)
-			w.settleLint(p, projects)
+			w.settleLint(p, owners)
 			return err
 		}})
 	}
-	for _, p := range projects {
+	for _, p := range owners {
 		switch p.Language {
 		case LangGo:
-			add(p, "go vet ./...", func(ctx context.Context, w *work) error { return goLint(ctx, w, p, projects) })
+			add(p, "go", "go vet ./...", []Tool{goTool(), {Name: "gofmt", Program: "gofmt", Install: "it comes with go"}}, "",
+				func(ctx context.Context, w *work) error { return goLint(ctx, w, p, owners) })
 		case LangPython:
-			add(p, "ruff or flake8", func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p) })
-		case LangNode:
-			add(p, "eslint", func(ctx context.Context, w *work) error { return nodeLint(ctx, w, p) })
+			command, tools, unset := pythonLinter(dir, p)
+			add(p, "python", command, tools, unset, func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p) })
+		}
+		configured := 0
+		for _, l := range setUp() {
+			config := ""
+			if l.lang == p.Language {
+				config = l.config(dir, p)
+			}
+			if config == "" || slices.ContainsFunc(owners, func(q Project) bool { // the project above sees to it
+				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
+			}) {
+				if config != "" {
+					configured++
+				}
+				continue
+			}
+			configured++
+			tool, check := l.tool(dir, p, config), l.check(config)
+			words := append([]string{tool.Name}, l.args(&work{subject: Subject{Dir: dir}}, p, config)...)
+			if tool.Name != tool.Program && tool.Program != "" {
+				words[0] = tool.Program
+			}
+			add(p, l.name, commandLine(p.Root, words), []Tool{tool}, "", func(ctx context.Context, w *work) error { return check(ctx, w, p) })
+		}
+		if p.Language == LangNode {
+			// A lint script stands for a linter that is not set up otherwise.
+			if command, tools, unset := nodeLinter(dir, p); configured == 0 || unset == "" && eslintConfig(dir, p.Root) != "" {
+				add(p, "node", command, tools, unset, func(ctx context.Context, w *work) error { return nodeLint(ctx, w, p) })
+			}
 		}
 	}
 	if files := shellFiles(dir); len(files) > 0 {
-		add(Project{LangShell, ".", files[0]}, "shellcheck", shellLint)
+		add(Project{LangShell, ".", files[0]}, "shell", "shellcheck", []Tool{onPathTool("shellcheck", "", "https://www.shellcheck.net, or apt install shellcheck")}, "", shellLint)
 	}
 	return out
+}
+
+// lintRoots are the projects that are linted by themselves: a package without a linter of its own below one of the same
+// language is looked at together with that.
+func lintRoots(dir string, projects []Project) []Project {
+	return slices.DeleteFunc(slices.Clone(projects), func(p Project) bool {
+		own := true
+		switch p.Language {
+		case LangPython:
+			own = ruffConfig(dir, p.Root) != "" || flake8Config(dir, p.Root) != ""
+		case LangRuby:
+			own = exists(dir, p.Root, ".rubocop.yml")
+		}
+		return !own && below(p, projects)
+	})
+}
+
+// pythonLinter tells what [pythonLint] runs, for people.
+func pythonLinter(dir string, p Project) (command string, tools []Tool, unset string) {
+	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
+	one, two := PythonTool(p.Root, "ruff", ruff), PythonTool(p.Root, "flake8", flake8)
+	switch {
+	case ruff != "":
+		return commandLine(p.Root, []string{"ruff", "check", "."}), []Tool{one}, ""
+	case flake8 != "":
+		return commandLine(p.Root, []string{"flake8", "."}), []Tool{two}, ""
+	}
+	one.Or = &two
+	return "ruff or flake8", []Tool{one}, "neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
 }
 
 // settleLint leaves to nested projects what is theirs, and blames nobody for what stood in files that did not change:

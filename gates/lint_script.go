@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -25,17 +26,86 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
-// nodeLint runs the project's own eslint: another version would not read its configuration.
+// nodeLinter tells what [nodeLint] runs, for people.
+func nodeLinter(dir string, p Project) (command string, tools []Tool, unset string) {
+	if config := eslintConfig(dir, p.Root); config != "" {
+		return "eslint", []Tool{NodeTool(dir, p.Root, "eslint", "eslint", config)}, ""
+	}
+	pkg := readPackage(dir, p.Root)
+	for _, name := range lintScripts(pkg) {
+		program, why := lintScript(pkg.Scripts[name])
+		if why != "" {
+			unset = fmt.Sprintf("the script %s of %s is not run unasked: %s", name, p.Marker, why)
+			continue
+		}
+		manager := packageManager(dir, p.Root)
+		tools := []Tool{managerTool(manager, "")}
+		if program != "" {
+			tools = append(tools, NodeTool(dir, p.Root, program, program, p.Marker))
+		}
+		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
+	}
+	return "", nil, cmp.Or(unset, "there is neither a configuration of eslint or biome nor a lint script in "+p.Marker)
+}
+
+// lintScripts are the names under which packages keep what checks their code, the best first.
+func lintScripts(pkg nodePackage) []string {
+	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check"}, func(name string) bool {
+		return strings.TrimSpace(pkg.Scripts[name]) == ""
+	})
+}
+
+// checkers are programs that check code and leave it alone, unless one of their options says otherwise.
+var (
+	checkers   = lazyre.New(`^(?:eslint|biome|oxlint|tslint|standard|ts-standard|semistandard|xo|jshint|stylelint|prettier|tsc|vue-tsc|svelte-check|next|nx|turbo|publint|attw|knip|cspell|markdownlint|dprint)$`)
+	scriptFix  = lazyre.New(`(?:^|\s)(?:--fix\S*|--write|--apply\S*|--unsafe|-w|--update\S*|--ext-fix)(?:[\s=]|$)`)
+	scriptVerb = lazyre.New(`^(?:npx|cross-env|env|pnpm|yarn|npm|exec|dlx|run|node|--\S+|-\S|\w+=\S*)$`)
+)
+
+// lintScript tells whether a script checks and changes nothing: the program that it begins with, or why it is not run.
+func lintScript(text string) (program, why string) {
+	if scriptFix.MatchString(text) {
+		return "", "it mends what it finds"
+	}
+	if strings.ContainsAny(text, "|;<>`$") {
+		return "", "it does more than call checkers"
+	}
+	for part := range strings.SplitSeq(text, "&&") {
+		words := strings.Fields(part)
+		for len(words) > 1 && scriptVerb.MatchString(words[0]) {
+			words = words[1:]
+		}
+		if len(words) == 0 {
+			continue
+		}
+		name := path.Base(words[0])
+		switch {
+		case !checkers.MatchString(name):
+			return "", "what " + name + " does to files is not known"
+		case name == "prettier" && !slices.Contains(words, "--check") && !slices.Contains(words, "-c") && !slices.Contains(words, "-l") && !slices.Contains(words, "--list-different"),
+			name == "tsc" && !slices.Contains(words, "--noEmit"), name == "next" && !slices.Contains(words, "lint"),
+			name == "biome" && slices.Contains(words, "migrate"), (name == "nx" || name == "turbo") && len(words) < 2:
+			return "", name + " would write files"
+		}
+		program = cmp.Or(program, name)
+	}
+	return program, ""
+}
+
+// nodeLint runs the project's own eslint, as another version would not read its configuration, or the project's lint script.
 func nodeLint(ctx context.Context, w *work, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
+		_, tools, unset := nodeLinter(w.subject.Dir, p)
+		if unset == "" {
+			return scriptLint(ctx, w, p, tools)
+		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
-			// Many such scripts mend what they find, and a gate changes nothing. Whoever knows that this one does not may say so.
-			w.skip("eslint is not configured, and the lint script of %s is not run unasked, as it may change files; to have it run: [[gates.command]] name = %q, run = %q",
-				p.Marker, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
+			// Somebody who knows that the script changes no file may say so.
+			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
 			return nil
 		}
-		w.skip("no linter is configured: there is neither a configuration of eslint nor a lint script in %s", p.Marker)
+		w.skip("no linter is configured: %s", unset)
 		return nil
 	}
 	tool := w.tool(p.Root, "node_modules/.bin/eslint", "")
@@ -84,6 +154,78 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config, Message: "eslint runs and has no rule switched on"})
 	}
 	return nil
+}
+
+// scriptLint runs the lint script of a package.
+func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
+	pkg := readPackage(w.subject.Dir, p.Root)
+	for _, t := range tools {
+		if t.Program == "" && w.toolPath(t) == "" && pkg.depends(t.Name) {
+			w.skip("the lint script needs %s, which is not installed in node_modules: %s", t.Name, t.Install)
+			return nil
+		}
+	}
+	name := ""
+	for _, n := range lintScripts(pkg) {
+		if _, why := lintScript(pkg.Scripts[n]); why == "" {
+			name = n
+			break
+		}
+	}
+	out, err := w.run(ctx, program{args: []string{packageManager(w.subject.Dir, p.Root), "run", name}, dir: p.Root})
+	if errors.Is(err, proc.ErrNotFound) {
+		w.skip("the lint script cannot run: %v", err)
+		return nil
+	}
+	if err != nil || out.ok() {
+		return err
+	}
+	found := scriptFindings(w, p, out.text)
+	if len(found) == 0 {
+		if err := w.hindered(out, nil); err != nil {
+			return err
+		}
+		found = []Finding{{Rule: ruleExit, Severity: Error, Path: p.Marker, Message: out.how() + ": " + lastTelling(out.text)}}
+	}
+	for _, f := range found {
+		w.find(f)
+	}
+	return nil
+}
+
+var (
+	stylishFile = lazyre.New(`^(?:\./)?(/?[\w@+./-]+\.\w+)$`)
+	stylishLine = lazyre.New(`^\s+(\d+):(\d+)\s+(error|warning|✖|⚠)\s+(.+?)(?:\s{2,}(\S+))?$`)
+	tscPlace    = lazyre.New(`^(\S+\.\w+)\((\d+),(\d+)\): (error|warning) (\w+): (.+)$`)
+)
+
+// scriptFindings reads what linters of Node print for people: places by file, as eslint does, and PATH:LINE:COL.
+func scriptFindings(w *work, p Project, text string) []Finding {
+	var out []Finding
+	file := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := stylishFile.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			file = w.rel(p.Root, m[1])
+			continue
+		}
+		if m := stylishLine.FindStringSubmatch(line); m != nil && file != "" {
+			sev := Error
+			if m[3] == "warning" || m[3] == "⚠" {
+				sev = Warning
+			}
+			out = append(out, Finding{Rule: cmp.Or(m[5], "lint"), Severity: sev, Path: file, Line: atoi(m[1]), Col: atoi(m[2]), Message: m[4]})
+			continue
+		}
+		if m := tscPlace.FindStringSubmatch(line); m != nil {
+			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6]})
+			continue
+		}
+		for _, f := range places(w, p.Root, line) {
+			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.rel(p.Root, f.Path), Line: f.Line, Col: f.Col, Message: f.Message})
+		}
+	}
+	return out
 }
 
 // noRules reads what eslint --print-config says; what cannot be read has rules for all we know.

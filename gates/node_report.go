@@ -31,13 +31,10 @@ func unloaded(res testout.Result, text string) testout.Result {
 func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
 	manager := ""
-	if len(args) == 2 && args[1] == "test" && args[0] != "node" {
+	if args[len(args)-1] == "test" && args[0] != "node" {
 		manager = args[0]
 	}
 	switch {
-	case manager == "bun":
-		out.why = "bun runs the tests with a runner of its own"
-		return out, nil
 	case call.tool == "":
 		return out, nil
 	case call.tool == "node" && (strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
@@ -78,6 +75,9 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 	case "vitest":
 		more = []string{"--reporter=default", "--reporter=json", "--outputFile.json=" + report.name, "--bail=0"}
 		read = func(in io.Reader) (testout.Result, error) { return testout.JestJSON(in, dir, " > ") }
+	case "bun":
+		more = []string{"--reporter=junit", "--reporter-outfile=" + report.name}
+		read = func(in io.Reader) (testout.Result, error) { return testout.Bun(in, dir) }
 	case "mocha":
 		more = []string{"--reporter", report.script, "--no-bail"}
 	}

@@ -7,7 +7,7 @@ import (
 
 // nodeCall is a test script of package.json that ends in one call of a runner that is known.
 type nodeCall struct {
-	tool   string // "node", "jest", "vitest" or "mocha"; "" where none is known
+	tool   string // "node", "jest", "vitest", "mocha" or "bun"; "" where none is known
 	why    string // why none is known
 	depth  int    // scripts between `npm test` and the call
 	script string // the text of the call
@@ -42,6 +42,8 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 			return nodeCall{tool: "jest", depth: depth, script: last, alone: alone}
 		case word == "vitest", word == "vitest.mjs":
 			return nodeCall{tool: "vitest", depth: depth, script: last, alone: alone}
+		case word == "bun" && len(words) > 1 && words[1] == "test":
+			return nodeCall{tool: "bun", depth: depth, script: last, alone: alone}
 		case word == "mocha", word == "_mocha", word == "mocha.mjs":
 			return nodeCall{tool: "mocha", depth: depth, script: last, alone: alone}
 		case word == "node", word == "tsx":
@@ -59,7 +61,7 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 				continue
 			}
 			return unknown("the test script runs node without --test")
-		case word == "npm", word == "pnpm", word == "yarn":
+		case word == "npm", word == "pnpm", word == "yarn", word == "bun":
 			if len(words) > 2 && words[1] == "run" {
 				words = append(words[:1], words[2:]...)
 			}
@@ -78,6 +80,9 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 // behind puts arguments for the runner behind a call of the package manager.
 func (c nodeCall) behind(manager string, args []string) []string {
 	out := []string{manager, "test"}
+	if manager == "bun" {
+		out = []string{manager, "run", "test"}
+	}
 	if manager == "npm" {
 		for range c.depth + 1 {
 			out = append(out, "--")

@@ -63,6 +63,11 @@ const (
 // base, unless a gate has failed anyway: failing tests pass no more, and a broken build hides how many there are. The
 // reports of suites, and those that fail by [Finding.Advice] alone, are handed to observe only then.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
+	return run(ctx, gates, s, observe, false)
+}
+
+// run is [Run]. With onwards a failure of a gate that only reads files stops no other one.
+func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onwards bool) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
 	judge := -1 // the gate after which the tests are compared
@@ -110,7 +115,7 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 		} else {
 			observe(rep)
 		}
-		if failed == "" && rep.decided() {
+		if failed == "" && rep.decided() && (!onwards || info.Cost > Instant) {
 			failed, failedCost = rep.Gate, info.Cost
 		}
 		if i != judge {

@@ -98,6 +98,10 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 		module = true
 		head = load("test", "vitest") + load("expect", "vitest")
 		test = word + "_test"
+	case tool == "bun":
+		module = true
+		head = load("test", "bun:test") + load("expect", "bun:test")
+		test = word + "_test"
 	case tool == "jest" && strings.Contains(text, "@jest/globals"):
 		head = load("test", "@jest/globals") + load("expect", "@jest/globals")
 		test = word + "_test"
@@ -121,7 +125,7 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 			"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
 	}
 	fine := ""
-	if tool == "jest" || tool == "vitest" {
+	if tool == "jest" || tool == "vitest" || tool == "bun" {
 		fine = expect + "(1).toBe(1);"
 	}
 	return fmt.Sprintf(`

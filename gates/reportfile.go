@@ -53,4 +53,24 @@ func (f reportFile) read(read func(io.Reader) (testout.Result, error)) (res test
 	return res, err == nil
 }
 
+// readAll reads the reports that several processes left in the folder, and removes them. ok is false where there is none.
+func (f reportFile) readAll(read func(io.Reader) (testout.Result, error)) (res testout.Result, ok bool) {
+	found, err := filepath.Glob(filepath.Join(f.folder, "*.report"))
+	if err != nil {
+		return res, false
+	}
+	for _, name := range found {
+		one, whole := reportFile{name: name}.read(read)
+		if !whole {
+			return testout.Result{}, false
+		}
+		if !ok {
+			res, ok = one, true
+			continue
+		}
+		res = res.Add(one)
+	}
+	return res, ok
+}
+
 func (f reportFile) remove() { _ = os.RemoveAll(f.folder) }

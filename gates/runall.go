@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// RunAll is [Run] for people who want to hear all gates: one that cannot look does not keep the others from it. Its
+// RunAll is [Run] for people who want to hear all gates, so that one round is enough: one that cannot look does not keep the
+// others from it, nor does a failure of one that only reads files, such as tamper. The former's
 // report has the status [Errored] and says why, and so has the verdict. The error says that the work was stopped.
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError
@@ -28,11 +29,11 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 		r.AddNote("could not look: " + e.Err.Error())
 		return tidy(r, s.Redact)
 	}
-	v, err := Run(ctx, wrapped, s, func(r Report) {
+	v, err := run(ctx, wrapped, s, func(r Report) {
 		if observe != nil {
 			observe(mark(r))
 		}
-	})
+	}, true)
 	for i, r := range v.Reports {
 		v.Reports[i] = mark(r)
 	}

@@ -29,6 +29,7 @@ const (
 type suite struct {
 	project Project
 	command string // for people
+	tools   []Tool // that the command needs
 	// plan says what to run. An error says why the tests cannot run here.
 	plan func(ctx context.Context, w *work) ([]testRun, error)
 }
@@ -64,6 +65,12 @@ func suites(dir string, projects []Project) []builtin {
 			found = append(found, cargoSuite(dir, p))
 		case LangJava:
 			found = append(found, javaSuite(dir, p)...)
+		case LangRuby:
+			found = append(found, rubySuite(dir, p)...)
+		case LangSwift:
+			found = append(found, swiftSuite(dir, p)...)
+		case LangDotnet:
+			found = append(found, dotnetSuite(dir, p)...)
 		case LangShell:
 			found = append(found, shellSuite(dir, p)...)
 		}
@@ -75,7 +82,7 @@ func suites(dir string, projects []Project) []builtin {
 	}
 	var out []builtin
 	for _, s := range found {
-		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Pure: true, Command: s.command}
+		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Pure: true, Command: s.command, Tools: s.tools}
 		out = append(out, builtin{info: info, project: s.project, do: s.check})
 	}
 	return out
@@ -125,6 +132,11 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 	if r.empty != 0 && out.exit == r.empty {
 		res.Known = true
 		out.exit = 0
+	}
+	if !slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
+		if err := w.hindered(out, res.Failures); err != nil {
+			return testout.Result{}, out, err
+		}
 	}
 	if !out.ok() {
 		if res, out, err = w.rerun(ctx, r, res, out); err != nil {

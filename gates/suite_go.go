@@ -52,7 +52,7 @@ func goSuite(dir string, p Project, all []Project) []suite {
 		}
 		return []testRun{all}, nil
 	}
-	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
+	return []suite{{project: p, command: commandLine(p.Root, args), tools: []Tool{goTool()}, plan: plan}}
 }
 
 // goOnly runs the given tests alone.

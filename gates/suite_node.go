@@ -18,6 +18,9 @@ func nodeSuite(dir string, p Project) []suite {
 	switch {
 	case pkg.testScript() != "":
 		args = []string{packageManager(dir, p.Root), "test"}
+		if args[0] == "bun" {
+			args = []string{"bun", "run", "test"} // as bun test runs a runner of its own
+		}
 	case pkg.depends("vitest"):
 		args = []string{"vitest", "run"}
 	case pkg.depends("jest"):
@@ -55,7 +58,53 @@ func nodeSuite(dir string, p Project) []suite {
 		}
 		return []testRun{r}, err
 	}
-	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
+	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
+}
+
+// nodeTools are what the tests of a package need: node, the package manager, and the runner that the script ends in.
+func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
+	node := onPathTool("node", "", "https://nodejs.org")
+	if args[0] == "node" {
+		return []Tool{node}
+	}
+	out := []Tool{}
+	runner := args[0]
+	if args[len(args)-1] == "test" {
+		runner = ""
+		out = append(out, managerTool(args[0], lockOf(dir, p.Root)))
+		if c := pkg.nodeScript("test", 0); c.tool != "node" && c.tool != "bun" {
+			runner = c.tool
+		}
+	}
+	if args[0] != "bun" {
+		out = append([]Tool{node}, out...)
+	}
+	switch {
+	case runner != "":
+		return append(out, NodeTool(dir, p.Root, runner, runner, p.Marker))
+	case len(pkg.Deps)+len(pkg.DevDeps) > 0:
+		out = append(out, Tool{Name: "the packages of " + p.Marker, Own: []string{"node_modules", ".pnp.cjs"}, Root: p.Root, Install: installs(dir, p.Root)})
+	}
+	return out
+}
+
+// managerTool is a package manager of Node.
+func managerTool(name, config string) Tool {
+	how := map[string]string{
+		"npm": "it comes with https://nodejs.org", "pnpm": "npm install --global pnpm, or corepack enable",
+		"yarn": "npm install --global yarn, or corepack enable", "bun": "npm install --global bun",
+	}
+	return onPathTool(name, config, how[name])
+}
+
+// lockOf names the lock file that decides about the package manager.
+func lockOf(dir, root string) string {
+	for _, lock := range []string{"pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"} {
+		if at, ok := upwards(dir, root, lock); ok {
+			return at
+		}
+	}
+	return ""
 }
 
 var notInstalled = lazyre.New(`(?i)command not found|: not found|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|is not recognized as`)

@@ -31,7 +31,14 @@ func shellSuite(dir string, p Project) []suite {
 	for _, s := range scripts {
 		shown = append(shown, commandLine("", scriptArgs(dir, s)))
 	}
-	return []suite{{project: p, command: strings.Join(shown, " && "), plan: plan}}
+	tools := []Tool{{Name: "bash", Program: "bash", Install: "install bash"}}
+	if slices.ContainsFunc(scripts, func(s string) bool { return strings.HasSuffix(s, ".bats") }) {
+		tools = append(tools, Tool{
+			Name: "bats", Program: "bats", Version: []string{"--version"}, Own: []string{"node_modules/.bin/bats"}, Root: p.Root,
+			Install: "apt install bats, or npm install --save-dev bats",
+		})
+	}
+	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
 }
 
 // scriptArgs honours the script's first line where it may be executed.
@@ -70,7 +77,8 @@ func makeSuite(dir string, p Project, found []suite) []suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: args, dir: p.Root}, about: p.Marker, why: "make runs the tests itself"}}, nil
 	}
-	return append(found, suite{project: p, command: commandLine(p.Root, args), plan: plan})
+	tools := []Tool{onPathTool("make", "", "install make")}
+	return append(found, suite{project: p, command: commandLine(p.Root, args), tools: tools, plan: plan})
 }
 
 func cargoSuite(dir string, p Project) suite {
@@ -81,7 +89,7 @@ func cargoSuite(dir string, p Project) suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: args, dir: p.Root}, plant: plantCargo(p)}}, nil
 	}
-	return suite{project: p, command: commandLine(p.Root, args), plan: plan}
+	return suite{project: p, command: commandLine(p.Root, args), tools: []Tool{onPathTool("cargo", "", "https://rustup.rs")}, plan: plan}
 }
 
 // plantCargo plants an integration test in each crate that `cargo test` covers.
@@ -125,23 +133,3 @@ func plantCargo(p Project) recipe {
 }
 
 var cargoPackage = lazyre.New(`(?m)^\s*\[package\]`)
-
-// javaSuite runs Maven or Gradle, by the wrapper where the project has one.
-func javaSuite(dir string, p Project) []suite {
-	hasTests := anyFile(dir, p, nil, func(rel, _ string) bool { return strings.Contains("/"+rel+"/", "/src/test/") })
-	if !hasTests {
-		return nil
-	}
-	args := []string{"gradle", "test", "--console=plain"}
-	wrapper := "gradlew"
-	if path.Base(p.Marker) == "pom.xml" {
-		args, wrapper = []string{"mvn", "-B", "test"}, "mvnw"
-	}
-	if exists(dir, p.Root, wrapper) {
-		args[0] = "./" + wrapper
-	}
-	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: "how to plant a test for Maven or Gradle is not known"}}, nil
-	}
-	return []suite{{project: p, command: commandLine(p.Root, args), plan: plan}}
-}

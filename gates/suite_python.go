@@ -69,7 +69,18 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 		return unittestRuns(w, p.Root, python, folders)
 	}
-	return []suite{{project: p, command: commandLine(p.Root, []string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
+	python := Tool{
+		Name: "python3", Program: "python3", Version: []string{"--version"}, Own: []string{".venv/bin/python", "venv/bin/python"}, Root: p.Root,
+		Install: "https://www.python.org/downloads",
+	}
+	tools := []Tool{python}
+	if wants != "" {
+		tools = append(tools, Tool{
+			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"}, Own: []string{".venv/bin/pytest", "venv/bin/pytest"},
+			Root: p.Root, Config: wants, Install: "pip install pytest",
+		})
+	}
+	return []suite{{project: p, tools: tools, command: commandLine(p.Root, []string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
 }
 
 // pytestConfig names the file that configures pytest; "" if none does.

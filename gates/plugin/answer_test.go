@@ -119,7 +119,7 @@ func TestAnswerIsBounded(t *testing.T) {
 
 func TestInfoAnswer(t *testing.T) {
 	info, err := infoFrom(&gatev1.InfoResponse{Name: "a\x1b[1m\nb"})
-	if want := (gates.Info{Name: "a", Kind: gates.Static, Cost: gates.Cheap}); err != nil || info != want {
+	if want := (gates.Info{Name: "a", Kind: gates.Static, Cost: gates.Cheap}); err != nil || !cmp.Equal(info, want) {
 		t.Errorf("got %+v, %v", info, err)
 	}
 	for _, in := range []*gatev1.InfoResponse{{Kind: 9}, {Cost: 9}} {

@@ -4,7 +4,7 @@ package reporters
 
 import "embed"
 
-// Files holds the reporters: node.mjs, mocha.cjs, unittest.py and rspec.rb.
+// Files holds the reporters: node.mjs, mocha.cjs, unittest.py, minitest.rb and rspec.rb.
 //
-//go:embed node.mjs mocha.cjs unittest.py
+//go:embed node.mjs mocha.cjs unittest.py minitest.rb rspec.rb
 var Files embed.FS

@@ -88,7 +88,9 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 // Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error and
 // of the hard patterns fail.
 func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
-	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true, Scoped: true}
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true, Scoped: true, Tools: []gates.Tool{
+		{Name: "ast-grep", Program: "ast-grep", Version: []string{"--version"}, Install: "npm install --global @ast-grep/cli, or cargo install ast-grep"},
+	}}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
 		sub := l.Subject()
 		p, err := find(ctx)

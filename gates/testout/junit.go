@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -65,6 +66,28 @@ func JUnit(r io.Reader) (Result, error) {
 	return res, nil
 }
 
+// Bun reads the JUnit report of `bun test`, in which a class is the describe block that a test stands in.
+func Bun(r io.Reader, root string) (Result, error) {
+	res, err := JUnit(r)
+	named := func(class, name string) string {
+		if class == "" {
+			return name
+		}
+		return class + " > " + name
+	}
+	for i := range res.Cases {
+		c := &res.Cases[i]
+		c.Path = relative(root, c.Path)
+		c.Name, c.Group = named(c.Group, c.Name), c.Path
+	}
+	for i := range res.Failures {
+		f := &res.Failures[i]
+		f.Path = relative(root, f.Path)
+		f.Group, f.Line = f.Path, max(0, f.Line-1)
+	}
+	return res, err
+}
+
 func (r *Result) junit(c junitCase, all *cases) {
 	bad := append(c.Failures, c.Errors...)
 	one := Case{Name: c.Name, Group: c.Class, Path: c.File, Status: Passed}
@@ -100,6 +123,10 @@ func (r *Result) junit(c junitCase, all *cases) {
 	if p, line := pythonPlace(bad[0].Text); p != "" {
 		f.Path, f.Line = p, line
 	}
+	f.Line = cmp.Or(f.Line, jvmLine(c.Class, bad[0].Text))
+	if f.Message == "" {
+		f.Message = bad[0].Type
+	}
 	r.fail(f)
 }
 
@@ -118,6 +145,16 @@ func pythonPlace(text string) (file string, line int) {
 	return "", 0
 }
 
+// jvmLine finds the line of a class in the stack of a Java exception.
+func jvmLine(class, text string) int {
+	for _, m := range jvmFrame.FindAllStringSubmatch(text, -1) {
+		if of, _, _ := strings.Cut(m[1], "$"); class != "" && (of == class || strings.HasPrefix(class, of+"$")) {
+			return number(m[2])
+		}
+	}
+	return 0
+}
+
 // nodeID is how pytest itself names a test: its file, its class and its name. It is "" for a report of another runner.
 func nodeID(c junitCase) string {
 	module, ok := strings.CutSuffix(c.File, ".py")
@@ -133,6 +170,7 @@ func nodeID(c junitCase) string {
 
 var (
 	pyPlace   = lazyre.New(`(?m)^(\S+\.py):(\d+): `)
+	jvmFrame  = lazyre.New(`(?m)^\s*at (?:[\w.@-]+/)*([\w.$]+)\.[\w$<>]+\([\w.]+:(\d+)\)`)
 	pySyntax  = lazyre.New(`(?m)^E\s+File "(.+)", line (\d+)$`)
 	pyLibrary = lazyre.New(`/lib/python[\d.]+/`)
 )

@@ -8,45 +8,67 @@ import (
 )
 
 var (
-	shellWords = lazyre.New(`(?i)(\d+) (?:tests? |checks? |assertions? )?(passed|failed|failures?|skipped)\b`)
-	shellLabel = lazyre.New(`(?i)\b(passed|pass|failed|fail|failures|skipped|skip)\s*[:=]\s*(\d+)\b`)
-	shellRatio = lazyre.New(`(?i)\b(\d+)\s*(?:/|of)\s*(\d+)\s+(?:tests? |checks? )?passed\b`)
+	// shellWords is a figure and what it counts: "12 passed", "3 tests failed".
+	shellWords = lazyre.New(`(?i)(?:^|[^\w.%/-])(\d+)\s+(?:(?:tests?|checks?|assertions?|cases?|specs?|files?|suites?)(?:\(s\))?\s+)?(?:have |were |are )?` +
+		`(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|pending|ignored|succe(?:eded|sses|ss|ssful)|errors?|errored)\b`)
+	// shellLabel is a word and its figure: "Passed: 12", "FAILED=0", "Tests passed: 3".
+	shellLabel = lazyre.New(`(?i)(?:^|[^\w])(?:tests?[ _-]*)?(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|pending|ignored|succe(?:eded|sses|ss|ssful)|errors?|errored)` +
+		`(?:[ _-]*(?:tests?|count|cases?))?\s*[:=]\s*(\d+)\b`)
+	// shellBare is the same without a sign between them, which counts only where a line has one of each.
+	shellBare = lazyre.New(`(?i)\b(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|errors?)\s+(\d+)\b`)
+	// shellHash is a line of a sum as TAP's runners print it: "# pass  12".
+	shellHash = lazyre.New(`(?i)^#\s*(pass(?:ed)?|fail(?:ed)?|skip(?:ped)?)\s+(\d+)\s*$`)
+	// shellAll is how many tests there were.
+	shellAll   = lazyre.New(`(?i)(?:^|[^\w.%/-])(?:(\d+)\s+(?:tests?|checks?|assertions?|cases?|specs?|examples?)\b(?:\s+(?:run|ran|executed|completed|total))?|(?:total|tests|tests run|ran)(?:[ _-]*(?:tests?|run|count))?\s*[:=]\s*(\d+)\b|ran\s+(\d+)\s+tests?\b)`)
+	shellRatio = lazyre.New(`(?i)\b(\d+)\s*(?:/|of|out of)\s*(\d+)\s+(?:(?:tests?|checks?|assertions?|cases?|specs?)\s+)?(?:have |were )?(?:passed|pass|succeeded|ok)\b`)
+	shellRest  = lazyre.New(`(?i)\b\d+% tests passed, (\d+) tests? failed out of (\d+)`)
+	shellSigns = lazyre.New(`[✓✔]\s*(\d+)\b[^\d]*[✗✘✖×]\s*(\d+)\b`)
 	shellTotal = lazyre.New(`(?i)\b(total|overall|all suites)\b`)
 	shellLine  = lazyre.New(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
 	shellAt    = lazyre.New(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
 )
 
+// tally is what one line, or lines of labels in a row, say.
 type tally struct {
 	passed, failed, skipped int
-	total                   bool
+	all                     int  // how many tests there were
+	sum                     bool // it calls itself the sum of others
+	told                    bool // it says how many passed
+	hasAll                  bool // it says how many there were
+	ran                     bool // it says how many passed or failed
 }
 
-// Shell reads the habits of hand-written suites: "12 passed, 1 failed", "Passed: 12", "11/12 passed", else lines that
-// begin with PASS, FAIL or SKIP. A suite of suites prints a line for each and perhaps their sum: the sum is not
-// counted again.
+// Shell reads the habits of hand-written suites: "12 passed, 1 failed", "Passed: 12 Failed: 1", "PASSED=12", "11/12 passed",
+// "12 tests, 1 failure", else lines that begin with PASS, FAIL or SKIP. A suite of suites prints a line for each and perhaps
+// their sum: the sum is not counted again.
 func Shell(lines []string) Result {
 	var sums []tally
 	var r, marks Result
-	open := false // the line above was a label ("Passed: 12"), which the next one may go on with ("Failed: 1")
+	before := false // the line above was a sum
+	open := false   // the line above was a label ("Passed: 12"), which the next one may go on with ("Failed: 1")
 	for _, l := range lines {
 		if m := shellAt.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3]})
 		}
-		if t, ok := shellFigures(l); ok {
-			open = false
-			sums = append(sums, t)
+		t, label, ok := shellSum(l)
+		beside := !ok && t.skipped > 0 && before // "2 skipped" below "12 passed"
+		before = ok || beside
+		if beside {
+			sums[len(sums)-1] = sums[len(sums)-1].plus(t)
 			continue
 		}
-		if t, ok := shellLabels(l); ok {
-			if open {
+		if ok {
+			if open && label {
 				sums[len(sums)-1] = sums[len(sums)-1].plus(t)
 			} else {
 				sums = append(sums, t)
 			}
-			open = true
+			open = label
 			continue
 		}
-		open = false
+		if strings.Trim(l, " \t-=_*#|") != "" {
+			open = false
+		}
 		m := shellLine.FindStringSubmatch(l)
 		if m == nil || strings.HasPrefix(l, "FAIL\t") {
 			continue
@@ -65,9 +87,15 @@ func Shell(lines []string) Result {
 	for _, f := range marks.Failures {
 		r.fail(f)
 	}
+	var whole []tally
+	for _, t := range sums {
+		if t.ran {
+			whole = append(whole, t.settle())
+		}
+	}
 	switch {
-	case len(sums) > 0:
-		t := addUp(sums)
+	case len(whole) > 0:
+		t := addUp(whole)
 		r.Passed, r.Failed, r.Skipped, r.Known = t.passed, t.failed, t.skipped, true
 	case marks.Known:
 		r.Passed, r.Failed, r.Skipped, r.Known = marks.Passed, marks.Failed, marks.Skipped, true
@@ -75,46 +103,87 @@ func Shell(lines []string) Result {
 	return r
 }
 
-// shellFigures reads "12 passed, 1 failed" and "11/12 passed".
-func shellFigures(l string) (tally, bool) {
-	t := tally{total: shellTotal.MatchString(l)}
+// shellSum reads one line. label tells "Passed: 12", which lines below may go on with, from "12 passed".
+func shellSum(l string) (t tally, label, ok bool) {
+	t.sum = shellTotal.MatchString(l)
+	if m := shellRest.FindStringSubmatch(l); m != nil {
+		t.passed, t.failed, t.told, t.ran = max(0, number(m[2])-number(m[1])), number(m[1]), true, true
+		return t, false, true
+	}
 	if m := shellRatio.FindStringSubmatch(l); m != nil {
-		t.passed = number(m[1])
+		t.passed, t.told, t.ran = number(m[1]), true, true
 		t.failed = max(0, number(m[2])-t.passed)
-		return t, true
+		return t, false, true
 	}
-	ran := false // skipped tests alone say nothing of those that ran
-	for _, m := range shellWords.FindAllStringSubmatch(l, -1) {
-		ran = t.take(m[2], m[1]) || ran
+	figures, labels := shellWords.FindAllStringSubmatch(l, -1), shellLabel.FindAllStringSubmatch(l, -1)
+	if len(labels) == 0 {
+		if labels = shellHash.FindAllStringSubmatch(l, -1); len(labels) > 0 {
+			figures = nil
+		} else if bare := shellBare.FindAllStringSubmatch(l, -1); len(bare) > len(figures) && len(bare) > 1 {
+			labels = bare
+		}
 	}
-	return t, ran
+	signs := shellSigns.FindStringSubmatch(l)
+	switch {
+	case len(labels) > 0 && len(labels) >= len(figures):
+		label = true
+		for _, m := range labels {
+			t.take(m[1], m[2])
+		}
+	case len(figures) > 0:
+		for _, m := range figures {
+			t.take(m[2], m[1])
+		}
+	case signs != nil:
+		t.take("passed", signs[1])
+		t.take("failed", signs[2])
+		return t, false, true
+	}
+	if m := shellAll.FindStringSubmatch(l); m != nil && (t.ran || shellTotalAlone(l, m)) {
+		label = label || !t.ran
+		t.hasAll, t.all = true, number(m[1]+m[2]+m[3])
+	}
+	// Skipped tests and errors alone say nothing of tests that ran.
+	return t, label, t.ran || label && (t.hasAll || len(labels) > 0)
 }
 
-// shellLabels reads "Passed: 12  Failed: 1".
-func shellLabels(l string) (tally, bool) {
-	t := tally{total: shellTotal.MatchString(l)}
-	found := shellLabel.FindAllStringSubmatch(l, -1)
-	for _, m := range found {
-		t.take(m[1], m[2])
-	}
-	return t, len(found) > 0
+// shellTotalAlone reports whether a line holds nothing but the number of tests: "Total: 12".
+func shellTotalAlone(l string, m []string) bool {
+	return m[2] != "" && len(strings.Trim(strings.Replace(l, m[0], "", 1), " \t-=_*#|.:")) == 0
 }
 
-func (t *tally) take(word, n string) (ran bool) {
+// take adds a figure to what its word counts.
+func (t *tally) take(word, n string) {
 	switch word = strings.ToLower(word); {
 	case strings.HasPrefix(word, "pass"):
 		t.passed += number(n)
+		t.ran, t.told = true, true
+	case strings.HasPrefix(word, "succe"):
+		t.passed += number(n)
+		t.told = true
 	case strings.HasPrefix(word, "fail"):
+		t.failed += number(n)
+		t.ran = true
+	case strings.HasPrefix(word, "err"):
 		t.failed += number(n)
 	default:
 		t.skipped += number(n)
-		return false
 	}
-	return true
 }
 
 func (t tally) plus(o tally) tally {
-	return tally{t.passed + o.passed, t.failed + o.failed, t.skipped + o.skipped, t.total || o.total}
+	return tally{
+		passed: t.passed + o.passed, failed: t.failed + o.failed, skipped: t.skipped + o.skipped, all: max(t.all, o.all),
+		sum: t.sum || o.sum, told: t.told || o.told, hasAll: t.hasAll || o.hasAll, ran: t.ran || o.ran,
+	}
+}
+
+// settle works out how many passed where only the others were told.
+func (t tally) settle() tally {
+	if !t.told && t.hasAll {
+		t.passed, t.told = max(0, t.all-t.failed-t.skipped), true
+	}
+	return t
 }
 
 // addUp sums the lines, unless the last one is their sum already: it says so, or the figures do.
@@ -125,7 +194,7 @@ func addUp(sums []tally) tally {
 		before = before.plus(s)
 	}
 	same := last.passed == before.passed && last.failed == before.failed
-	if len(sums) == 1 || (last.total && !before.total) || (len(sums) > 2 && same) {
+	if len(sums) == 1 || (last.sum && !before.sum) || (len(sums) > 2 && same) {
 		return last
 	}
 	return before.plus(last)

@@ -132,7 +132,8 @@ func Text(out string) Result {
 	if !node.Known { // node --test prints TAP itself and sums it up better
 		sum = sum.Add(TAP(lines))
 	}
-	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty} {
+	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
+		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle} {
 		sum = sum.Add(read(lines))
 	}
 	if sum.Known {

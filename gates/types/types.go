@@ -32,18 +32,26 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {
-				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright))
+				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool("pyright", p)))
 			}
 			if mypyConfigured(dir, p.Root) {
-				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy))
+				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool("mypy", p)))
 			}
 		case gates.LangNode:
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
-				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc))
+				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", filepath.ToSlash(filepath.Join(p.Root, "tsconfig.json")))
+				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc, tool))
 			}
 		}
 	}
 	return out
+}
+
+// pythonTool is a type checker of a project's environment, of node_modules or of the PATH.
+func pythonTool(name string, p gates.Project) gates.Tool {
+	t := gates.PythonTool(p.Root, name, p.Marker)
+	t.Own = append(t.Own, "node_modules/.bin/"+name)
+	return t
 }
 
 // checker runs a type checker in root and hands over what it reports.
@@ -55,12 +63,12 @@ type problem struct {
 	note                bool
 }
 
-func gate(name, command, root string, strict []string, check checker) gates.Gate {
+func gate(name, command, root string, strict []string, check checker, tool gates.Tool) gates.Gate {
 	if root != "." {
 		name += ":" + root
 		command = "cd " + root + " && " + command
 	}
-	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command, Tools: []gates.Tool{tool}}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		lax := 0
 		err := check(ctx, l, root, func(p problem) {

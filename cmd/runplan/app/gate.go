@@ -150,7 +150,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 		}
 	}
 	if o.list {
-		return x.list()
+		return x.list(ctx)
 	}
 	x.tellWhatRuns()
 	ctx, stop := interruptible(ctx, syscall.SIGHUP)
@@ -204,22 +204,55 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	}), nil
 }
 
-// list shows the gates without running anything.
-func (x *inspection) list() error {
+// listedGate is a gate and whether it can look.
+type listedGate struct {
+	gates.Info
+	gates.Readiness
+}
+
+// list shows the gates, and whether their tools are installed, without running anything of the tree.
+func (x *inspection) list(ctx context.Context) error {
 	infos := make([]gates.Info, 0, len(x.gates))
 	for _, g := range x.gates {
 		infos = append(infos, g.Info())
 	}
 	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
+	all := make([]listedGate, len(infos))
+	for i, r := range gates.Examine(ctx, x.project.repo.Root, x.app.Environ, infos) {
+		all[i] = listedGate{infos[i], r}
+	}
 	if x.options.json {
-		return asJSON(x.app.Stdout, infos)
+		return asJSON(x.app.Stdout, all)
 	}
 	var rows [][]string
-	for _, i := range infos {
-		blocks := map[bool]string{true: "blocks", false: "warns"}[i.Blocking]
-		rows = append(rows, []string{i.Name, string(i.Kind), i.Cost.String(), blocks, ui.Cut(ui.Sanitize(i.Command), 100, "…")})
+	for _, l := range all {
+		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
+		found, _ := foundTools(l.Readiness)
+		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State), ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
 	}
-	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "command"}, rows)
+	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+}
+
+// Kindly is the kind of a gate as a word.
+func (l listedGate) Kindly() string { return string(l.Kind) }
+
+// foundTools tells what is installed and what is not, and how to get that.
+func foundTools(r gates.Readiness) (found, fix string) {
+	if r.State == gates.StateOff {
+		return "turned off in the configuration", ""
+	}
+	var texts, fixes []string
+	for _, t := range r.Tools {
+		texts = append(texts, t.String())
+		if t.Install != "" {
+			fixes = append(fixes, t.Install)
+		}
+	}
+	if r.Why != "" {
+		texts = append([]string{r.Why}, texts...)
+		fixes = nil
+	}
+	return strings.Join(texts, ", "), strings.Join(fixes, "; ")
 }
 
 // open makes what is to be looked at ready, and returns the gates that look. done clears away, also after an error.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -146,7 +147,7 @@ The command line wins over variables, those over .runplan/config.toml, that over
 // checked is one line of doctor.
 type checked struct {
 	What   string `json:"what"`
-	Status string `json:"status"` // ok, missing, problem; error: could not be looked at; unknown, skipped
+	Status string `json:"status"` // ok, missing, problem; error: could not be looked at; unknown, skipped; of gates: not configured, off
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
@@ -199,6 +200,23 @@ func newDoctorCommand(a *App) *cobra.Command {
 	return cmd
 }
 
+// examineGates tells of each gate of the tree whether its tools are installed. Nothing of the tree is run.
+func (a *App) examineGates(ctx context.Context, p *project) []checked {
+	var infos []gates.Info
+	for _, g := range suite.All(p.repo.Root, p.gateSettings("", false)) {
+		infos = append(infos, g.Info())
+	}
+	var out []checked
+	for i, r := range gates.Examine(ctx, p.repo.Root, a.Environ, infos) {
+		found, fix := foundTools(r)
+		if command := infos[i].Command; r.State != gates.StateOff && command != "" {
+			found = strings.TrimSuffix(command+": "+found, ": ")
+		}
+		out = append(out, checked{"gate " + infos[i].Name, string(r.State), found, fix})
+	}
+	return out
+}
+
 // examine makes the checks of doctor. Only what stops a run is a problem.
 func (a *App) examine(cmd *cobra.Command) []checked {
 	var out []checked
@@ -240,9 +258,7 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 	add("agent script", "ok", "embedded", "")
 	out = append(out, a.examineAgents(ctx, p)...)
 	out = append(out, a.examineModels(ctx, p)...)
-	for _, g := range suite.All(p.repo.Root, gates.Settings{Detect: p.config.Gates.Detect, Disable: p.config.Gates.Disable}) {
-		add("gate "+g.Info().Name, "ok", g.Info().Command, "")
-	}
+	out = append(out, a.examineGates(ctx, p)...)
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {
 		if path, err := a.onPath(tool); err != nil {
 			add(tool, "missing", err.Error(), map[string]string{"bash": "install bash: literal plans and shell gates need it", "gh": "needed for --land pr only", "ast-grep": "optional"}[tool])

@@ -13,6 +13,18 @@
 //	security/tls             certificates are not looked at                                     error
 //	security/html            HTML is put together without a template                            warning
 //	security/mode            a file that everybody may write                                    warning
+//	security/html            … what a request brought, as it stands in a page                   error
+//	security/path            a path is made of what a request brought                           warning
+//	security/redirect        … and the target of a redirect                                     warning
+//	security/fetch           … and an address or program                                        warning
+//	security/hash            a password is hashed with MD5 or SHA-1                             error
+//	security/random          a secret is drawn from a generator that can be guessed             error
+//	security/temporary       the name of a temporary file is made before the file               error
+//	security/credential      a password or key stands in the code                               warning
+//	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
+//	async/blocking           a call that waits inside of an async function                      warning
+//	async/not-awaited        a sleep that nothing waits for                                     error
+//	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
 // The built-in checks read lines, not programs: they see what is written in one line, or in two where the first ends in
@@ -68,6 +80,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 		if line.Number < len(all) && goesOn(text) {
 			next = " " + strings.TrimSpace(all[line.Number])
 		}
+		seen := false
 		for _, c := range list {
 			if !slices.Contains(c.langs, lang) {
 				continue
@@ -84,7 +97,15 @@ func look(l *gates.Look, f gates.File, list []check) {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+c.rule+")"
 			}
 			l.Find(find)
+			seen = true
 			break // one line, one finding: the first check is the gravest
+		}
+		if flaw := flowOf(lang, all, line.Number); flaw != nil && !seen && !isTest(f.Path) {
+			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity, Message: flaw.message, Fix: flaw.fix}
+			if reason, ok := excused(text); ok {
+				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+flaw.rule+")"
+			}
+			l.Find(find)
 		}
 	}
 }

@@ -1,0 +1,484 @@
+package gates
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// linter is a program that a project sets up to check its code, as a gate of its own: lint:NAME.
+type linter struct {
+	name    string
+	lang    Language
+	config  func(dir string, p Project) string // file that asks for it; "" where the project does not
+	tool    func(dir string, p Project, config string) Tool
+	args    func(w *work, p Project, config string) []string // behind the program
+	stdout  bool                                             // its standard output is its report
+	trouble func(r ran) bool                                 // it gave up; nil means an exit status above 1
+	read    func(w *work, p Project, r ran) ([]Finding, error)
+}
+
+// setUp are the linters that run where a project configures them.
+func setUp() []linter {
+	return []linter{
+		{
+			name: "golangci-lint", lang: LangGo, config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
+			tool: pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs, stdout: true,
+			trouble: func(r ran) bool { return r.exit > 1 }, read: readGolangci,
+		},
+		{
+			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc"),
+			tool: func(dir string, p Project, config string) Tool {
+				return NodeTool(dir, p.Root, "biome", "@biomejs/biome", config)
+			},
+			args: func(*work, Project, string) []string {
+				return []string{"ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."}
+			},
+			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+		},
+		{
+			name: "clippy", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
+			tool: func(string, Project, string) Tool {
+				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"}, Install: "rustup component add clippy"}
+			},
+			args: func(w *work, p Project, _ string) []string {
+				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
+				if exists(w.subject.Dir, p.Root, "Cargo.lock") {
+					args = append(args, "--locked")
+				}
+				return args
+			},
+			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.Contains(string(r.stdout), `"level":"error"`) }, read: readClippy,
+		},
+		{
+			name: "rustfmt", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
+			tool: func(string, Project, string) Tool {
+				return Tool{Name: "rustfmt", Program: "cargo", Version: []string{"fmt", "--version"}, Install: "rustup component add rustfmt"}
+			},
+			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
+			read: readFileList("rustfmt", "not formatted with rustfmt", "cargo fmt"),
+		},
+		{
+			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
+			tool: func(_ string, p Project, config string) Tool {
+				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"}, Root: p.Root, Config: config, Install: "gem install rubocop"}
+			},
+			args: func(*work, Project, string) []string {
+				return []string{"--format", "json", "--force-exclusion", "--cache", "false"}
+			},
+			stdout: true, read: readRubocop,
+		},
+		{
+			name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
+			tool: pathTool("swiftlint", "brew install swiftlint"),
+			args: func(*work, Project, string) []string {
+				return []string{"lint", "--quiet", "--reporter", "json", "--no-cache"}
+			},
+			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.HasPrefix(strings.TrimSpace(string(r.stdout)), "[") }, read: readSwiftlint,
+		},
+		{
+			name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
+			tool: func(_ string, _ Project, config string) Tool {
+				return Tool{Name: "swift-format", Program: "swift-format", Version: []string{"--version"}, Config: config, Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
+			},
+			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} }, read: readPlaces(Warning),
+		},
+		{
+			name: "ktlint", lang: LangJava, config: ktlintConfig,
+			tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
+			args: func(*work, Project, string) []string { return []string{"--reporter=json", "--log-level=error"} }, stdout: true, read: readKtlint,
+		},
+		{
+			name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
+			args:    func(*work, Project, string) []string { return []string{"spotlessCheck", "--console=plain"} },
+			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotlessApply") }, read: readSpotless,
+		},
+		{
+			name: "ktlint-gradle", lang: LangJava, config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
+			args: func(w *work, p Project, config string) []string {
+				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
+					return []string{"lintKotlin", "--console=plain"}
+				}
+				return []string{"ktlintCheck", "--console=plain"}
+			},
+			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) }, read: readPlaces(Error),
+		},
+		{
+			name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
+			args:    func(*work, Project, string) []string { return []string{"detekt", "--console=plain"} },
+			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) }, read: readPlaces(Error),
+		},
+		{
+			name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
+				if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "dotnet_") {
+					return at
+				}
+				return ""
+			},
+			tool: func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
+			args: func(*work, Project, string) []string {
+				return []string{"format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"}
+			},
+			trouble: func(r ran) bool { return !r.ok() && !dotnetPlace.MatchString(r.text) }, read: readDotnet,
+		},
+	}
+}
+
+// gate makes the gate of a linter that the project sets up.
+func (l linter) check(config string) func(context.Context, *work, Project) error {
+	return func(ctx context.Context, w *work, p Project) error {
+		tool := l.tool(w.subject.Dir, p, config)
+		program0 := w.toolPath(tool)
+		if program0 == "" {
+			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
+			return nil
+		}
+		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root, stdout: l.stdout})
+		if errors.Is(err, proc.ErrNotFound) {
+			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		bad := l.trouble
+		if bad == nil {
+			bad = func(r ran) bool { return r.exit > 1 }
+		}
+		if noComponent.MatchString(out.text) && !out.ok() {
+			w.skip("%s is not installed: %s", l.name, tool.Install)
+			return nil
+		}
+		if out.signal != "" || bad(out) {
+			if err := w.hindered(out, nil); err != nil {
+				return err
+			}
+			return fmt.Errorf("%s gave up, %s: %s", l.name, out.how(), lastTelling(out.text))
+		}
+		found, err := l.read(w, p, out)
+		if err != nil {
+			return err
+		}
+		var shown strings.Builder
+		for _, f := range found {
+			w.find(f)
+			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
+		}
+		if !out.ok() && len(found) == 0 {
+			return fmt.Errorf("%s failed, %s, and named no place: %s", l.name, out.how(), lastTelling(out.text))
+		}
+		w.said = cmp.Or(shown.String(), "no findings\n")
+		return nil
+	}
+}
+
+// noComponent is what cargo and rustup say where a part of a tool chain is missing.
+var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" + `|is not installed for the toolchain|component .* is unavailable`)
+
+// toolPath is the copy of a tool in the tree, else its name on the PATH; "" where only a copy would count and there is none.
+func (w *work) toolPath(t Tool) string {
+	for _, own := range t.Own {
+		if at := w.tool(t.Root, own, ""); at != "" {
+			return at
+		}
+	}
+	return t.Program
+}
+
+// configIn finds a configuration by its name, in the project or above it.
+func configIn(names ...string) func(string, Project) string {
+	return func(dir string, p Project) string {
+		for _, name := range names {
+			if at, ok := upwards(dir, p.Root, name); ok {
+				return at
+			}
+		}
+		return ""
+	}
+}
+
+func pathTool(name, install string) func(string, Project, string) Tool {
+	return func(_ string, _ Project, config string) Tool { return onPathTool(name, config, install) }
+}
+
+// golangciArgs goes by the version of the configuration: each major version has options of its own.
+func golangciArgs(w *work, _ Project, config string) []string {
+	args := []string{"run", "--fix=false", "--allow-parallel-runners"}
+	if golangciTwo.MatchString(readText(w.subject.Dir, ".", config)) {
+		return append(args, "--output.json.path=stdout", "--output.text.path=stderr", "--show-stats=false")
+	}
+	return append(args, "--out-format=json")
+}
+
+var golangciTwo = lazyre.New(`(?m)^\s*"?version"?\s*[:=]\s*["']?2`)
+
+func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
+	var rep struct {
+		Issues []struct {
+			FromLinter, Text, Severity string
+			Pos                        struct {
+				Filename     string
+				Line, Column int
+			}
+		}
+	}
+	text := r.stdout
+	if at := slices.Index(text, '{'); at > 0 {
+		text = text[at:]
+	}
+	if err := json.NewDecoder(strings.NewReader(string(text))).Decode(&rep); err != nil {
+		return nil, fmt.Errorf("read what golangci-lint found: %w", err)
+	}
+	var out []Finding
+	for _, i := range rep.Issues {
+		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.rel(p.Root, i.Pos.Filename), Line: i.Pos.Line, Col: i.Pos.Column, Message: i.Text}
+		switch {
+		case i.FromLinter == "typecheck":
+			f.Rule = RuleBuild
+		case i.Severity == "warning" || i.Severity == "info":
+			f.Severity = Warning
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (?:title=([^,:]*))?(?:,?file=([^,]*))?(?:,line=(\d+))?(?:,endLine=\d+)?(?:,col=(\d+))?(?:,endColumn=\d+)?::(.*)$`)
+
+// readGitHub reads annotations of GitHub, as biome writes them. What is only a matter of format warns.
+func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	plain := strings.NewReplacer("%0A", " ", "%0D", " ", "%25", "%", "%3A", ":", "%2C", ",")
+	for _, m := range githubLine.FindAllStringSubmatch(r.text, -1) {
+		sev := map[string]Severity{"error": Error, "warning": Warning}[m[1]]
+		if m[2] == "format" || strings.HasPrefix(m[2], "assist") || m[2] == "organizeImports" {
+			sev = Warning
+		}
+		out = append(out, Finding{
+			Rule: cmp.Or(strings.TrimPrefix(m[2], "lint/"), "biome"), Severity: Severity(cmp.Or(string(sev), string(Note))),
+			Path: w.rel(p.Root, plain.Replace(m[3])), Line: atoi(m[4]), Col: atoi(m[5]), Message: plain.Replace(m[6]),
+		})
+	}
+	return out, nil
+}
+
+func readClippy(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	for line := range strings.Lines(string(r.stdout)) {
+		var m struct {
+			Reason  string
+			Message struct {
+				Code           *struct{ Code string }
+				Level, Message string
+				Spans          []struct {
+					FileName    string `json:"file_name"`
+					LineStart   int    `json:"line_start"`
+					ColumnStart int    `json:"column_start"`
+					IsPrimary   bool   `json:"is_primary"`
+				}
+			}
+		}
+		if json.Unmarshal([]byte(line), &m) != nil || m.Reason != "compiler-message" || len(m.Message.Spans) == 0 {
+			continue
+		}
+		f := Finding{Rule: "rustc", Severity: Warning, Message: m.Message.Message}
+		if m.Message.Code != nil {
+			f.Rule = strings.TrimPrefix(m.Message.Code.Code, "clippy::")
+		}
+		if m.Message.Level == "error" {
+			f.Severity = Error
+			if m.Message.Code == nil || strings.HasPrefix(m.Message.Code.Code, "E0") {
+				f.Rule = RuleBuild
+			}
+		}
+		for _, s := range m.Message.Spans {
+			if s.IsPrimary || f.Line == 0 {
+				f.Path, f.Line, f.Col = w.rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
+			}
+		}
+		if !slices.Contains(out, f) { // a library and its tests are compiled apart
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// readFileList reads the names of files that are not formatted, one a line.
+func readFileList(rule, message, fix string) func(*work, Project, ran) ([]Finding, error) {
+	return func(w *work, p Project, r ran) ([]Finding, error) {
+		var out []Finding
+		for line := range strings.Lines(string(r.stdout)) {
+			if at := w.rel(p.Root, strings.TrimSpace(line)); at != "" && exists(w.subject.Dir, ".", at) {
+				out = append(out, Finding{Rule: rule, Severity: Warning, Path: at, Message: message, Fix: fix})
+			}
+		}
+		return out, nil
+	}
+}
+
+func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
+	var rep struct {
+		Files []struct {
+			Path     string
+			Offenses []struct {
+				Severity, Message string
+				Cop               string `json:"cop_name"`
+				Location          struct{ Line, Column int }
+			}
+		}
+	}
+	if err := json.Unmarshal(r.stdout, &rep); err != nil {
+		return nil, fmt.Errorf("read what rubocop found: %w", err)
+	}
+	var out []Finding
+	for _, file := range rep.Files {
+		for _, o := range file.Offenses {
+			f := Finding{Rule: o.Cop, Severity: Error, Path: w.rel(p.Root, file.Path), Line: o.Location.Line, Col: o.Location.Column, Message: o.Message}
+			switch {
+			case o.Cop == "Lint/Syntax":
+				f.Rule = RuleBuild
+			case strings.HasPrefix(o.Cop, "Layout/"):
+				f.Severity = Warning // a matter of format
+			case o.Severity == "info":
+				f.Severity = Note
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
+	var list []struct {
+		File, Severity, Reason string
+		Line, Character        int
+		Rule                   string `json:"rule_id"`
+	}
+	if err := json.Unmarshal(r.stdout, &list); err != nil {
+		return nil, fmt.Errorf("read what swiftlint found: %w", err)
+	}
+	var out []Finding
+	for _, s := range list {
+		sev := Warning
+		if strings.EqualFold(s.Severity, "error") {
+			sev = Error
+		}
+		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.rel(p.Root, s.File), Line: s.Line, Col: s.Character, Message: s.Reason})
+	}
+	return out, nil
+}
+
+func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
+	var list []struct {
+		File   string
+		Errors []struct {
+			Line, Column  int
+			Message, Rule string
+		}
+	}
+	if err := json.Unmarshal(r.stdout, &list); err != nil {
+		return nil, fmt.Errorf("read what ktlint found: %w", err)
+	}
+	var out []Finding
+	for _, file := range list {
+		for _, e := range file.Errors {
+			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.rel(p.Root, file.File), Line: e.Line, Col: e.Column, Message: e.Message})
+		}
+	}
+	return out, nil
+}
+
+// codePlace is a place and what is wrong there, as compilers and linters print it.
+var codePlace = lazyre.New(`(?m)^\s*(?:[ew]: )?(?:file://)?((?:\./)?/?[\w@+./ -]+\.\w+):(\d+):(\d+):? (?:(error|warning): )?(?:\[(\w+)\] )?(.+?)(?: \[(\w+)\])?$`)
+
+// readPlaces reads PATH:LINE:COL: MESSAGE, with the severity that most of them have.
+func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
+	return func(w *work, p Project, r ran) ([]Finding, error) {
+		var out []Finding
+		for _, m := range codePlace.FindAllStringSubmatch(r.text, -1) {
+			at := w.rel(p.Root, m[1])
+			if at == "" || !exists(w.subject.Dir, ".", at) {
+				continue
+			}
+			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6]})
+		}
+		return out, nil
+	}
+}
+
+var spotlessFile = lazyre.New(`(?m)^\s{4,}(\S+\.\w+)$`)
+
+func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
+		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
+			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at, Message: "not formatted as spotless wants it", Fix: "gradle spotlessApply"})
+		}
+	}
+	if !r.ok() && len(out) == 0 {
+		out = append(out, Finding{Rule: "spotless", Severity: Warning, Message: "some files are not formatted as spotless wants them", Fix: "gradle spotlessApply"})
+	}
+	return out, nil
+}
+
+var dotnetPlace = lazyre.New(`(?m)^\s*(.+?\.\w+)\((\d+),(\d+)\): (error|warning) (\w+): (.+?)(?: \[[^\]]+\])?$`)
+
+// readDotnet reads what `dotnet format` would change.
+func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	for _, m := range dotnetPlace.FindAllStringSubmatch(r.text, -1) {
+		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6], Fix: "dotnet format"}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// ktlintConfig names the file in which a project configures ktlint's own program, and not the plugin of a build.
+func ktlintConfig(dir string, p Project) string {
+	if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "ktlint_") && gradleText(dir, p, `ktlint|kotlinter|spotless`) == "" {
+		return at
+	}
+	return ""
+}
+
+// gradlePlugin names the file in which a build applies a plugin.
+func gradlePlugin(id string) func(string, Project) string {
+	return func(dir string, p Project) string { return gradleText(dir, p, id) }
+}
+
+// gradleText names the file of a build that has a match of expr.
+func gradleText(dir string, p Project, expr string) string {
+	if !strings.Contains(p.Marker, "gradle") {
+		return ""
+	}
+	re := regexp.MustCompile(expr)
+	for _, name := range []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle/libs.versions.toml"} {
+		if re.MatchString(readText(dir, p.Root, name)) {
+			return path.Join(p.Root, name)
+		}
+	}
+	return ""
+}
+
+// gradleTool is the wrapper of the project, which needs Java alone, or the gradle of the PATH.
+func gradleTool(dir string, p Project, config string) Tool {
+	if exists(dir, p.Root, "gradlew") {
+		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}
+	}
+	return onPathTool("gradle", config, "https://gradle.org/install")
+}
+
+func dotnetTool(config string) Tool {
+	return onPathTool("dotnet", config, "https://dotnet.microsoft.com/download")
+}

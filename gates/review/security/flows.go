@@ -1,0 +1,533 @@
+package security
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// flaw is what a [flow] found in one line.
+type flaw struct {
+	rule, message, fix string
+	severity           gates.Severity
+}
+
+// place is one line of a file with what stands around it.
+type place struct {
+	lang  string
+	text  string   // the line, joined with the next ones where its call ends there
+	lines []string // of the file
+	at    int      // index of the line
+	span  *span
+}
+
+// span is the function around a line, found when it is first asked for.
+type span struct {
+	known    bool
+	from, to int
+}
+
+// from is the index of the first line of the function around the line.
+func (p place) from() int {
+	if !p.span.known {
+		p.span.from, p.span.to = around(p.lang, p.lines, p.at)
+		p.span.known = true
+	}
+	return p.span.from
+}
+
+// to is the index behind the last line of that function.
+func (p place) to() int {
+	p.from()
+	return p.span.to
+}
+
+// flow looks at one line within its function.
+type flow func(p place) *flaw
+
+// flows are asked after the checks of one line alone.
+func flows() []flow {
+	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, silent}
+}
+
+var (
+	// request is what a user of a server sends.
+	request = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\b\w+\.(?:URL\.Query\(\)(?:\.Get\(|\[)|FormValue\(|PostFormValue\(|PathValue\(|URL\.RawQuery\b|Form\.Get\(|PostForm\.Get\(|Header\.Get\()|\bc\.(?:Query|Param|PostForm|DefaultQuery|QueryParam|FormValue)\(|\bchi\.URLParam\(|\bmux\.Vars\(`),
+		"python": lazyre.New(`\brequest\.(?:args|form|values|cookies|headers|json|GET|POST|query_params|path_params|match_info|query)\b|\bself\.get_(?:query_)?argument\(`),
+		"js":     lazyre.New(`\b(?:req|request|ctx|ctx\.request)\.(?:query|params|body|cookies|headers)\b|\bsearchParams\.get\(`),
+	}
+	cleaned  = lazyre.New(`(?i)escape|sanitiz|encodeURI|\bquote\(|strconv\.|parseInt|\bNumber\(|\bint\(|filepath\.Base|path\.Base|basename|secure_filename|safe_join|\bmarkup\.|html\.Esc|IsLocal|uuid|DOMPurify|validate|allow|whitelist|slugify|\.has\(|\.includes\(|\bin [A-Z_]{3,}`)
+	assigned = lazyre.New(`^\s*(?:const |let |var )?(?:\{\s*)?([A-Za-z_]\w*)(?:\s*,\s*\w+)*(?:\s*\})?(?:\s*:\s*[\w.\[\]| ]+)?\s*:?=\s*([^=].*)$`)
+
+	header = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`^func\b`),
+		"python": lazyre.New(`^\s*(?:async\s+)?def\s+\w+`),
+		"js":     lazyre.New(`\bfunction\b|=>\s*\{\s*$|^\s*(?:export\s+|public\s+|private\s+|static\s+|async\s+)*[\w$]+\s*\([^)]*\)[^;=]*\{\s*$`),
+	}
+)
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// around finds the function that a line stands in, by its indentation.
+func around(lang string, lines []string, at int) (from, to int) {
+	depth := indent(lines[at])
+	from, to = 0, len(lines)
+	for i := at; i >= 0; i-- {
+		l := lines[i]
+		if strings.TrimSpace(l) == "" || i < at && indent(l) >= depth || i == at && lang != "js" {
+			continue
+		}
+		if i < at {
+			depth = min(depth, indent(l))
+		}
+		if header[lang].MatchString(l) && (i < at || strings.HasSuffix(strings.TrimSpace(l), "{")) {
+			from = i
+			head := indent(l)
+			for j := max(i+1, at); j < len(lines); j++ {
+				t := strings.TrimSpace(lines[j])
+				if t != "" && indent(lines[j]) <= head && (lang != "python" || !strings.HasPrefix(t, ")")) && j > i {
+					to = j
+					break
+				}
+			}
+			break
+		}
+	}
+	return from, to
+}
+
+// tainted reports whether text holds what a request brought, by itself or in a variable that was set from one in the
+// same function and was not made harmless since.
+func (p place) tainted(text string) bool {
+	if cleaned.MatchString(text) {
+		return false
+	}
+	if request[p.lang].MatchString(text) {
+		return true
+	}
+	for i := p.from(); i < p.at; i++ {
+		m := assigned.FindStringSubmatch(p.lines[i])
+		if m == nil || cleaned.MatchString(m[2]) || !request[p.lang].MatchString(m[2]) || !word(text, m[1]) {
+			continue
+		}
+		checked := false
+		for _, l := range p.lines[i+1 : p.at] { // asked about, or made anew
+			again := assigned.FindStringSubmatch(l)
+			t := strings.TrimSpace(l)
+			checked = checked || word(l, m[1]) && (cleaned.MatchString(l) || again != nil && again[1] == m[1] ||
+				(strings.HasPrefix(t, "if ") || strings.HasPrefix(t, "if(") || strings.HasPrefix(t, "assert")) && !emptyCheck.MatchString(t))
+		}
+		if !checked {
+			return true
+		}
+	}
+	return false
+}
+
+// emptyCheck is a condition that asks only whether there is a value.
+var emptyCheck = lazyre.New(`^if\s*\(?\s*(?:not |!)?\s*[\w.]+\s*(?:(?:===?|!==?|is|is not)\s*(?:""|''|nil|None|null|undefined)\s*)?\)?\s*(?:\{|:|return|$)`)
+
+// word reports whether text holds name as a whole word outside of plain string literals.
+func word(text, name string) bool {
+	for i := 0; ; {
+		at := strings.Index(text[i:], name)
+		if at < 0 {
+			return false
+		}
+		at += i
+		end := at + len(name)
+		if (at == 0 || !wordByte(text[at-1])) && (end == len(text) || !wordByte(text[end])) {
+			return true
+		}
+		i = end
+	}
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+var (
+	htmlOut = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\bfmt\.Fprint(?:f|ln)?\(\s*(?:w|rw|res|resp|writer|c\.Writer)\s*,(.*)|\bio\.WriteString\(\s*(?:w|rw|res|resp|writer)\s*,(.*)|\b(?:w|rw|res|resp|writer)\.Write\(\[\]byte\((.*)`),
+		"python": lazyre.New(`\breturn\s+(?:Response\(|HttpResponse\(|HTMLResponse\(|make_response\()?\s*([fF]?["'].*<.*)|\b(?:render_template_string|Markup|mark_safe)\(\s*(.*)`),
+		"js":     lazyre.New(`\bres(?:ponse)?(?:\.status\([^)]*\)|\.type\([^)]*\))*\.(?:send|write|end)\(\s*(.*)|\bctx\.body\s*=\s*(.*)`),
+	}
+	pathUse = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\b(?:filepath|path)\.Join\((.*)|\bos\.(?:Open|OpenFile|ReadFile|WriteFile|Create|Remove|RemoveAll)\((.*)|\bhttp\.ServeFile\(\s*\w+\s*,\s*\w+\s*,(.*)`),
+		"python": lazyre.New(`\bos\.path\.join\((.*)|(?:^|[^\w.])open\((.*)|\bsend_file\((.*)|\bFileResponse\((.*)|\bos\.(?:remove|unlink|rmdir)\((.*)|\bPath\([^)]*\)\s*/\s*(.*)|\bshutil\.\w+\((.*)`),
+		"js":     lazyre.New(`\bpath\.(?:join|resolve)\((.*)|\b(?:fs|fsp|fs\.promises)\.(?:readFile|writeFile|createReadStream|createWriteStream|unlink|rm|readFileSync|writeFileSync|unlinkSync)\((.*)|\bsendFile\((.*)|\bres\.download\((.*)`),
+	}
+	redirect = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\bhttp\.Redirect\(\s*\w+\s*,\s*\w+\s*,(.*)|\bc\.Redirect\(\s*[\w.]+\s*,(.*)`),
+		"python": lazyre.New(`\b(?:redirect|RedirectResponse|HttpResponseRedirect)\((.*)`),
+		"js":     lazyre.New(`\b(?:res|reply|ctx)\.redirect\((.*)`),
+	}
+	fetchUse = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\bhttp\.(?:Get|Post|Head)\((.*)|\bexec\.Command(?:Context)?\((?:ctx,\s*)?(\w.*)`),
+		"python": lazyre.New(`\b(?:requests|httpx)\.(?:get|post|put|head)\((.*)|\burlopen\((.*)`),
+		"js":     lazyre.New(`(?:^|[^\w.])fetch\((.*)|\baxios(?:\.(?:get|post))?\((.*)`),
+	}
+	tag      = lazyre.New(`<\s*/?[a-zA-Z][\w-]*[^<>]*>|<[a-z]+`)
+	mime     = lazyre.New(`(?i)text/plain|application/json|\.json\(`)
+	template = lazyre.New(`\$\{[^}]+\}|["'` + "`" + `]\s*\+|\+\s*["'` + "`" + `]|%[sv]|\{[^}"']+\}|\.format\(`)
+)
+
+// requestFlow finds what a request brought where it does harm: in a page, a path, the target of a redirect or of a fetch.
+func requestFlow(p place) *flaw {
+	get := func(re *lazyre.Regexp) string {
+		m := re.FindStringSubmatch(p.text)
+		if m == nil {
+			return ""
+		}
+		return strings.Join(m[1:], "")
+	}
+	plain := func() bool { return mime.MatchString(strings.Join(p.lines[p.from():p.at+1], "\n") + p.text) }
+	if arg := get(redirect[p.lang]); arg != "" && p.tainted(arg) && !redirectFixed.MatchString(arg) {
+		return &flaw{"security/redirect", "the target of the redirect comes from the request: a link to this server can lead to any other", "redirect to a path of this server that is checked, or choose from a list", gates.Warning}
+	}
+	if arg := get(htmlOut[p.lang]); arg != "" && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) && !plain() {
+		return &flaw{"security/html", "what a request brought is put into a page as it stands: it can hold scripts", "escape it, or use a template that does", gates.Error}
+	}
+	if arg := get(htmlOut[p.lang]); arg != "" && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) && p.tainted(lookup.ReplaceAllString(arg, "")) && !plain() {
+		return &flaw{"security/html", "what a request brought is sent back as it stands: a browser may read it as a page with scripts", "escape it, or send it as text/plain", gates.Warning}
+	}
+	if arg := get(pathUse[p.lang]); arg != "" && !rooted.MatchString(arg) && p.tainted(arg) {
+		return &flaw{"security/path", "a path is made of what a request brought: with ../ it leads out of the folder", "take its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
+	}
+	if arg := get(fetchUse[p.lang]); arg != "" && p.tainted(firstArg(arg)) {
+		return &flaw{"security/fetch", "an address or program comes from the request: it can name one that only this server reaches", "choose from a list", gates.Warning}
+	}
+	return nil
+}
+
+var (
+	// lookup is an entry of a table, whose key says nothing of what it holds.
+	lookup = lazyre.New(`\b\w+\[[^\[\]]*\]`)
+	rooted = lazyre.New(`\broot\s*:`)
+)
+
+var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["']/\w`)
+
+// directly reports whether the argument of an output is nothing but a value of a request or a variable.
+func directly(lang, arg string) bool {
+	return request[lang].MatchString(arg) || bareArg.MatchString(arg)
+}
+
+var bareArg = lazyre.New(`^\s*[A-Za-z_]\w*\s*\)`)
+
+func firstArg(arg string) string {
+	depth := 0
+	for i, r := range arg {
+		switch r {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				return arg[:i]
+			}
+		}
+	}
+	return arg
+}
+
+var (
+	childAs  = lazyre.New(`(?m)(?:const|let|var)\s+(\w+)\s*=\s*require\(\s*["'](?:node:)?child_process["']\s*\)|import\s+(?:\*\s+as\s+)?(\w+)\s+from\s+["'](?:node:)?child_process["']`)
+	childRun = lazyre.New(`\b(\w+)\.exec(?:Sync)?\(\s*(.*)`)
+	spawned  = lazyre.New(`\b(?:spawn|spawnSync|execFile)\(\s*(.*)\bshell\s*:\s*true`)
+	notConst = lazyre.New(`\$\{|["'` + "`" + `]\s*\+\s*[\w(]|^[A-Za-z_]\w*\s*[,)+]`)
+)
+
+// shellOfImport finds a shell that runs text which is put together, by whatever name the module is known.
+func shellOfImport(p place) *flaw {
+	if p.lang != "js" {
+		return nil
+	}
+	bad := &flaw{"security/shell", "a shell runs text that is put together: whoever sets a part of it runs what they like", "start the program with a list of arguments, without a shell", gates.Error}
+	if m := childRun.FindStringSubmatch(p.text); m != nil && notConst.MatchString(m[2]) {
+		for _, as := range childAs.FindAllStringSubmatch(strings.Join(p.lines, "\n"), -1) {
+			if as[1]+as[2] == m[1] {
+				return bad
+			}
+		}
+	}
+	if m := spawned.FindStringSubmatch(p.text); m != nil && notConst.MatchString(m[1]) {
+		return bad
+	}
+	return nil
+}
+
+var (
+	weakSum  = lazyre.New(`\b(?:md5|sha1)\.(?:Sum|New)\(|\bhashlib\.(?:md5|sha1)\(|\bhashlib\.new\(\s*["'](?:md5|sha1)|\bcreateHash\(\s*["'](?:md5|sha1)["']|\bMD5\(|\bsha1\(`)
+	passWord = lazyre.New(`(?i)passw(?:or)?d|passphrase|\bpwd\b|\bpasswd\b|credential|secret`)
+	unused   = lazyre.New(`usedforsecurity\s*=\s*False`)
+)
+
+// weakHash finds passwords that are hashed with what is fast to try.
+func weakHash(p place) *flaw {
+	if !weakSum.MatchString(p.text) || unused.MatchString(p.text) {
+		return nil
+	}
+	if !passWord.MatchString(p.text) && !passWord.MatchString(p.lines[p.from()]) {
+		return nil
+	}
+	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: all short ones can be tried in hours", "use bcrypt, scrypt or argon2", gates.Error}
+}
+
+var (
+	weakDraw = map[string]*lazyre.Regexp{
+		"go":     lazyre.New(`\b(?:rand|mrand|mathrand)\.(?:Int\w*|Uint\w*|Float\w*|Perm|Read|N)\(`),
+		"python": lazyre.New(`(?:^|[^\w.])random\.(?:choices?|rand\w+|sample|getrandbits|random)\(`),
+		"js":     lazyre.New(`\bMath\.random\(\)`),
+	}
+	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|nonce|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
+	notSecret  = lazyre.New(`(?i)tokeni[sz]|tokens?\s*\[|max_?tokens|num_?tokens|token_?(?:count|ids?|len)|cryptorandom|SystemRandom`)
+)
+
+// weakRandom finds secrets that are drawn from a generator whose next values can be computed.
+func weakRandom(p place) *flaw {
+	if !weakDraw[p.lang].MatchString(p.text) {
+		return nil
+	}
+	all := strings.Join(p.lines, "\n")
+	if p.lang == "go" && !strings.Contains(all, `"math/rand`) || p.lang == "python" && strings.Contains(all, "random = secrets") {
+		return nil
+	}
+	head, _, _ := strings.Cut(p.lines[p.from()], "(")
+	if p.lang == "go" {
+		head = p.lines[p.from()]
+		if i := strings.Index(head, "("); strings.HasPrefix(head, "func (") {
+			if j := strings.IndexByte(head[i+1:], '('); j > 0 {
+				head = head[:i+1+j]
+			}
+		} else if i > 0 {
+			head = head[:i]
+		}
+	}
+	name := p.text
+	if i := weakDraw[p.lang].FindStringIndex(p.text); i != nil {
+		name = p.text[:i[0]]
+	}
+	if p.from() > 0 || header[p.lang].MatchString(p.lines[p.from()]) {
+		name += "\n" + head
+	}
+	if !secretName.MatchString(name) || notSecret.MatchString(name+p.text) {
+		return nil
+	}
+	return &flaw{"security/random", "a secret is drawn from a generator whose values can be guessed", "use crypto/rand, secrets, or crypto.randomBytes", gates.Error}
+}
+
+var temporary = lazyre.New(`\btempfile\.mktemp\(|\bos\.(?:tempnam|tmpnam)\(|(?:^|[^\w.])mktemp\(\s*(?:["']|suffix|prefix|dir|\))|\btmp\.tmpNameSync\(`)
+
+// tempName finds names of temporary files that others can take before the file is made.
+func tempName(p place) *flaw {
+	if !temporary.MatchString(p.text) {
+		return nil
+	}
+	return &flaw{"security/temporary", "the name of a temporary file is made before the file: somebody else can put another one there", "use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
+}
+
+var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\bssl\s*=\s*False\b.*(?:session|client|aiohttp)|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
+
+func tlsSetting(p place) *flaw {
+	if !tlsOff.MatchString(p.text) {
+		return nil
+	}
+	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Warning}
+}
+
+var (
+	keyed       = lazyre.New(`(?i)(?:^|[^\w])["']?((?:\w*_)?(?:password|passwd|pwd|secret|secret_?key|api_?key|auth_?token|access_?token|private_?key|client_?secret)|\w*(?:Password|Secret|ApiKey|APIKey|SecretKey|AuthToken|AccessToken))["']?\s*(?::\s*(?:str|string|String)\s*)?(?::=|=|:)\s*[bru]?["']([^"'\s]{6,})["']`)
+	placeholder = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|xxx|<.*>|\$\{|\{\{|%s|\.\.\.|dummy|fake|sample|redacted|\*\*\*|^(?:test|foo|bar|none|null|undefined|password|secret|string|text|hidden)|env|process\.|config|^[a-z]+(?:[_.:/-][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^--|^/|^https?:`)
+	withDigit   = lazyre.New(`\d|[!@#$%^&*]`)
+)
+
+// credential finds a password or key that stands in the code.
+func credential(p place) *flaw {
+	m := keyed.FindStringSubmatch(p.text)
+	if m == nil || placeholder.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
+		return nil
+	}
+	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it", "read it from the environment or a file that is not committed, and change it", gates.Warning}
+}
+
+// closers is an expression with a name put in.
+func closers(expr, name string) *regexp.Regexp {
+	return regexp.MustCompile("(?m)" + strings.ReplaceAll(expr, "NAME", regexp.QuoteMeta(name)))
+}
+
+// opened is something that has to be closed.
+type opened struct {
+	lang, what string
+	open       *lazyre.Regexp // the first group is the variable
+	closed     string         // with NAME for the variable: what closes it, or hands it on
+}
+
+const handsOn = `(?m)\breturn\b[^\n]*\bNAME\b|\byield\b[^\n]*\bNAME\b|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
+
+func openings() []opened {
+	return []opened{
+		{"go", "the body of the response", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
+		{"go", "the rows", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`), `\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
+		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`), `$^`},
+		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
+		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`), `\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
+		{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`), `\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
+		{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`), `\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
+		{"js", "the file descriptor", lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`), `close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
+		{"js", "the connection", lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
+	}
+}
+
+var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|[^\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|write|readlines|readline)\(`)
+
+// leak finds what is opened in a function, closed nowhere in it and handed to nobody.
+func leak(p place) *flaw {
+	if p.lang == "python" && inlineOpen.MatchString(p.text) && !strings.Contains(p.text, "with ") {
+		return &flaw{"resource/leak", "the file that is opened here is not closed", "open it in a with statement", gates.Warning}
+	}
+	for _, o := range openings() {
+		if o.lang != p.lang {
+			continue
+		}
+		m := o.open.FindStringSubmatch(p.lines[p.at])
+		if m == nil {
+			continue
+		}
+		if m[1] == "_" && o.what != "the context" || p.from() == 0 && !header[p.lang].MatchString(p.lines[0]) {
+			return nil
+		}
+		rest := strings.Join(p.lines[p.at+1:p.to()], "\n")
+		name := m[1]
+		re := closers(o.closed+"|"+handsOn, name)
+		if re.MatchString(rest) {
+			return nil
+		}
+		fix := map[string]string{"go": "defer its Close", "python": "open it in a with statement", "js": "close it in a finally block"}[p.lang]
+		if o.what == "the context" {
+			return &flaw{"resource/leak", "the function that ends the context is thrown away: its timer and what waits for it stay", "keep it, and defer its call", gates.Warning}
+		}
+		return &flaw{"resource/leak", o.what + " that is opened here is closed nowhere in this function", fix, gates.Warning}
+	}
+	return nil
+}
+
+var (
+	asyncDef = map[string]*lazyre.Regexp{
+		"python": lazyre.New(`^\s*async\s+def\b`),
+		"js":     lazyre.New(`\basync\b[^=]*\(\s*(?:req|request|ctx)\b`),
+	}
+	blocks = map[string]*lazyre.Regexp{
+		"python": lazyre.New(`(?:^|[^\w.])(?:time\.sleep|requests\.(?:get|post|put|patch|delete|head|request)|urllib\.request\.urlopen|subprocess\.(?:run|call|check_call|check_output))\(`),
+		"js":     lazyre.New(`\b(?:fs\.)?(?:readFileSync|writeFileSync|execSync|spawnSync|execFileSync|pbkdf2Sync|scryptSync|readdirSync)\(`),
+	}
+	asleep = lazyre.New(`^\s*(?:asyncio|anyio|trio)\.(?:sleep|gather|wait|wait_for)\(`)
+)
+
+// blocking finds calls that hold up all other work of an event loop, and a sleep that nobody waits for.
+func blocking(p place) *flaw {
+	if p.lang == "go" {
+		return nil
+	}
+	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from()]) && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
+		return &flaw{"async/not-awaited", "nothing waits for this coroutine, so that it never runs", "await it", gates.Error}
+	}
+	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
+		return nil
+	}
+	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", gates.Warning}
+}
+
+var (
+	broadExcept = lazyre.New(`^\s*except\s*(?:\(?\s*(?:Base)?Exception\b[^:]*)?:\s*(return\b.*)?$`)
+	plainReturn = lazyre.New(`^return(?:\s+(?:None|False|null|undefined|false|""|''|\[\]|\{\}|0|-1))?\s*;?$`)
+	plainCatch  = lazyre.New(`\bcatch\s*(?:\(\s*\w+(?:\s*:\s*\w+)?\s*\))?\s*\{\s*(?:(return\b[^}]*)\})?\s*$`)
+)
+
+// silent finds a failure that ends in a plain return, without a line in a log.
+func silent(p place) *flaw {
+	head := map[string]*lazyre.Regexp{"python": broadExcept, "js": plainCatch}[p.lang]
+	if head == nil {
+		return nil
+	}
+	m := head.FindStringSubmatch(p.lines[p.at])
+	if m == nil {
+		return nil
+	}
+	body, after := strings.TrimSpace(m[1]), p.at+1
+	if body == "" && after < len(p.lines) {
+		body = strings.TrimSpace(p.lines[after])
+		after++
+	}
+	alone := m[1] != "" || after >= len(p.lines) || p.lang == "js" && strings.HasPrefix(strings.TrimSpace(p.lines[after]), "}") ||
+		p.lang == "python" && indent(p.lines[after]) <= indent(p.lines[p.at]) || strings.TrimSpace(p.lines[after]) == ""
+	if !alone || !plainReturn.MatchString(body) {
+		return nil
+	}
+	severity := gates.Warning
+	if p.lang == "js" {
+		severity = gates.Note // often meant: what does not parse is no value
+	}
+	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log", "log it, narrow what is caught, or let it through", severity}
+}
+
+// placeOf is line number n of a file, with what stands around it.
+func placeOf(lang string, lines []string, n int, text string) place {
+	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
+}
+
+// joined is a line together with those below it up to the end of its call, at most a few.
+func joinedCall(lines []string, at int) string {
+	text := lines[at]
+	for i := at + 1; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
+		text += " " + strings.TrimSpace(lines[i])
+	}
+	return text
+}
+
+// telling reports whether a line holds a word that one of the flows looks for: most lines do not.
+func telling(lang, line string) bool {
+	return slices.ContainsFunc(words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
+		slices.ContainsFunc(words["any"], func(w string) bool { return strings.Contains(line, w) })
+}
+
+var words = map[string][]string{
+	"any": {
+		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
+	},
+	"go": {
+		"Fprint", "WriteString", "Write(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+	},
+	"python": {
+		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
+		"CERT_NONE", "check_hostname", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio", "subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
+	},
+	"js": {
+		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn", "Math.random", "reject", "strictSSL", "connect(",
+		"getConnection", "acquire(", "Sync(", "open", "catch", "tmpNameSync",
+	},
+}
+
+// maxLine is the longest line that somebody wrote by hand, in bytes.
+const maxLine = 2000
+
+// flowOf asks all flows about a line, the first answer counts.
+func flowOf(lang string, lines []string, n int) *flaw {
+	if n < 1 || n > len(lines) || len(lines[n-1]) > maxLine || !telling(lang, lines[n-1]) {
+		return nil
+	}
+	p := placeOf(lang, lines, n, joinedCall(lines, n-1))
+	for _, f := range flows() {
+		if found := f(p); found != nil {
+			return found
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	jvmTestDir = lazyre.New(`(?:^|/)src/(\w*[tT]est)(?:/|$)`)
+	jvmTest    = lazyre.New(`^(\w+)\.(java|kt|groovy|scala)$`)
+	jvmReport  = lazyre.New(`(?:^|/)(?:target/surefire-reports|build/test-results/[^/]+)/TEST-[^/]+\.xml$`)
+)
+
+// javaSuite runs Maven or Gradle, by the wrapper where the project has one.
+func javaSuite(dir string, p Project) []suite {
+	var files []string // in folders of tests
+	plain := false
+	filesOf(dir, p, nil, func(rel, name string) {
+		if m := jvmTestDir.FindStringSubmatch(rel); m != nil {
+			plain = plain || m[1] == "test"
+			if jvmTest.MatchString(name) {
+				files = append(files, path.Join(rel, name))
+			}
+		}
+	})
+	if len(files) == 0 {
+		return nil
+	}
+	maven := path.Base(p.Marker) == "pom.xml"
+	java := Tool{Name: "java", Program: "java", Version: []string{"-version"}, Install: "install a JDK: https://adoptium.net"}
+	tools := []Tool{java}
+	args, wrapper := []string{"gradle", "test", "--console=plain"}, "gradlew"
+	if !plain {
+		args[1] = "allTests" // a Kotlin build for several platforms
+	}
+	if maven {
+		args, wrapper = []string{"mvn", "-B", "test"}, "mvnw"
+	}
+	if exists(dir, p.Root, wrapper) {
+		args[0] = "./" + wrapper
+		tools = append(tools, Tool{Name: wrapper, Own: []string{wrapper}, Root: p.Root})
+	} else {
+		how := map[string]string{"mvn": "https://maven.apache.org/install.html", "gradle": "https://gradle.org/install"}
+		tools = append(tools, onPathTool(args[0], p.Marker, how[args[0]]))
+	}
+	plan := func(_ context.Context, w *work) ([]testRun, error) {
+		began := time.Now().Add(-2 * time.Second) // some file systems know seconds only
+		return []testRun{{
+			program: program{args: slices.Clone(args), dir: p.Root},
+			read:    func(r ran) testout.Result { return jvmReports(w, p, files, began, r) },
+			plant:   plantJVM(p, files, maven),
+		}}, nil
+	}
+	return []suite{{project: p, command: commandLine(p.Root, args), tools: tools, plan: plan}}
+}
+
+// jvmReports reads the reports that surefire and Gradle wrote since began, and removes them, so that no later run is told
+// of them again. Their tests are placed in the files of the tree. Without a report the text is read.
+func jvmReports(w *work, p Project, files []string, began time.Time, r ran) testout.Result {
+	text := testout.Text(r.text)
+	root := filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root))
+	var sum testout.Result
+	found := false
+	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // a folder that cannot be read holds no report
+		}
+		if d.IsDir() {
+			if name := d.Name(); at != root && (strings.HasPrefix(name, ".") || name == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !jvmReport.MatchString(filepath.ToSlash(at)) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || info.ModTime().Before(began) {
+			return nil
+		}
+		in, err := os.Open(at)
+		if err != nil {
+			return nil
+		}
+		one, err := testout.JUnit(in)
+		in.Close()
+		if err != nil {
+			return nil
+		}
+		if w.subject.Sealed {
+			_ = os.Remove(at)
+		}
+		if !found {
+			sum, found = one, true
+		} else {
+			sum = sum.Add(one)
+		}
+		return nil
+	})
+	if !found {
+		return text
+	}
+	at := map[string]string{} // file of a class, by its name without the package
+	for _, f := range files {
+		m := jvmTest.FindStringSubmatch(path.Base(f))
+		at[m[1]] = f
+	}
+	place := func(class string) string {
+		class, _, _ = strings.Cut(class[strings.LastIndexByte(class, '.')+1:], "$")
+		return at[class]
+	}
+	for i := range sum.Cases {
+		c := &sum.Cases[i]
+		c.Name, c.Path = strings.TrimSuffix(c.Name, "()"), place(c.Group)
+	}
+	for i := range sum.Failures {
+		f := &sum.Failures[i]
+		f.Name = strings.TrimSuffix(f.Name, "()")
+		if class, _, ok := cutLast(f.Name, "."); ok && f.Path == "" {
+			f.Path = place(class)
+		}
+	}
+	for _, f := range text.Failures {
+		if f.Build {
+			sum.Failures = append(sum.Failures, f)
+		}
+	}
+	return sum
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+var (
+	jvmPackage = lazyre.New(`(?m)^\s*package\s+([\w.]+)`)
+	jvmJupiter = lazyre.New(`(?m)^\s*import\s+(?:static\s+)?org\.junit\.jupiter\.`)
+	jvmFour    = lazyre.New(`(?m)^\s*import\s+(?:static\s+)?org\.junit\.(?:Test|Assert|Before|Rule)\b`)
+	jvmKotlin  = lazyre.New(`(?m)^\s*import\s+kotlin\.test\.`)
+	jvmPicks   = lazyre.New(`<(?:includes?|excludes?|groups|excludedGroups|testFailureIgnore|suiteXmlFile)>|(?:include|exclude)(?:Tags|Engines|TestsMatching)|filter\s*\{|\binclude\s*\(?['"]`)
+	jvmModules = lazyre.New(`<modules>`)
+	jvmChecks  = lazyre.New(`jacocoTestCoverageVerification|afterSuite|failOnPassedAfterRetry`)
+	junitName  = lazyre.New(`^Test\w*$|^\w+(?:Test|Tests|TestCase)$`)
+)
+
+// plantJVM plants a class of tests in each folder of tests that are written for JUnit 4, JUnit 5 or kotlin.test.
+func plantJVM(p Project, files []string, maven bool) recipe {
+	return func(w *work, r *testRun, b *bed) error {
+		config := ""
+		filesOf(w.subject.Dir, p, nil, func(rel, name string) {
+			if name == "pom.xml" || strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") || name == "junit-platform.properties" {
+				config += readText(w.subject.Dir, path.Join(p.Root, rel), name) + "\n"
+			}
+		})
+		unsure := ""
+		if jvmPicks.MatchString(config) {
+			unsure = "the build selects tests, and left the planted ones out"
+		}
+		planted := map[string]bool{}
+		for _, file := range files {
+			folder, ext := path.Dir(file), path.Ext(file)
+			if len(b.plants) == maxPlanted {
+				break
+			}
+			text := readText(w.subject.Dir, path.Join(p.Root, folder), path.Base(file))
+			name := strings.TrimSuffix(path.Base(file), ext)
+			if planted[folder] || !junitName.MatchString(name) || ext != ".java" && ext != ".kt" {
+				continue
+			}
+			from := ""
+			switch {
+			case jvmJupiter.MatchString(text):
+				from = "org.junit.jupiter.api."
+			case jvmFour.MatchString(text):
+				from = "org.junit."
+			case ext == ".kt" && jvmKotlin.MatchString(text):
+				from = "kotlin.test."
+			default:
+				continue
+			}
+			pkg := ""
+			if m := jvmPackage.FindStringSubmatch(text); m != nil {
+				pkg = "package " + m[1]
+			}
+			planted[folder] = true
+			fail, pass := b.pair("")
+			class := fmt.Sprintf("X%s%dTest", b.word, len(b.plants))
+			file := path.Join(p.Root, folder, class+ext)
+			if err := b.sow(w, file, jvmPair(ext, pkg, from, class, fail, pass, b.word)); err != nil {
+				return err
+			}
+			b.plants = append(b.plants, plant{
+				place: path.Join(p.Root, folder), fail: fail, pass: pass, unsure: unsure,
+				like: func(c testout.Case) bool {
+					return c.Path != "" && path.Dir(c.Path) == folder && junitName.MatchString(strings.TrimSuffix(path.Base(c.Path), ext))
+				},
+			})
+		}
+		if len(b.plants) == 0 {
+			b.why = "no test is written for JUnit 4, JUnit 5 or kotlin.test"
+			return nil
+		}
+		r.shown, r.exact = slices.Clone(r.args), true
+		b.masks = jvmChecks.MatchString(config)
+		switch {
+		case !maven:
+			r.args = append(r.args, "--continue")
+		case jvmModules.MatchString(config): // a module that fails would keep those behind it from being tested
+			r.args = append(r.args, "-Dmaven.test.failure.ignore=true")
+			b.ignores, b.masks = true, true
+		}
+		return nil
+	}
+}
+
+// jvmPair is the text of planted tests. The failing one passes where an assertion that must fail does not.
+func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
+	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert", "kotlin.test.": ""}[from]
+	if ext == ".kt" {
+		call := asserts + "."
+		if asserts == "" {
+			call = "kotlin.test."
+		}
+		return fmt.Sprintf(`%s
+
+class %s {
+    @%sTest
+    fun %s() { %sassertEquals(1, 1) }
+
+    @%sTest
+    fun %s() {
+        val checks = listOf<() -> Unit>({ %sassertEquals(1, 2) }, { %sassertTrue(false) }, { %sassertFalse(true) }, { %sassertNull(1) })
+        if (checks.all { try { it(); false } catch (e: Throwable) { true } }) throw AssertionError("%s")
+    }
+}
+`, pkg, class, from, pass, call, from, fail, call, call, call, call, word)
+	}
+	if pkg != "" {
+		pkg += ";"
+	}
+	return fmt.Sprintf(`%s
+
+public class %s {
+    @%sTest
+    public void %s() { %s.assertEquals(1, 1); }
+
+    @%sTest
+    public void %s() {
+        Runnable[] checks = {
+            () -> %[5]s.assertEquals(1, 2), () -> %[5]s.assertTrue(false), () -> %[5]s.assertFalse(true),
+            () -> %[5]s.assertNull(""), () -> %[5]s.assertArrayEquals(new int[] {1}, new int[] {2}), () -> %[5]s.fail()
+        };
+        for (Runnable check : checks) {
+            try { check.run(); } catch (Throwable e) { continue; }
+            return;
+        }
+        throw new AssertionError("%[8]s");
+    }
+}
+`, pkg, class, from, pass, asserts, from, fail, word)
+}

@@ -1,0 +1,47 @@
+package gates
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+)
+
+// swiftSuite runs `swift test` where the package has a folder of tests.
+func swiftSuite(dir string, p Project) []suite {
+	if !anyFile(dir, p, nil, func(rel, name string) bool {
+		return strings.HasSuffix(name, ".swift") && (rel == "Tests" || strings.HasPrefix(rel, "Tests/"))
+	}) {
+		return nil
+	}
+	tool := onPathTool("swift", "", "https://swift.org/install")
+	return []suite{called(p, []string{"swift", "test"}, tool, "how to plant a test for swift test is not known")}
+}
+
+// dotnetSuite runs `dotnet test` where one of the projects holds tests.
+func dotnetSuite(dir string, p Project) []suite {
+	if !anyFile(dir, p, nil, func(rel, name string) bool {
+		ext := path.Ext(name)
+		if ext != ".csproj" && ext != ".fsproj" && ext != ".vbproj" && name != "Directory.Packages.props" && name != "Directory.Build.props" {
+			return false
+		}
+		text := readText(dir, path.Join(p.Root, rel), name)
+		return strings.Contains(text, "Microsoft.NET.Test.Sdk") || strings.Contains(text, "<IsTestProject>true") || strings.Contains(text, "xunit") ||
+			strings.Contains(text, "MSTest") || strings.Contains(text, "TUnit") || strings.Contains(text, "NUnit")
+	}) {
+		return nil
+	}
+	args := []string{"dotnet", "test", "--nologo", "-p:UseSharedCompilation=false"} // which would leave a server behind
+	if ext := path.Ext(p.Marker); ext == ".sln" || ext == ".slnx" {
+		args = slices.Insert(args, 2, path.Base(p.Marker))
+	}
+	return []suite{called(p, args, dotnetTool(""), "how to plant a test for dotnet test is not known")}
+}
+
+// called is a suite that is one call of a program whose output is read as text.
+func called(p Project, args []string, tool Tool, why string) suite {
+	plan := func(context.Context, *work) ([]testRun, error) {
+		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil
+	}
+	return suite{project: p, command: commandLine(p.Root, args), tools: []Tool{tool}, plan: plan}
+}

@@ -1,0 +1,320 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates/reporters"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	rubyTask   = lazyre.New(`(?m)Rake::TestTask|Minitest::TestTask|^\s*task\s*\(?\s*(?::test\b|["']test["']|test:)`)
+	rubyUnit   = lazyre.New(`require ['"]test[/-]unit['"]|Test::Unit::TestCase`)
+	rubyIsSpec = lazyre.New(`\b(?:RSpec\.)?describe\b`)
+	rubyTest   = lazyre.New(`^(?:test_.*|.*_test|spec_.*|.*_spec)\.rb$`)
+)
+
+// rubySuite runs RSpec on spec/, and the tests of test/ by rake, by rails or one after the other.
+func rubySuite(dir string, p Project) []suite {
+	var specs, tests []string
+	unit := false
+	filesOf(dir, p, nil, func(rel, name string) {
+		top, _, _ := strings.Cut(rel, "/")
+		if !rubyTest.MatchString(name) || strings.HasSuffix(name, "_helper.rb") || top != "spec" && top != "test" && top != "tests" {
+			return
+		}
+		if top == "spec" && strings.HasSuffix(name, "_spec.rb") {
+			specs = append(specs, path.Join(rel, name))
+			return
+		}
+		tests = append(tests, path.Join(rel, name))
+		unit = unit || rubyUnit.MatchString(readText(dir, path.Join(p.Root, rel), name))
+	})
+	gems := readText(dir, p.Root, "Gemfile") + readText(dir, p.Root, "Gemfile.lock")
+	if at, _ := firstFile(dir, p.Root, ".gemspec"); at != "" {
+		gems += readText(dir, p.Root, at)
+	}
+	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") || strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
+	if len(specs) > 0 && !rspec {
+		specs, tests = nil, append(tests, specs...)
+	}
+	bundled := []string{}
+	ruby := Tool{Name: "ruby", Program: "ruby", Version: []string{"--version"}, Install: "https://www.ruby-lang.org/en/downloads"}
+	tools := []Tool{ruby}
+	if exists(dir, p.Root, "Gemfile.lock") {
+		bundled = []string{"bundle", "exec"}
+		tools = append(tools, onPathTool("bundle", path.Join(p.Root, "Gemfile.lock"), "gem install bundler, then bundle install"))
+	}
+	var commands [][]string
+	if len(specs) > 0 {
+		commands = append(commands, append(slices.Clone(bundled), "rspec"))
+		if len(bundled) == 0 {
+			tools = append(tools, onPathTool("rspec", "", "gem install rspec"))
+		}
+	}
+	if len(tests) > 0 {
+		slices.Sort(tests)
+		switch rake, _ := rakefile(dir, p.Root); {
+		case exists(dir, p.Root, "bin/rails"):
+			commands = append(commands, append(slices.Clone(bundled), "ruby", "bin/rails", "test"))
+		case rubyTask.MatchString(rake):
+			commands = append(commands, append(slices.Clone(bundled), "rake", "test"))
+			if len(bundled) == 0 {
+				tools = append(tools, onPathTool("rake", "", "gem install rake"))
+			}
+		default:
+			each := "ARGV.each { |f| require File.expand_path(f) }"
+			commands = append(commands, append(append(slices.Clone(bundled), "ruby", "-Ilib", "-Itest", "-e", each), tests...))
+		}
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	plan := func(_ context.Context, w *work) ([]testRun, error) {
+		var out []testRun
+		for _, args := range commands {
+			var r testRun
+			var err error
+			if last := args[len(args)-1]; last == "rspec" {
+				r, err = rspecRun(w, p, args, specs)
+			} else {
+				r, err = minitestRun(w, p, args, tests, unit)
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r)
+		}
+		return out, nil
+	}
+	var shown []string
+	for _, args := range commands {
+		shown = append(shown, commandLine(p.Root, args))
+	}
+	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
+}
+
+func rakefile(dir, root string) (text, name string) {
+	for _, name := range []string{"Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"} {
+		if text := readText(dir, root, name); text != "" {
+			return text, name
+		}
+	}
+	return "", ""
+}
+
+// firstFile is the first file of a folder that ends in ext.
+func firstFile(dir, root, ext string) (name string, ok bool) {
+	walk(filepath.Join(dir, filepath.FromSlash(root)), 0, func(_ string, files []string) {
+		for _, f := range files {
+			if strings.HasSuffix(f, ext) && !ok {
+				name, ok = f, true
+			}
+		}
+	})
+	return name, ok
+}
+
+// rubyRun is a call with a report of each test, in a folder outside of the tree.
+func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
+	report, err := newReport("")
+	if err != nil {
+		return testRun{}, report, err
+	}
+	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))
+	if err != nil {
+		return testRun{}, report, fmt.Errorf("find the tests: %w", err)
+	}
+	lines := func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) }
+	return testRun{
+		program: program{args: args, dir: p.Root, env: []string{"RUNPLAN_TEST_REPORT=" + report.folder}},
+		done:    report.remove,
+		read: func(r ran) testout.Result {
+			res := testout.Text(r.text)
+			named, ok := report.readAll(lines)
+			if !ok {
+				return res
+			}
+			if len(named.Failures) == 0 { // a file that does not load is no test
+				named.Failures = res.Failures
+			}
+			return named
+		},
+	}, report, nil
+}
+
+// rubyReporter writes the reporter of that name to a file of the folder of a report.
+func rubyReporter(report reportFile, reporter, file string) (string, error) {
+	at := filepath.Join(report.folder, filepath.FromSlash(file))
+	text, err := reporters.Files.ReadFile(reporter)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(at), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(at, text, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write the reporter of the tests: %w", err)
+	}
+	return at, nil
+}
+
+// before is a variable of the environment that gates give to programs, with a separator behind it; "" where it is not set.
+func (w *work) before(name, separator string) string {
+	for _, kv := range slices.Backward(w.environ(nil)) {
+		if text, ok := strings.CutPrefix(kv, name+"="); ok && text != "" {
+			return text + separator
+		}
+	}
+	return ""
+}
+
+func rspecRun(w *work, p Project, args, specs []string) (testRun, error) {
+	r, report, err := rubyRun(w, p, args)
+	if err != nil {
+		return r, err
+	}
+	formatter, err := rubyReporter(report, "rspec.rb", "runplan_rspec.rb")
+	if err != nil {
+		return r, err
+	}
+	r.env = append(r.env, "SPEC_OPTS="+w.before("SPEC_OPTS", " ")+"--require "+formatter+" --format progress --format RunplanFormatter --no-fail-fast --no-color")
+	r.exact = true
+	r.plant = plantRuby(p, specs, rubyIsSpec, plantedSpec)
+	return r, nil
+}
+
+var (
+	noPlugins  = lazyre.New(`Minitest\.extensions|no-plugins|MT_NO_PLUGINS|load_plugins`)
+	miniClass  = lazyre.New(`Minitest::(?:Test|Spec)\b|MiniTest::|ActiveSupport::TestCase|\bdescribe\b|minitest/(?:autorun|spec|global_expectations)|< \w*Test(?:Case|Base)?\b`)
+	rubyPicks  = lazyre.New(`(?m)--tag\b|--example\b|filter_run\b|filter_run_(?:including|when_matching)|TESTOPTS|--name\b|(?:^|\s)-[ne]\s|fdescribe|fcontext|\bfit\b|focus: true|:focus\b`)
+	rubyLimits = lazyre.New(`minimum_coverage|refuse_coverage_drop|after\(:suite\)|Minitest\.after_run`)
+)
+
+func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, error) {
+	r, report, err := rubyRun(w, p, args)
+	if err != nil {
+		return r, err
+	}
+	if unit {
+		r.why = "how to plant a test for test-unit is not known"
+		return r, nil
+	}
+	if _, err := rubyReporter(report, "minitest.rb", "minitest/runplan_plugin.rb"); err != nil {
+		return r, err
+	}
+	r.env = append(r.env, "RUBYLIB="+report.folder+string(os.PathListSeparator)+w.before("RUBYLIB", ""))
+	r.exact = !slices.ContainsFunc(append(slices.Clone(tests), "test/test_helper.rb", "test/helper.rb", "Rakefile"), func(f string) bool {
+		return noPlugins.MatchString(readText(w.subject.Dir, p.Root, f))
+	})
+	r.plant = plantRuby(p, tests, miniClass, plantedMinitest)
+	return r, nil
+}
+
+// plantedMinitest and plantedSpec pass where an assertion that must fail does not, so that assertions without effect are
+// seen as well.
+const (
+	plantedMinitest = `
+Minitest.load(:runplan) if Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6") && !Minitest.extensions.include?("runplan")
+class WORDTest < Minitest::Test
+  def PASS
+    assert_equal 1, 1
+  end
+
+  def FAIL
+    [
+      -> { assert_equal 1, 2, "WORD" },
+      -> { assert false, "WORD" },
+      -> { refute true, "WORD" },
+      -> { assert_nil 1, "WORD" },
+      -> { assert_includes [], 1, "WORD" },
+      -> { assert_raises(ArgumentError) {} },
+      -> { flunk "WORD" }
+    ].each do |check|
+      begin
+        check.call
+      rescue Exception
+        next
+      end
+      return
+    end
+    raise Minitest::Assertion, "WORD"
+  end
+end
+`
+	plantedSpec = `
+RSpec.describe "WORD" do
+  it "PASS" do
+    expect(1).to eq(1)
+  end
+
+  it "FAIL" do
+    checks = [
+      -> { expect(1).to eq(2) },
+      -> { expect(false).to be(true) },
+      -> { expect(1).to be_nil },
+      -> { expect([]).to include(1) },
+      -> { expect { nil }.to raise_error(ArgumentError) }
+    ]
+    raised = checks.all? do |check|
+      begin
+        check.call
+        false
+      rescue Exception
+        true
+      end
+    end
+    raise "WORD" if raised
+  end
+end
+`
+)
+
+// plantRuby puts a pair of tests behind what test files hold: they share the process, the settings and the product's code
+// with the tests that are there.
+func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
+	return func(w *work, r *testRun, b *bed) error {
+		config := ""
+		for _, name := range []string{".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb", "test/test_helper.rb", "test/helper.rb", "Rakefile"} {
+			config += readText(w.subject.Dir, p.Root, name) + "\n"
+		}
+		b.masks = rubyLimits.MatchString(config)
+		for _, i := range rand.Perm(len(files)) {
+			if len(b.plants) == maxPlanted {
+				break
+			}
+			file := files[i]
+			text := readText(w.subject.Dir, path.Join(p.Root, path.Dir(file)), path.Base(file))
+			if !calls.MatchString(text) || strings.Contains(text, "\n__END__\n") || len(text) == maxConfig {
+				continue
+			}
+			unsure := ""
+			if rubyPicks.MatchString(config + text) {
+				unsure = "the configuration selects tests, and left the planted ones out"
+			}
+			fail, pass := b.pair("test_")
+			word := fmt.Sprintf("X%s%d", b.word, len(b.plants))
+			planted := strings.NewReplacer("WORD", word, "FAIL", fail, "PASS", pass).Replace(template)
+			if err := b.sow(w, path.Join(p.Root, file), planted); err != nil {
+				return err
+			}
+			b.plants = append(b.plants, plant{
+				place: path.Join(p.Root, file), fail: fail, pass: pass, unsure: unsure,
+				like: func(c testout.Case) bool { return c.Path == file },
+			})
+		}
+		if len(b.plants) == 0 {
+			b.why = "no test file is written for a test runner that is known"
+		}
+		return nil
+	}
+}

@@ -1,0 +1,264 @@
+package testout
+
+import (
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	exampleSum = lazyre.New(`^(\d+) examples?, (\d+) failures?(.*)$`)
+	exampleMod = lazyre.New(`(\d+) (pending|skips?|errors?)`)
+	exampleBad = lazyre.New(`^(?:rspec|shellspec) (?:\./)?(\S+):(\d+) # (?:\d+\) )?(.+?)(?: FAILED)?$`)
+	exampleOut = lazyre.New(`^An error occurred (?:while loading|in an?) (?:\./)?(\S+?)\.?$`)
+	miniSum    = lazyre.New(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings)(?:, (\d+) omissions)?`)
+	miniBad    = lazyre.New(`^\s*\d+\) (?:Failure|Error):$`)
+	miniAt     = lazyre.New(`^(\S+)(?: \[(.+):(\d+)\])?:$`)
+	rubyBroken = lazyre.New(`^(\S+\.rb):(\d+): (?:.*\((SyntaxError)\)|(?:syntax error, |.*: )(unexpected .+))$`)
+
+	shunitRan  = lazyre.New(`^Ran (\d+) tests?\.$`)
+	shunitCase = lazyre.New(`^(test\w*)$`)
+	shunitBad  = lazyre.New(`^(?:ASSERT:|shunit2:ERROR|FAIL:)\s*(.*)$`)
+	bashUnit   = lazyre.New(`^\s*Running (\S+) ?\.{3} ?(SUCCESS|FAILURE|SKIPPED|PENDING)`)
+	bashUnitAt = lazyre.New(`^(\S+):(\d+):(\w+)\(\)$`)
+
+	xctestCase = lazyre.New(`^Test Case '(?:-\[)?(.+?)\]?' (passed|failed|skipped) \(`)
+	xctestBad  = lazyre.New(`^(.+\.swift):(\d+): error: (?:-\[)?([\w. ]+?)\]? : (.+)$`)
+	xctestSum  = lazyre.New(`^\s*Executed (\d+) tests?, with (?:\d+ tests? skipped and )?\d+ failures?`)
+	swiftCase  = lazyre.New(`^[✔✘◇↳➜\x{100000}-\x{10FFFF}]*\s*Test (?:case passing .+ to )?"?(.+?)"? (passed|failed|skipped)(?: after [\d.]+ seconds| with|\.|:|$)`)
+	swiftIssue = lazyre.New(`Test "?(.+?)"? recorded an issue (?:with .+ )?at (.+\.swift):(\d+):(\d+): (.+)$`)
+	swiftSum   = lazyre.New(`Test run with (\d+) tests?(?: in \d+ suites?)? (?:passed|failed)`)
+	swiftBuild = lazyre.New(`^(/?\S.*\.swift):(\d+):(\d+): error: (.+)$`)
+
+	dotnetSum   = lazyre.New(`^(?:Passed|Failed|Skipped)!\s+-\s+Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:`)
+	dotnetSum2  = lazyre.New(`^\s*Test summary: total: (\d+), failed: (\d+), succeeded: (\d+), skipped: (\d+)`)
+	dotnetBad   = lazyre.New(`^\s+(?:\[xUnit[^\]]*\]\s+)?Failed (\S.*?) \[[^\]]*\]$`)
+	dotnetAt    = lazyre.New(`^\s+at .+ in (.+):line (\d+)$`)
+	dotnetBuild = lazyre.New(`^\s*(.+\.(?:cs|fs|vb))\((\d+),(\d+)\): error (\w+: .+?)(?: \[.+\])?$`)
+
+	gradleBad   = lazyre.New(`^(\w[\w.$]*) > (.+?)(?:\(\))? FAILED$`)
+	gradleAt    = lazyre.New(`^\s+.*\bat (\w+\.(?:java|kt|groovy)):(\d+)$`)
+	gradleSum   = lazyre.New(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
+	javacBuild  = lazyre.New(`^(/\S+\.java):(\d+): error: (.+)$`)
+	kotlinBuild = lazyre.New(`^e: (?:file://)?(/\S+\.kts?):(?: \()?(\d+)[:,] ?(\d+)\)?:? (.+)$`)
+)
+
+// Examples reads RSpec and ShellSpec.
+func Examples(lines []string) Result {
+	var r Result
+	var found []Failure
+	for i, l := range lines {
+		if m := exampleSum.FindStringSubmatch(l); m != nil {
+			all, bad := number(m[1]), number(m[2])
+			left, broken := 0, 0
+			for _, more := range exampleMod.FindAllStringSubmatch(m[3], -1) {
+				if strings.HasPrefix(more[2], "error") {
+					broken += number(more[1])
+				} else {
+					left += number(more[1])
+				}
+			}
+			r.Known = true
+			r.Failed += bad + broken
+			r.Skipped += left
+			r.Passed += max(0, all-bad-left)
+		}
+		if m := exampleBad.FindStringSubmatch(l); m != nil && !strings.HasSuffix(l, "SKIPPED") {
+			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: "failed"})
+		}
+		if m := exampleOut.FindStringSubmatch(l); m != nil && strings.HasSuffix(m[1], ".rb") {
+			found = append(found, Failure{Name: m[1], Path: m[1], Message: firstText(lines[i+1:min(i+6, len(lines))], 3), Build: true})
+		}
+	}
+	return r.failing(found)
+}
+
+// Minitest reads minitest and test-unit.
+func Minitest(lines []string) Result {
+	var r Result
+	var found []Failure
+	for i, l := range lines {
+		if m := miniSum.FindStringSubmatch(l); m != nil {
+			all, bad, left := number(m[1]), number(m[2])+number(m[3]), number(m[4])+number(m[5])
+			r.Known = true
+			r.Failed += bad
+			r.Skipped += left
+			r.Passed += max(0, all-bad-left)
+		}
+		if m := rubyBroken.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
+		}
+		if !miniBad.MatchString(l) || i+1 >= len(lines) {
+			continue
+		}
+		if m := miniAt.FindStringSubmatch(lines[i+1]); m != nil {
+			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]), Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
+		}
+	}
+	broken := r.Failures
+	r = r.failing(found)
+	for _, f := range broken {
+		r.fail(f)
+	}
+	return r
+}
+
+// ShUnit reads shUnit2, which counts failed assertions, and bash_unit, which has no sum.
+func ShUnit(lines []string) Result {
+	var r Result
+	test, ran := "", false
+	named := newCases()
+	for _, l := range lines {
+		if shunitRan.MatchString(l) {
+			ran = true
+		}
+	}
+	for i, l := range lines {
+		if m := bashUnit.FindStringSubmatch(l); m != nil {
+			r.Known = true
+			status := map[string]Status{"SUCCESS": Passed, "FAILURE": Failed}[m[2]]
+			if status == "" {
+				status = Skipped
+			}
+			named.add(Case{Name: m[1], Status: status})
+			if status == Failed {
+				f := Failure{Name: m[1], Message: firstText(lines[i+1:min(i+3, len(lines))], 2)}
+				for _, below := range lines[i+1 : min(i+12, len(lines))] {
+					if at := bashUnitAt.FindStringSubmatch(below); at != nil && at[3] == m[1] {
+						f.Path, f.Line = at[1], number(at[2])
+						break
+					}
+				}
+				r.fail(f)
+			}
+			continue
+		}
+		if !ran {
+			continue
+		}
+		if m := shunitCase.FindStringSubmatch(l); m != nil {
+			test = m[1]
+			named.add(Case{Name: test, Status: Passed})
+		}
+		if m := shunitBad.FindStringSubmatch(l); m != nil && test != "" {
+			named.add(Case{Name: test, Status: Failed})
+			r.fail(Failure{Name: test, Message: m[1]})
+		}
+	}
+	r.Known = r.Known || ran && len(named.list) > 0
+	if r.Known {
+		named.fill(&r)
+	}
+	return r
+}
+
+// Swift reads XCTest and Swift Testing.
+func Swift(lines []string) Result {
+	var r Result
+	var found, broken []Failure
+	named := newCases()
+	for _, l := range lines {
+		if xctestSum.MatchString(l) || swiftSum.MatchString(l) {
+			r.Known = true
+		}
+		m := xctestCase.FindStringSubmatch(l)
+		if m == nil && !swiftSum.MatchString(l) {
+			m = swiftCase.FindStringSubmatch(l)
+		}
+		if m != nil {
+			named.add(Case{Name: m[1], Status: map[string]Status{"passed": Passed, "failed": Failed, "skipped": Skipped}[m[2]]})
+			continue
+		}
+		if m := xctestBad.FindStringSubmatch(l); m != nil {
+			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: m[4]})
+			continue
+		}
+		if m := swiftIssue.FindStringSubmatch(l); m != nil {
+			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]), Col: number(m[4]), Message: m[5]})
+			continue
+		}
+		if m := swiftBuild.FindStringSubmatch(l); m != nil {
+			broken = append(broken, Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+		}
+	}
+	if !r.Known {
+		for _, f := range broken {
+			r.fail(f)
+		}
+		return r
+	}
+	named.fill(&r)
+	return r.failing(found)
+}
+
+// Dotnet reads `dotnet test`.
+func Dotnet(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := dotnetSum.FindStringSubmatch(l); m != nil {
+			r.Known = true
+			r.Failed += number(m[1])
+			r.Passed += number(m[2])
+			r.Skipped += number(m[3])
+		}
+		if m := dotnetSum2.FindStringSubmatch(l); m != nil {
+			r.Known = true
+			r.Failed += number(m[2])
+			r.Passed += number(m[3])
+			r.Skipped += number(m[4])
+		}
+		if m := dotnetBuild.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+		}
+		m := dotnetBad.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		f := Failure{Name: m[1], Message: "failed"}
+		for j, below := range lines[i+1 : min(i+30, len(lines))] {
+			if dotnetBad.MatchString(below) {
+				break
+			}
+			if strings.TrimSpace(below) == "Error Message:" {
+				f.Message = firstText(lines[i+2+j:min(i+6+j, len(lines))], 2)
+			}
+			if at := dotnetAt.FindStringSubmatch(below); at != nil {
+				f.Path, f.Line = at[1], number(at[2])
+				break
+			}
+		}
+		r.fail(f)
+	}
+	return r
+}
+
+// Gradle reads what Gradle prints of tests that failed, and of code that does not compile. It says how many ran only where
+// one failed.
+func Gradle(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := gradleSum.FindStringSubmatch(l); m != nil {
+			all, bad, left := number(m[1]), number(m[2]), number(m[3])
+			r.Known = true
+			r.Failed += bad
+			r.Skipped += left
+			r.Passed += max(0, all-bad-left)
+		}
+		if m := javacBuild.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Message: m[3], Build: true})
+		}
+		if m := kotlinBuild.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+		}
+		if m := gradleBad.FindStringSubmatch(l); m != nil {
+			f := Failure{Name: m[1] + "." + m[2], Message: firstText(lines[i+1:min(i+2, len(lines))], 1)}
+			if i+1 < len(lines) {
+				if at := gradleAt.FindStringSubmatch(lines[i+1]); at != nil {
+					f.Line = number(at[2])
+				}
+			}
+			r.fail(f)
+		}
+	}
+	return r
+}

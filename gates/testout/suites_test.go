@@ -1,0 +1,45 @@
+package testout
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What suites of other ecosystems print: the samples of RSpec, Minitest, ShellSpec, bash_unit and shUnit2 are as these wrote
+// them, those of .NET and Swift have their shape.
+func TestSuites(t *testing.T) {
+	for name, want := range map[string]struct {
+		passed, failed, skipped int
+		test, path              string
+		line                    int
+	}{
+		"examples-rspec.txt":     {1, 1, 1, "calc adds", "spec/a_spec.rb", 2},
+		"examples-shellspec.txt": {1, 1, 1, "a fails", "spec/a_spec.sh", 6},
+		"minitest.txt":           {1, 1, 1, "CalcTest#test_adds", "t/a_test.rb", 4},
+		"shunit-bash_unit.txt":   {1, 1, 0, "test_bad", "bu.sh", 2},
+		"shunit-2.txt":           {2, 1, 0, "testB", "", 0},
+		"dotnet.txt":             {2, 1, 1, "M.Tests.CalcTests.Adds", "/w/src/M.Tests/CalcTests.cs", 12},
+		"swift.txt":              {1, 1, 0, "CalcTests.testAdds", "/w/Tests/CalcTests/CalcTests.swift", 9},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Text(string(text))
+		if !r.Known || r.Passed != want.passed || r.Failed != want.failed || r.Skipped != want.skipped || len(r.Failures) == 0 {
+			t.Errorf("%s: %d passed, %d failed, %d skipped, known %v, %+v", name, r.Passed, r.Failed, r.Skipped, r.Known, r.Failures)
+			continue
+		}
+		if f := r.Failures[0]; f.Name != want.test || f.Path != want.path || f.Line != want.line {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+func FuzzExamples(f *testing.F) { fuzzLines(f, "examples*.txt", Examples) }
+func FuzzMinitest(f *testing.F) { fuzzLines(f, "minitest*.txt", Minitest) }
+func FuzzShUnit(f *testing.F)   { fuzzLines(f, "shunit*.txt", ShUnit) }
+func FuzzSwift(f *testing.F)    { fuzzLines(f, "swift*.txt", Swift) }
+func FuzzDotnet(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Dotnet) }
+func FuzzGradle(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Gradle) }

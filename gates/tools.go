@@ -1,0 +1,260 @@
+package gates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+)
+
+// Tool is a program that a gate needs.
+type Tool struct {
+	Name    string   // for people
+	Program string   // its name on the PATH; "" where only a copy in the tree counts
+	Version []string // arguments with which it prints its version, or fails where a part of it is missing
+	Own     []string // copies in the tree that come first, relative to Root and the folders above it
+	Root    string   // folder of the project
+	Config  string   // file that asks for it; "" where it is the language's own
+	Install string   // how to get it
+
+	// Or is used instead where the tool is missing.
+	Or *Tool
+}
+
+// State says whether a gate can look.
+type State string
+
+// The states of a gate.
+const (
+	StateReady   State = "ok"             // its tools are installed, or it needs none
+	StateMissing State = "missing"        // a tool is not installed
+	StateUnset   State = "not configured" // the project configures nothing for it
+	StateOff     State = "off"            // the configuration of runplan turns it off
+)
+
+// Readiness is whether one gate can look, and with what.
+type Readiness struct {
+	State State       `json:"state"`
+	Tools []ToolState `json:"tools,omitempty"`
+	Why   string      `json:"why,omitempty"` // why it has nothing to do
+}
+
+// ToolState is whether one tool is installed.
+type ToolState struct {
+	Name      string `json:"name"`
+	Installed bool   `json:"installed"`
+	Version   string `json:"version,omitempty"` // "" where it is not known
+	Config    string `json:"config,omitempty"`  // file that asks for it
+	Install   string `json:"install,omitempty"` // how to get it, where it is missing
+}
+
+// String tells a tool with its version, or how to get it.
+func (t ToolState) String() string {
+	switch {
+	case t.Installed:
+		return strings.TrimSpace(t.Name + " " + t.Version)
+	case t.Config != "":
+		return t.Name + " is not installed (configured in " + t.Config + ")"
+	}
+	return t.Name + " is not installed"
+}
+
+// versionLimit is how long a tool may take to print its version.
+const versionLimit = 20 * time.Second
+
+// Examine tells of each gate whether it can look in the tree in dir. Programs of the PATH are asked for their versions;
+// nothing that lies in the tree is run, so that no repository has to be trusted: of copies in the tree the version is read.
+func Examine(ctx context.Context, dir string, env []string, infos []Info) []Readiness {
+	e := examiner{dir: dir, env: toolEnv(env, nil), asked: map[string]*answered{}}
+	for _, info := range infos {
+		for i := range info.Tools {
+			for t := &info.Tools[i]; t != nil; t = t.Or {
+				e.ask(ctx, *t)
+			}
+		}
+	}
+	e.wait.Wait()
+	out := make([]Readiness, len(infos))
+	for i, info := range infos {
+		out[i] = e.readiness(info)
+	}
+	return out
+}
+
+// answered is the answer of one program.
+type answered struct {
+	installed bool
+	version   string
+}
+
+type examiner struct {
+	dir   string
+	env   []string
+	wait  sync.WaitGroup
+	asked map[string]*answered
+}
+
+func (e *examiner) readiness(info Info) Readiness {
+	r := Readiness{State: StateReady, Why: info.Unset}
+	for i := range info.Tools {
+		s := e.state(info.Tools[i])
+		for or := info.Tools[i].Or; !s.Installed && or != nil; or = or.Or {
+			if alt := e.state(*or); alt.Installed {
+				s = alt
+			}
+		}
+		r.Tools = append(r.Tools, s)
+		if !s.Installed {
+			r.State = StateMissing
+		}
+	}
+	switch {
+	case info.Off:
+		r.State = StateOff
+	case info.Unset != "":
+		r.State = StateUnset
+	}
+	return r
+}
+
+func (e *examiner) state(t Tool) ToolState {
+	s := ToolState{Name: t.Name, Config: t.Config}
+	for _, own := range t.Own {
+		if at, ok := upwards(e.dir, t.Root, own); ok {
+			s.Installed, s.Version = true, e.ownVersion(at, t.Name)
+			return s
+		}
+	}
+	if a := e.asked[t.key()]; t.Program != "" && a != nil {
+		s.Installed, s.Version = a.installed, a.version
+	}
+	if !s.Installed {
+		s.Install = t.Install
+	}
+	return s
+}
+
+func (t Tool) key() string { return strings.Join(append([]string{t.Program}, t.Version...), "\x00") }
+
+// ask starts to ask a program of the PATH for its version, outside of the tree.
+func (e *examiner) ask(ctx context.Context, t Tool) {
+	key := t.key()
+	if t.Program == "" || e.asked[key] != nil {
+		return
+	}
+	a := &answered{}
+	e.asked[key] = a
+	e.wait.Go(func() {
+		if len(t.Version) == 0 {
+			a.installed = onPath(e.env, t.Program)
+			return
+		}
+		var said tape
+		res, err := proc.Run(ctx, proc.Cmd{
+			Args: append([]string{t.Program}, t.Version...), Dir: os.TempDir(), Env: e.env,
+			Limits: proc.Limits{Total: versionLimit}, Sweep: proc.NewTag(), Line: said.add,
+		})
+		switch {
+		case errors.Is(err, proc.ErrNotFound):
+		case err != nil, res.Ended == proc.Total:
+			a.installed = true // it is there, and did not answer in time
+		case res.OK():
+			a.installed = true
+			if m := versionNumber.FindStringSubmatch(redact.Clean(said.String())); m != nil {
+				a.version = phrase.CutBytes(m[1], 60)
+			}
+		}
+	})
+}
+
+var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.-]+)?)`)
+
+// onPath reports whether a program stands on the PATH of env.
+func onPath(env []string, name string) bool {
+	for _, kv := range slices.Backward(env) {
+		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return slices.ContainsFunc(filepath.SplitList(list), func(dir string) bool {
+				fi, err := os.Stat(filepath.Join(dir, name))
+				return err == nil && !fi.IsDir() && fi.Mode()&0o111 != 0
+			})
+		}
+	}
+	return false
+}
+
+// ownVersion reads the version of a program that is installed in the tree from what its package manager left there.
+func (e *examiner) ownVersion(at, name string) string {
+	full := filepath.Join(e.dir, filepath.FromSlash(at))
+	if before, _, ok := strings.Cut(at, "/bin/"); ok { // of a virtual environment
+		site := filepath.Join(e.dir, filepath.FromSlash(before), "lib", "*", "site-packages", strings.ReplaceAll(name, "-", "_")+"-*.dist-info")
+		if found, err := filepath.Glob(site); err == nil && len(found) > 0 {
+			_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(found[0]), ".dist-info"), "-")
+			return phrase.CutBytes(version, 60)
+		}
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return ""
+	}
+	for dir := filepath.Dir(real); filepath.Base(dir) != "node_modules" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		var pkg struct{ Name, Version string }
+		if json.Unmarshal([]byte(ReadSome(filepath.Join(dir, "package.json"), maxConfig)), &pkg) == nil && pkg.Version != "" {
+			return phrase.CutBytes(redact.Clean(pkg.Version), 60)
+		}
+	}
+	return ""
+}
+
+// NodeTool is a program of node_modules.
+func NodeTool(dir, root, name, pkg, config string) Tool {
+	return Tool{Name: name, Own: []string{"node_modules/.bin/" + name}, Root: root, Config: config, Install: addsNode(dir, root, pkg)}
+}
+
+// addsNode is the command that makes a package of npm available: what the project asks for is installed, and what it does
+// not is added.
+func addsNode(dir, root, pkg string) string {
+	for at := root; ; at = path.Dir(at) {
+		if readPackage(dir, at).depends(pkg) {
+			return installs(dir, at)
+		}
+		if at == "." {
+			break
+		}
+	}
+	switch tool := packageManager(dir, root); tool {
+	case "npm":
+		return "npm install --save-dev " + pkg
+	default:
+		return tool + " add --dev " + pkg
+	}
+}
+
+// PythonTool is a tool of a project's virtual environment, else of the PATH.
+func PythonTool(root, name, config string) Tool {
+	return Tool{
+		Name: name, Program: name, Version: []string{"--version"}, Root: root, Config: config,
+		Own: []string{".venv/bin/" + name, "venv/bin/" + name}, Install: "pip install " + name,
+	}
+}
+
+// goTool is the go command.
+func goTool() Tool {
+	return Tool{Name: "go", Program: "go", Version: []string{"version"}, Install: "https://go.dev/dl"}
+}
+
+// onPathTool is a program of the PATH that prints its version with --version.
+func onPathTool(name, config, install string) Tool {
+	return Tool{Name: name, Program: name, Version: []string{"--version"}, Config: config, Install: install}
+}
