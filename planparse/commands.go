@@ -52,7 +52,7 @@ func (r *runReader) mark(m *mark, o owner) {
 		r.waiting = false
 		r.expect = len(rest) == 0
 		if !r.expect {
-			r.setExpected(expectation(string(rest)))
+			r.setExpected(string(rest))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
 			r.waiting, r.command = true, nil
 			if ok {
-				r.noted = expectation(exp)
+				r.noted = exp
 			} else {
 				r.noted = ""
 			}
@@ -128,7 +128,9 @@ func (r *runReader) expectIn(text string) {
 	low := strings.ToLower(text)
 	if i := strings.Index(low, "expect"); i >= 0 {
 		tail := strings.TrimPrefix(strings.TrimPrefix(low[i:], "expected"), "expect")
-		r.setExpected(expectation(strings.TrimLeft(text[len(text)-len(tail):], ": *")))
+		r.setExpected(strings.TrimLeft(text[len(text)-len(tail):], ": *"))
+	} else if i := strings.Index(low, "must pass"); i >= 0 {
+		r.setExpected(text[i:])
 	}
 }
 
@@ -144,7 +146,7 @@ func (r *runReader) readFence(m *mark) {
 			r.fence, r.blockRun = true, true
 		}
 	case r.expect:
-		r.setExpected(strings.TrimSpace(r.fenceText(m.fence)))
+		r.setOutput(strings.TrimSpace(r.fenceText(m.fence)))
 		r.fence = true
 	}
 	r.waiting, r.expect, r.noted = false, false, ""
@@ -160,9 +162,17 @@ func (r *runReader) add(line int, run string) {
 	r.command = &batch.Commands[len(batch.Commands)-1]
 }
 
-func (r *runReader) setExpected(text string) {
+// setExpected takes what is said behind "Expected:".
+func (r *runReader) setExpected(said string) {
 	if r.command != nil && r.command.Expected == "" {
-		r.command.Expected = text
+		r.command.Expected, r.command.Said = expectation(said), strings.TrimSpace(said)
+	}
+}
+
+// setOutput takes the fence below "Expected:", which holds output.
+func (r *runReader) setOutput(text string) {
+	if r.command != nil && r.command.Expected == "" {
+		r.command.Expected, r.command.Said = text, "```\n"+text+"\n```"
 	}
 }
 

@@ -108,6 +108,7 @@ type listedKey struct {
 type namedFile struct {
 	batch, task, line int
 	verb, path        string
+	maybe             bool
 }
 
 // owner is the batch and task that a mark belongs to; -1 is none.
