@@ -14,6 +14,7 @@ type Report struct {
 	Dimensions  []Dimension  `json:"dimensions"`
 	Advice      []Advice     `json:"advice"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
+	Coverage    *Coverage    `json:"coverage,omitempty"` // where the plan's text is known
 }
 
 // Dimension is one aspect of quality. The weights add up to 100.

@@ -87,6 +87,8 @@ type builder struct {
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
+	nestedTold bool // that tasks stand in tasks was told
+
 	fromList bool     // the batches are the items of a numbered list
 	repeated []repeat // boxes that only repeat what stands elsewhere
 

@@ -36,6 +36,8 @@ type Plan struct {
 	// Preamble is the text between the title and the first unit of work (goal, constraints, interfaces).
 	// It travels with the brief of each batch.
 	Preamble string `json:"-"`
+
+	Readings []Reading `json:"-"` // who reads which lines, for [Plan.Cover]
 }
 
 // Header carries what the plan's front matter says of the whole plan (PLAN-04).

@@ -68,7 +68,7 @@ func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command
 		return
 	}
 	l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Severity: gates.Warning,
-		Message: fmt.Sprintf("%s: not verified, since %s is not installed here", place, program)})
+		Message: fmt.Sprintf("line %d of the plan: not verified, since %s is not installed here: %s", c.Line, program, summary(c.Run))})
 }
 
 // notFound takes the name out of "bash: line 1: frob: command not found".

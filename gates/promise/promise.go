@@ -137,7 +137,7 @@ func summary(run string) string {
 	if more && strings.TrimSpace(rest) != "" {
 		first += " …"
 	}
-	return phrase.Fit(first, 200)
+	return phrase.Fit(first, 120)
 }
 
 // inRoom is g in a tree of its own.
