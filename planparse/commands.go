@@ -78,7 +78,7 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	colon := bytes.IndexByte(text, ':')
 	tick := bytes.IndexByte(text, '`')
 	if colon < 0 || colon > 48 || (tick >= 0 && tick < colon) {
-		if label == "run" && tick >= 0 && tick <= n+2 { // "Run `cmd`"
+		if label == "run" && tick >= 0 && tick <= n+2 && wholeSentence(text[tick:]) { // "Run `cmd`"
 			return label, text[tick:], true
 		}
 		return "", nil, false
@@ -87,6 +87,25 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "), append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
 	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+}
+
+// wholeSentence reports whether the command is all that a sentence speaks of: "Run `make`.", "Run `make` and check that it passes". In
+// "Run `ast-grep` once at plan start" it is a part of the design.
+func wholeSentence(text []byte) bool {
+	_, _, after, ok := cutSpan(string(text))
+	if !ok {
+		return false
+	}
+	after = strings.TrimLeft(strings.ToLower(after), " \t*_")
+	if after == "" || strings.IndexAny(after[:1], ".,;:(!`&+") == 0 {
+		return true
+	}
+	for _, w := range []string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check", "to confirm", "to make sure", "expect", "must pass", "should pass", "passes", "until "} {
+		if strings.HasPrefix(after, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // expectNote takes PASS out of " (expect PASS)".
