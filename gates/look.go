@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -48,9 +49,10 @@ func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
 // Program is a program to run in the tree.
 type Program struct {
 	Args   []string
-	Dir    string   // below the tree, slashes
-	Env    []string // set on top of the subject's
-	Stdout bool     // keep its standard output apart
+	Dir    string        // below the tree, slashes
+	Env    []string      // set on top of the subject's
+	Stdout bool          // keep its standard output apart
+	Limit  time.Duration // its own time limit; 0 has only that of the gate
 }
 
 // Ended is what came of a [Program].
@@ -66,7 +68,7 @@ func (e Ended) OK() bool { return e.How == "exit 0" }
 
 // Run runs p. An error says why nothing can be learnt from it; [ErrNoProgram] is in its chain if it is not there.
 func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
-	out, err := l.w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout})
+	out, err := l.w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout, limit: p.Limit})
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", ErrNoProgram, err)
@@ -75,6 +77,9 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 	}
 	return Ended{Exit: out.exit, How: out.how(), Stdout: out.stdout, Text: out.text}, nil
 }
+
+// Command sets what the report says was run, where that is not what a person would type.
+func (l *Look) Command(text string) { l.w.rep.Command = text }
 
 // ErrNoProgram says that a program is not installed.
 var ErrNoProgram = errors.New("not installed")

@@ -26,7 +26,15 @@ type Settings struct {
 	Acceptance   string                 // folder of testscripts of the project's own; "" has none
 	Engine       []string               `json:"-"` // program and arguments of the testscript engine
 	Found        *Detection             `json:"-"` // what was detected already; nil detects
+	Promises     Promises               // how strictly the plan's own checks are kept
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
+}
+
+// Promises say how strictly a batch is held to what the plan says of its outcome. See package gates/promise.
+type Promises struct {
+	Severity Severity      // of a broken promise; "" is error
+	Off      bool          // nothing is looked at
+	Timeout  time.Duration // of one command; 0 is the default
 }
 
 // Projects are those of the tree in dir.

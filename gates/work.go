@@ -173,6 +173,7 @@ type program struct {
 	dir    string   // below the tree, slashes
 	env    []string // set on top of the subject's
 	line   func(string)
+	limit  time.Duration       // its own time limit; 0 has only that of the gate
 	stdout bool                // its standard output is a report of its own
 	quiet  bool                // a probe, which leaves no trace in report and log
 	shown  []string            // what a person would run, where args are of use to this program only
@@ -204,6 +205,10 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	left := time.Until(w.end)
 	if left <= 0 {
 		return ran{}, fmt.Errorf("%w %v, before %s could start", ErrTimeLimit, w.limit, p.args[0])
+	}
+	limit := w.limit
+	if p.limit > 0 && p.limit < left {
+		left, limit = p.limit, p.limit
 	}
 	text := &tape{}
 	c := proc.Cmd{
@@ -251,7 +256,7 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 		return ran{}, fmt.Errorf("%s was stopped: %w", p.args[0], res.Cause)
 	case res.Ended == proc.Total:
 		return ran{}, fmt.Errorf("%w %v reached while %s ran; give the gate more time, or look in its log for what hangs",
-			ErrTimeLimit, w.limit, commandLine(p.dir, p.args))
+			ErrTimeLimit, limit, commandLine(p.dir, p.args))
 	case res.Ended == proc.Signaled && !crash(res.Signal):
 		return ran{}, fmt.Errorf("%s was killed by %s from outside; is there enough memory?", p.args[0], res.Signal)
 	case res.Truncated:

@@ -52,7 +52,7 @@ func (r *runReader) mark(m *mark, o owner) {
 		r.waiting = false
 		r.expect = len(rest) == 0
 		if !r.expect {
-			r.setExpected(expectation(string(rest)))
+			r.setExpected(string(rest))
 		}
 	}
 }
@@ -78,7 +78,7 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	colon := bytes.IndexByte(text, ':')
 	tick := bytes.IndexByte(text, '`')
 	if colon < 0 || colon > 48 || (tick >= 0 && tick < colon) {
-		if label == "run" && tick >= 0 && tick <= n+2 { // "Run `cmd`"
+		if label == "run" && tick >= 0 && tick <= n+2 && wholeSentence(text[tick:]) { // "Run `cmd`"
 			return label, text[tick:], true
 		}
 		return "", nil, false
@@ -87,6 +87,25 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "), append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
 	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+}
+
+// wholeSentence reports whether the command is all that a sentence speaks of: "Run `make`.", "Run `make` and check that it passes". In
+// "Run `ast-grep` once at plan start" it is a part of the design.
+func wholeSentence(text []byte) bool {
+	_, _, after, ok := cutSpan(string(text))
+	if !ok {
+		return false
+	}
+	after = strings.TrimLeft(strings.ToLower(after), " \t*_")
+	if after == "" || strings.IndexAny(after[:1], ".,;:(!`&+") == 0 {
+		return true
+	}
+	for _, w := range []string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check", "to confirm", "to make sure", "expect", "must pass", "should pass", "passes", "until "} {
+		if strings.HasPrefix(after, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // expectNote takes PASS out of " (expect PASS)".
@@ -103,7 +122,7 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
 			r.waiting, r.command = true, nil
 			if ok {
-				r.noted = expectation(exp)
+				r.noted = exp
 			} else {
 				r.noted = ""
 			}
@@ -128,7 +147,9 @@ func (r *runReader) expectIn(text string) {
 	low := strings.ToLower(text)
 	if i := strings.Index(low, "expect"); i >= 0 {
 		tail := strings.TrimPrefix(strings.TrimPrefix(low[i:], "expected"), "expect")
-		r.setExpected(expectation(strings.TrimLeft(text[len(text)-len(tail):], ": *")))
+		r.setExpected(strings.TrimLeft(text[len(text)-len(tail):], ": *"))
+	} else if i := strings.Index(low, "must pass"); i >= 0 {
+		r.setExpected(text[i:])
 	}
 }
 
@@ -144,7 +165,7 @@ func (r *runReader) readFence(m *mark) {
 			r.fence, r.blockRun = true, true
 		}
 	case r.expect:
-		r.setExpected(strings.TrimSpace(r.fenceText(m.fence)))
+		r.setOutput(strings.TrimSpace(r.fenceText(m.fence)))
 		r.fence = true
 	}
 	r.waiting, r.expect, r.noted = false, false, ""
@@ -160,9 +181,17 @@ func (r *runReader) add(line int, run string) {
 	r.command = &batch.Commands[len(batch.Commands)-1]
 }
 
-func (r *runReader) setExpected(text string) {
+// setExpected takes what is said behind "Expected:".
+func (r *runReader) setExpected(said string) {
 	if r.command != nil && r.command.Expected == "" {
-		r.command.Expected = text
+		r.command.Expected, r.command.Said = expectation(said), strings.TrimSpace(said)
+	}
+}
+
+// setOutput takes the fence below "Expected:", which holds output.
+func (r *runReader) setOutput(text string) {
+	if r.command != nil && r.command.Expected == "" {
+		r.command.Expected, r.command.Said = text, "```\n"+text+"\n```"
 	}
 }
 

@@ -56,7 +56,7 @@ func TestDialects(t *testing.T) {
 		"a task in a task that stands in no batch, above the level of batches": {
 			in:    in("# T", "", "#### Batch 1: A", "", "## Task 1: B", "", "### Task 2: C", "", "## Notes", "", "- [ ] loose"),
 			want:  "run-plan <batch 1> 1() 1-2(1:0 2:0) loose:1",
-			codes: "task-outside-batch@5 duplicate-batch@5 unassigned-boxes@11",
+			codes: "task-outside-batch@5 duplicate-batch@5 nested-task@7 unassigned-boxes@11",
 		},
 		"the whole plan in a fence": {
 			in:   in("'''markdown", "# T", "", "### Task 1: A", "", "- [x] a", "", "'''bash", "go test ./...", "'''", "", "### Task 2: B", "", "- [ ] b", "'''", ""),

@@ -156,10 +156,19 @@ type filer struct {
 
 // remember notes which task names the files, and which of them are to be deleted.
 func (f *filer) remember(o owner) {
+	maybe := len(f.seen) > 0 && saysMaybe(f.lineText(f.line))
 	for _, n := range f.seen {
-		n.batch, n.task = int(o.batch), int(o.task)
+		n.batch, n.task, n.maybe = int(o.batch), int(o.task), maybe
 		f.named = append(f.named, n)
+		f.batch.Named = append(f.batch.Named, Named{Verb: n.verb, Path: n.path, Line: n.line, Maybe: maybe})
 	}
+}
+
+// saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
+func saysMaybe(line []byte) bool {
+	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present", "if it exists", "if applicable", "if any",
+		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely", "potentially", "read-only",
+		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire", "si es necesario", "必要なら", "如需", "필요시")
 }
 
 // list adds the paths of a line. Code spans are the paths where there are any; else it is a list of words.
@@ -258,6 +267,9 @@ func (f *filer) add(verb, raw string) {
 	if !ok {
 		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; left out of the files of this batch", raw)
 		return
+	}
+	if verb != "create" && verb != "test" && verb != "delete" {
+		verb = "modify"
 	}
 	f.seen = append(f.seen, namedFile{line: f.line, verb: verb, path: p})
 	list := &f.batch.Files.Modify

@@ -168,6 +168,10 @@ func (b *builder) header(line int, key, value string) {
 		b.flag(line, key, value, &h.Approve)
 	case "when":
 		h.When = value
+	default:
+		if near := nearKey(key); near != "" {
+			b.warn(line, "unknown-key", "%s is no key of runplan's and is not read; did you mean %s?", key, near)
+		}
 	}
 }
 

@@ -131,5 +131,20 @@ func (b *builder) preamble() (first int) {
 		start = b.marks[b.title].line + 1
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
+	b.reads(start, first-1, -1, "stands before the first unit of work")
+	if b.title >= 0 {
+		b.reads(b.marks[b.title].line, b.marks[b.title].line, -1, "the title")
+	}
+	if b.front.line > 0 {
+		b.reads(1, b.lineOf(b.front.end-1), -2, "front matter")
+	}
+	for i := range b.plan.Batches {
+		if batch := &b.plan.Batches[i]; batch.StartLine > 0 {
+			b.reads(batch.StartLine, batch.EndLine, i, "of the batch")
+		}
+	}
+	for _, g := range b.plan.Groups {
+		b.reads(g.StartLine, g.StartLine, -2, "the heading of a group")
+	}
 	return first
 }

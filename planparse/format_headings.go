@@ -1,5 +1,7 @@
 package planparse
 
+import "strings"
+
 // buildBatches reads a run-plan: "## Batch N: Title" over "### Task M: Title". The level of batches is the
 // shallowest that has any; deeper ones are parts of a batch.
 func (b *builder) buildBatches(f facts) {
@@ -69,10 +71,20 @@ func (s *taskStack) close(b *builder, level, line int) {
 	}
 }
 
+// partOf reports whether a number is one below another: "10a", "10.1" and "10-b" of "10".
+func partOf(number, parent string) bool {
+	return len(number) > len(parent) && strings.HasPrefix(number, parent) && !isDigit(number[len(parent)])
+}
+
 func (s *taskStack) push(b *builder, batch int, m *mark) {
 	t := Task{Number: m.unit.id, Title: m.unit.title, Line: m.line, Done: b.ticked(m)}
 	if s.top() >= 0 {
 		t.Parent = b.plan.Batches[batch].Tasks[s.top()].Number
+		if t.Number != "" && !partOf(t.Number, t.Parent) && !b.nestedTold {
+			b.nestedTold = true
+			b.warn(m.line, "nested-task", "%s %s stands deeper than %s %s and is read as a part of it: give both the same level if it is one of its own",
+				m.unit.word, t.Number, m.unit.word, t.Parent)
+		}
 	}
 	if t.Number == "" {
 		b.warn(m.line, "unnumbered-task", "the task %q has no number", t.Title)

@@ -159,7 +159,7 @@ func (b *builder) gsdCommands(t tag, batch *Batch) {
 		if !ok {
 			return
 		}
-		batch.Commands = append(batch.Commands, Command{Run: strings.TrimSpace(run), Expected: "PASS", Line: line})
+		batch.Commands = append(batch.Commands, Command{Run: strings.TrimSpace(run), Expected: "PASS", Said: "PASS", Line: line})
 		line += strings.Count(run, "\n")
 		rest = tail
 	}

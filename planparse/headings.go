@@ -26,7 +26,15 @@ func (b *builder) prepare() {
 			alone = alone && (i == b.title || o.level != 1 || o.unit.kind != m.unit.kind)
 		}
 		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
-			b.titleUnit, m.unit = *m.unit, &unit{}
+			switch among := b.amongOthers(b.title); {
+			case among < 0: // it comes behind others of its kind, and is one of them
+				alone = false
+			case among > 0:
+				b.warn(m.line, "near-miss-heading", "%q is read as the title of the plan: give it the level of the other %ss to make it one of them", m.text, m.unit.word)
+				fallthrough
+			default:
+				b.titleUnit, m.unit = *m.unit, &unit{}
+			}
 		}
 		switch {
 		case m.unit.kind != unitNone && m.level == 1: // "# Task 1" over "# Task 2": there is no title
@@ -39,6 +47,28 @@ func (b *builder) prepare() {
 		b.settle(kind)
 	}
 	b.reportGaps()
+	b.reportNearUnits()
+}
+
+// amongOthers tells whether other headings open a unit of the same kind: -1 where one of them comes before the heading, 1 where all of
+// them come behind it and continue its count, 0 where there are none.
+func (b *builder) amongOthers(title int) int {
+	u := b.marks[title].unit
+	if u.kind == unitNone || !u.ok {
+		return 0
+	}
+	out := 0
+	for _, i := range b.heads {
+		o := b.marks[i].unit
+		switch {
+		case i == title || !o.ok || o.kind != u.kind || o.word != u.word:
+		case i < title:
+			return -1
+		case out == 0 && atoi(o.id) >= 0 && atoi(o.id) == atoi(u.id)+1:
+			out = 1
+		}
+	}
+	return out
 }
 
 // reportGaps remarks once that the numbers of batches or tasks skip or go back: it is common (waves,

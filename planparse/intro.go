@@ -42,6 +42,11 @@ func (b *builder) intros(first int) {
 	}
 	slices.Sort(ends)
 	for i, list := range above {
+		for _, o := range list {
+			from := b.marks[o].line
+			end, _ := slices.BinarySearch(ends, from+1)
+			b.reads(from, ends[end]-1, i, "introduces the batch")
+		}
 		if i > 0 && slices.Equal(list, above[i-1]) { // one text for all that stand below the same headings
 			b.plan.Batches[i].Intro = b.plan.Batches[i-1].Intro
 			continue

@@ -46,11 +46,12 @@ type outline struct {
 	boxes int
 	heads []int // the headings among the marks
 
-	oddBox  int   // line of the first box behind another marker than "-"
-	hidden  []int // lines that look like work, but stand in indented code
-	odd     []int // rows of tables that hold an open box and are no task
-	noUnit  unit
-	noLabel label
+	oddBox      int   // line of the first box behind another marker than "-"
+	hidden      []int // lines that look like work, but stand in indented code
+	hiddenHeads []int // lines that look like headings of units, but stand in indented code
+	odd         []int // rows of tables that hold an open box and are no task
+	noUnit      unit
+	noLabel     label
 }
 
 func lineOffsets(src []byte) []int {
@@ -126,7 +127,13 @@ func (o *outline) walk(n ast.Node, item int) {
 func (o *outline) code(n *ast.CodeBlock) {
 	for i := range n.Lines().Len() {
 		seg := n.Lines().At(i)
-		text, ok := bytes.CutPrefix(bytes.TrimSpace(o.src[seg.Start:seg.Stop]), []byte("- "))
+		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
+		if bytes.HasPrefix(line, []byte("#")) {
+			if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
+				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
+			}
+		}
+		text, ok := bytes.CutPrefix(line, []byte("- "))
 		if !ok {
 			continue
 		}

@@ -21,6 +21,9 @@ func (f *filler) metadata(i int) {
 		return
 	}
 	if f.meta < 0 && !f.head {
+		if f.owner[i].batch >= 0 {
+			f.strayKey(m)
+		}
 		return
 	}
 	if m.kind == markItem && f.key != "" && f.meta >= 0 { // a YAML list below "depends_on:"
@@ -143,6 +146,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 			return
 		}
 		batch.When = value
+	default:
+		f.unknownKey(line, key, strict)
 	}
 }
 

@@ -87,6 +87,8 @@ type builder struct {
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
+	nestedTold bool // that tasks stand in tasks was told
+
 	fromList bool     // the batches are the items of a numbered list
 	repeated []repeat // boxes that only repeat what stands elsewhere
 
@@ -108,6 +110,7 @@ type listedKey struct {
 type namedFile struct {
 	batch, task, line int
 	verb, path        string
+	maybe             bool
 }
 
 // owner is the batch and task that a mark belongs to; -1 is none.

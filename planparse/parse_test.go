@@ -129,7 +129,7 @@ func TestRunPlan(t *testing.T) {
 		},
 		"quotes, comments and indented code hide headings": {
 			in:   in("## Batch 1: A", "### Task 1: x", "> ## Batch 2: no", "", "<!--", "## Batch 3: no", "- [ ] no", "-->", "", "    ## Batch 4: no"),
-			want: "run-plan <batch 1> 1(1:0)",
+			want: "run-plan <batch 1> 1(1:0)", codes: "near-miss-heading@10",
 		},
 		"a number used twice is an error": {
 			in:    in("## Batch 1: A", "text", "## Batch 1: B", "text"),
@@ -344,7 +344,7 @@ func TestTagPlans(t *testing.T) {
 	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}}, b.Files); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Command{{Run: "make", Expected: "PASS", Line: 4}}, b.Commands); diff != "" {
+	if diff := cmp.Diff([]Command{{Run: "make", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -36,6 +36,8 @@ type Plan struct {
 	// Preamble is the text between the title and the first unit of work (goal, constraints, interfaces).
 	// It travels with the brief of each batch.
 	Preamble string `json:"-"`
+
+	Readings []Reading `json:"-"` // who reads which lines, for [Plan.Cover]
 }
 
 // Header carries what the plan's front matter says of the whole plan (PLAN-04).
@@ -79,6 +81,7 @@ type Batch struct {
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // it is one, and no agent works at it
 
+	Named  []Named `json:"-"` // the entries of Files, in document order, with their lines
 	Text   string  `json:"-"` // source of the batch below its heading
 	Intro  string  `json:"-"` // source of the headings above it, each with what stands between it and its first batch
 	Digest string  `json:"-"` // hex SHA-256 of heading and text
@@ -135,6 +138,16 @@ type Command struct {
 	Run      string `json:"run"`
 	Expected string `json:"expected,omitempty"` // "PASS", "FAIL" or a text that the output must hold
 	Line     int    `json:"line"`
+
+	Said string `json:"-"` // the expectation as written; Expected is what it was read as
+}
+
+// Named is one path of [Files] at the line that names it.
+type Named struct {
+	Verb  string // "create", "modify", "test" or "delete"
+	Path  string
+	Line  int
+	Maybe bool // the line says that it depends: "(if needed)", "(optional)"
 }
 
 // BlockKind says how the embedded agent carries out a [Block].

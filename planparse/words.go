@@ -200,7 +200,7 @@ func commandLabel(label string) string {
 	switch label {
 	case "run", "command", "运行", "運行", "执行", "執行", "実行", "실행", "ausführen", "ejecutar", "exécuter", "executar", "запустить":
 		return "run"
-	case "verify":
+	case "verify", "verification", "validation":
 		return "verify"
 	case "expect", "expected", "预期", "預期", "期望", "期待", "期待結果", "기대", "기대 결과", "예상", "erwartet", "esperado", "attendu", "ожидается":
 		return "expected"

@@ -46,12 +46,30 @@ func (j *judge) because(format string, args ...any) {
 	j.d.Reasons = append(j.d.Reasons, fmt.Sprintf(format, args...))
 }
 
-// facts looks at all that the mode rests on.
+// facts are what the mode rests on.
 func (j *judge) facts() {
+	memory := j.f.MemoryGB
 	j.f = TeamFact{
-		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled, WorkerGB: j.o.Rules.WorkerMemGB,
+		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled, WorkerGB: j.o.Rules.WorkerMemGB, MemoryGB: memory,
 		ConcernBatched: planparse.ConcernBatched(j.s.plan), Runtime: len(j.s.sharing()), Width: len(j.s.width), Batches: len(j.s.run),
 	}
+}
+
+// could is how many workers a team would have, whatever the mode is in the end. Where memory is not known it has no say.
+func (j *judge) could() int {
+	if j.o.Workers > 0 {
+		return max(j.o.Workers, 2)
+	}
+	n := j.o.Rules.MaxWorkers
+	if j.d.Memory.Available != nil {
+		n = min(n, int(math.Min(j.f.MemoryGB/j.o.Rules.WorkerMemGB, 1e6)))
+	}
+	return max(n, 2)
+}
+
+// memory looks how much there is.
+func (j *judge) memory() {
+	j.f.WorkerGB = j.o.Rules.WorkerMemGB
 	m := &j.d.Memory
 	m.PerWorker = uint64(j.o.Rules.WorkerMemGB * gigabyte)
 	// Where team mode is out of the question already, the machine has no say, and the decision is the same on each.

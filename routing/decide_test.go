@@ -150,14 +150,14 @@ func TestScoreDecides(t *testing.T) {
 		score int
 		mode  Mode
 	}{
-		"four that have nothing in common":       {wide(4), 80, Team},
-		"two of them":                            {wide(2), 60, Headless},
-		"two of them, and the plan says so":      {safe + wide(2), 80, Team},
+		"four that have nothing in common":       {wide(4), 75, Team},
+		"two of them":                            {wide(2), 100, Team},
+		"two of them, and the plan says so":      {safe + wide(2), 100, Team},
 		"one alone":                              {wide(1), 0, Headless},
 		"one alone, whatever the plan says":      {safe + wide(1), 20, Headless},
 		"a chain":                                {batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `a.py`"), 0, Headless},
 		"nothing to go by":                       {batches("A\nText.", "B\nText."), 0, Headless},
-		"nothing to go by, and the plan says so": {safe + batches("A\nText.", "B\nText.", "C\nText.", "D\nText."), 100, Team},
+		"nothing to go by, and the plan says so": {safe + batches("A\nText.", "B\nText.", "C\nText.", "D\nText."), 95, Team},
 		"no batches":                             {"# Nothing\n", 0, Headless},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestSequentialAfter(t *testing.T) {
 		if diff := cmp.Diff(want, story(d)); diff != "" {
 			t.Errorf("after %q: %s", after, diff)
 		}
-		if d.Score.Value != 80 {
+		if d.Score.Value != 100 {
 			t.Errorf("after %q the score of the plan is %d", after, d.Score.Value)
 		}
 		for _, e := range d.Edges {

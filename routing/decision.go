@@ -78,6 +78,7 @@ type Pair struct {
 type Score struct {
 	Value  int       `json:"value"` // 0 to 100
 	Facts  ScoreFact `json:"facts"`
+	Terms  []string  `json:"terms"` // what the built-in formula adds up, each with its evidence
 	Plus   []string  `json:"plus"`
 	Minus  []string  `json:"minus"`
 	Source string    `json:"source"` // the expression it was computed with
@@ -85,10 +86,13 @@ type Score struct {
 
 // ScoreFact is what the score is made of.
 type ScoreFact struct {
+	S float64 `json:"s" expr:"s"` // what W workers save of the time of one, by simulation over the graph, 0 to 1
+	M float64 `json:"m" expr:"m"` // what W workers could save at most: 1 - 1/W
+	W int     `json:"w" expr:"w"` // workers that would be used
 	Z float64 `json:"z" expr:"z"` // share of batches with no file overlap and no edge to a neighbour, 0 to 1
 	G int     `json:"g" expr:"g"` // size of the first parallel group
-	O float64 `json:"o" expr:"o"` // shared files over all pairs, divided by the files of all pairs together
-	H int     `json:"h" expr:"h"` // batches with runtime hints
+	O float64 `json:"o" expr:"o"` // average overlap of the batches that name files, 0 to 1
+	H int     `json:"h" expr:"h"` // batches that share state of the machine with another one
 	P int     `json:"p" expr:"p"` // 1 for a plan that says parallel_safe
 }
 

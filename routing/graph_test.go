@@ -179,7 +179,7 @@ func TestEdgesHaveLines(t *testing.T) {
 	for _, e := range d.Edges {
 		got[e.From+e.To] = e.Line
 	}
-	want := map[string]int{"12": 12, "13": 20, "14": 31, "24": 0, "34": 0}
+	want := map[string]int{"12": 12, "13": 20, "14": 31, "23": 0, "34": 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, arrows(d))
 	}
@@ -190,7 +190,7 @@ func TestPairs(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `a.py`, `b.py`, `c.py`"
 	for name, tt := range map[string]struct{ plan, want string }{
 		"files":         {batches(a, "B\n**Files:**\n- Modify: `x.py`, `y.py`"), "1 | 2: share none of their 3 + 2 files; neither names what the other makes"},
-		"refs":          {batches("A\nText.", "B\ncontext_refs: x.py\n\nText."), "1 | 2: B2 says what it needs, and B1 is not among it"},
+		"refs":          {batches("A\n**Files:**\n- Create: `y.py`", "B\ncontext_refs: x.py\n\nText."), "1 | 2: B2 says what it needs, and B1 is not among it"},
 		"marked":        {batches("A\nText.", "B\nparallel_safe: true\n\nText."), "1 | 2: B2 is marked parallel_safe"},
 		"marked before": {batches("A\nparallel_safe: true\n\nText.", "B\n**Files:**\n- Modify: `x.py`"), "1 | 2: B1 is marked parallel_safe"},
 		"commands":      {batches("A\ndepends_on: none\n\nRun: `make`", "B\n**Files:**\n- Modify: `x.py`"), "1 | 2: B1 only runs commands; B2 names none of what it needs"},

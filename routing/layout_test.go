@@ -251,12 +251,13 @@ func TestDefaultScoreIsTheFormula(t *testing.T) {
 	}
 	values := map[int]bool{}
 	for range 10000 {
-		f := ScoreFact{Z: r.Float64(), G: r.IntN(7), O: r.Float64(), H: r.IntN(5), P: r.IntN(2)}
+		w := 2 + r.IntN(5)
+		f := ScoreFact{S: r.Float64() * (1 - 1/float64(w)), M: 1 - 1/float64(w), W: w, O: r.Float64(), H: r.IntN(5), P: r.IntN(2)}
 		if r.IntN(8) == 0 {
 			f.O, f.H = 0, 0
 		}
 		if r.IntN(2) == 0 { // as they come: n of m
-			f.Z, f.O = float64(r.IntN(9))/8, float64(r.IntN(21))/20
+			f.S, f.O = f.M*float64(r.IntN(9))/8, float64(r.IntN(21))/20
 		}
 		v, err := e.Value(f)
 		if err != nil {

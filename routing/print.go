@@ -40,6 +40,7 @@ func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
 	}
 	t.line("")
 	t.line("Parallelism score: %d/100", d.Score.Value)
+	t.items("= ", d.Score.Terms)
 	t.items("+ ", d.Score.Plus)
 	t.items("- ", d.Score.Minus)
 	t.recommendation(d)

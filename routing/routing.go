@@ -113,25 +113,6 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	unasked(p, d.Steps)
 	// The score is about the plan. What is asked for comes after it.
 	s := layoutOf(g, runs)
-	if d.Score, err = s.scoreOf(o.Rules); err != nil {
-		return Decision{}, err
-	}
-	if o.SequentialAfter != "" {
-		last, err := find(p, "--sequential-after", o.SequentialAfter)
-		if err != nil {
-			return Decision{}, err
-		}
-		g.sequentialAfter(last)
-		s = layoutOf(g, runs)
-	}
-	j := &judge{o: o, d: &d, s: s}
-	j.describe()
-	j.facts()
-	if err := j.mode(); err != nil {
-		return Decision{}, err
-	}
-	j.workers()
-	j.steps()
 	if err := o.tiers(p, d.Steps); err != nil {
 		return Decision{}, err
 	}
@@ -143,6 +124,32 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 			o.said[b.Key] = time.Duration(b.EstimateMS) * time.Millisecond
 		}
 	}
+	j := &judge{o: o, d: &d, s: s}
+	j.memory()
+	expect := o.remembered()
+	took := func(i int) time.Duration {
+		t, _ := expect(d.Steps[i])
+		return t
+	}
+	if d.Score, err = s.scoreOf(o.Rules, j.could(), took); err != nil {
+		return Decision{}, err
+	}
+	if o.SequentialAfter != "" {
+		last, err := find(p, "--sequential-after", o.SequentialAfter)
+		if err != nil {
+			return Decision{}, err
+		}
+		g.sequentialAfter(last)
+		s = layoutOf(g, runs)
+		j.s = s
+	}
+	j.describe()
+	j.facts()
+	if err := j.mode(); err != nil {
+		return Decision{}, err
+	}
+	j.workers()
+	j.steps()
 	o.estimate(&d)
 	j.advise()
 	return d, nil

@@ -5,26 +5,60 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/internal/condition"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04). Whatever an expression gives is
-// rounded and kept between 0 and 100.
-const DefaultScore = "max(0, min(100, round(50*z + 10*min(g-1, 3) - 40*o - 20*min(h, 2) + 20*p)))"
+// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04): what a team saves, as a share of what it
+// could save at most, less what stands in its way. Whatever an expression gives is rounded and kept between 0 and 100.
+const DefaultScore = "max(0, min(100, round((m > 0 ? 100*s/m : 0) - 100*o - 20*min(h, 2) + 20*p)))"
 
 // defaultScore is what DefaultScore says, in Go. A test holds the two together.
 func defaultScore(f ScoreFact) int {
-	s := 50*f.Z + float64(10*min(f.G-1, 3)) - 40*f.O - float64(20*min(f.H, 2)) + float64(20*f.P)
-	return int(max(0, min(100, math.Round(s))))
+	saved := 0.0
+	if f.M > 0 {
+		saved = 100 * f.S / f.M
+	}
+	return int(max(0, min(100, math.Round(saved-100*f.O-float64(20*min(f.H, 2))+float64(20*f.P)))))
+}
+
+// terms are what the formula adds up, with the evidence of each.
+func (f ScoreFact) terms(alone, together time.Duration, equal bool) []string {
+	if f.W < 2 {
+		return []string{"0: no two batches may run at the same time, so that more workers save nothing"}
+	}
+	took := func(d time.Duration) string {
+		if equal {
+			return fmt.Sprintf("%d", d/time.Hour)
+		}
+		return about(d)
+	}
+	unit := ""
+	if equal {
+		unit = " steps of equal length"
+	}
+	out := []string{fmt.Sprintf("%.0f: %d workers take %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
+		100*f.S/f.M, f.W, took(together), took(alone), unit, 100*f.S, 100*f.M)}
+	if f.O > 0 {
+		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s", 100*f.O, percent(100*f.O)))
+	}
+	if f.H > 0 {
+		out = append(out, fmt.Sprintf("-%d: %s state of the machine", 20*min(f.H, 2), phrase.Count(f.H, "batch shares", "batches share")))
+	}
+	if f.P > 0 {
+		out = append(out, "+20: the plan says parallel_safe: true")
+	}
+	return out
 }
 
 // scoreOf computes the score and its reasons. All of it is about the batches that are to run: what is done already can't
 // be in anybody's way. Neighbours are the batches before and behind in the plan.
-func (s *layout) scoreOf(rules Rules) (Score, error) {
+func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Duration) (Score, error) {
 	f := s.facts()
-	out := Score{Facts: f, Source: DefaultScore, Plus: []string{}, Minus: []string{}}
+	alone, together, equal := s.simulate(&f, workers, took)
+	out := Score{Facts: f, Source: DefaultScore, Terms: f.terms(alone, together, equal), Plus: []string{}, Minus: []string{}}
 	if rules.Score == "" {
 		out.Value = defaultScore(f)
 	} else {
@@ -32,7 +66,7 @@ func (s *layout) scoreOf(rules Rules) (Score, error) {
 		if err != nil {
 			return out, fmt.Errorf("routing.score: %w", err)
 		}
-		out.Value, out.Source = v, rules.Score
+		out.Value, out.Source, out.Terms = v, rules.Score, []string{}
 	}
 	s.reasons(&out)
 	return out, nil
@@ -58,21 +92,43 @@ func (s *layout) facts() ScoreFact {
 		if len(s.run) > 1 && (k == 0 || apart(s.run[k-1])) && (k == len(s.run)-1 || apart(s.run[k+1])) {
 			free++
 		}
-		if len(s.hints[i]) > 0 {
-			f.H++
-		}
 	}
+	f.H = len(s.sharing())
 	if len(s.run) > 0 {
 		f.Z = float64(free) / float64(len(s.run))
 		f.G = len(s.levels[0])
 	}
-	if s.unionFiles > 0 {
-		f.O = float64(s.sharedFiles) / float64(s.unionFiles)
-	}
+	f.O = s.meanOverlap / 100
 	if s.plan.Header.ParallelSafe {
 		f.P = 1
 	}
 	return f
+}
+
+// simulate works out what so many workers save, by the scheduler's own rule. Where the length of a batch is not known, all are taken
+// to be equal, which equal says; the times are in hours then.
+func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.Duration) (alone, together time.Duration, equal bool) {
+	f.W = min(workers, len(s.width))
+	durations, needs := map[string]time.Duration{}, map[string][]string{}
+	for _, i := range s.run {
+		d := took(i)
+		equal = equal || d <= 0
+		durations[s.plan.Batches[i].Key], needs[s.plan.Batches[i].Key] = d, s.keys(s.needs[i])
+	}
+	for key := range durations {
+		if equal {
+			durations[key] = time.Hour
+		}
+		alone += durations[key]
+	}
+	if f.W < 2 || alone <= 0 {
+		f.W = min(f.W, 1)
+		return alone, alone, equal
+	}
+	together = Makespan(durations, needs, f.W)
+	f.M = 1 - 1/float64(f.W)
+	f.S = max(0, 1-float64(together)/float64(alone))
+	return alone, together, equal
 }
 
 // reasons says for people what speaks for and against working on several batches at a time.

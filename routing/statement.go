@@ -11,6 +11,7 @@ import (
 // statement is what a batch says of its dependencies in so many words, beyond what the parser has read already.
 type statement struct {
 	made        bool // it says what it needs, be it nothing: depends_on, context_refs or Consumes
+	depends     bool // it says what it depends on, be it nothing
 	safe        bool // it says parallel_safe itself, and not only the heading of its group
 	dependsLine int  // of depends_on
 	refsLine    int  // of context_refs
@@ -35,7 +36,7 @@ type item struct {
 
 // statementOf reads the text of a batch, line by line. Fences show code, and say nothing here.
 func statementOf(b *planparse.Batch) statement {
-	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine}
+	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine, depends: len(b.DependsOn) > 0}
 	into, indent := (*[]item)(nil), 0 // the list below "Produces:"
 	found := false
 	eachLine(b, func(l textLine) {
@@ -49,6 +50,7 @@ func statementOf(b *planparse.Batch) statement {
 			s.dependsLine, found = l.number, true
 			ids := idsIn(value)
 			s.made = s.made || len(ids) > 0 || none(value)
+			s.depends = s.depends || len(ids) > 0 || none(value)
 			if len(b.DependsOn) == 0 { // further down than the parser reads it
 				for _, id := range ids {
 					s.inline = append(s.inline, reference{id: id, text: "the text says that it depends on " + id, line: l.number})
@@ -62,7 +64,7 @@ func statementOf(b *planparse.Batch) statement {
 		case ok && (key == "consumes" || key == "produces"):
 			into, indent = &s.produces, l.indent
 			if key == "consumes" {
-				into, s.made = &s.consumes, true
+				into, s.made, s.depends = &s.consumes, true, s.depends || none(value)
 				for _, id := range idsIn(value) {
 					s.inline = append(s.inline, reference{id: id, text: "Consumes: names " + id, line: l.number})
 				}

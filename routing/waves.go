@@ -134,7 +134,7 @@ func (g *graph) independent(a, b int) proof {
 	switch {
 	case first && later:
 		return byFiles
-	case g.says[b].made:
+	case g.says[b].depends, g.says[b].made && !g.open(a): // to name what is read says nothing of a batch that may touch anything
 		return byRefs
 	case g.safe[b]:
 		return byLater

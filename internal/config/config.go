@@ -268,6 +268,7 @@ func (l *Loaded) validate() error {
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
 	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
+	oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
 	oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
 	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
 	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)

@@ -443,7 +443,7 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team", "context.similarity": "0.5",
 		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4", "notify.webhook": "https://hooks.example.org",
 		"models.provider": "command", "models.base_url": "http://localhost:11434", "models.margin": "0.5", "models.coding_temperature": "0.5", "models.reasoning_temperature": "0.5",
-		"review.batches": "programs", "review.final": "all", "gates.tests.changed": "fail",
+		"review.batches": "programs", "review.final": "all", "gates.tests.changed": "fail", "gates.plan.severity": "warning",
 	}
 	for _, v := range none.Values() {
 		if v.Env == "" {

@@ -119,6 +119,12 @@ type Mutants struct {
 	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must notice; 0 only reports"`
 }
 
+// Promises says how strictly a batch is held to what the plan says of its outcome.
+type Promises struct {
+	Severity string   `toml:"severity" doc:"of a broken promise of the plan (Run: and Expected:, Create:, Modify:, Test:): error, warning, or off to look at none"`
+	Timeout  Duration `toml:"timeout" doc:"time limit of one command of the plan"`
+}
+
 // Gates says what is checked after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
@@ -140,6 +146,7 @@ type Gates struct {
 	Acceptance   Acceptance `toml:"acceptance"`
 	Tests        Tests      `toml:"tests"`
 	Mutants      Mutants    `toml:"mutants"`
+	Plan         Promises   `toml:"plan"`
 	AstGrep      string     `toml:"ast_grep" doc:"the ast-grep program for the gate patterns; empty looks on PATH"`
 	StrictAST    bool       `toml:"strict_ast" doc:"patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"`
 	Plugin       []Plugin   `toml:"plugin" doc:"gates that are programs of their own"`
@@ -218,7 +225,7 @@ func Default() Config {
 		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
 		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
 		Review:    Review{Batches: "off", Final: "off"},
-		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute), Tests: Tests{Changed: "warn"}},
+		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute), Tests: Tests{Changed: "warn"}, Plan: Promises{Severity: "error", Timeout: Duration(10 * time.Minute)}},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 		Models:    defaultModels(),

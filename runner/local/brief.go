@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/promise"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -92,7 +93,7 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 // brief composes what the agent gets.
 func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input, error)) (briefing.Composed, error) {
 	in, err := found()
-	for _, g := range suite.All(s.Dir, w.GateConfig) {
+	for _, g := range suite.All(s.Dir, w.promising(&in.Batch, promise.Options{})) {
 		in.Gates = append(in.Gates, g.Info())
 	}
 	for _, g := range w.asked(&in.Batch) {

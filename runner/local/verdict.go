@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/promise"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
@@ -117,7 +118,9 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 			w.Note(err.Error())
 		}
 	}()
-	list := suite.All(rm.Dir, w.GateConfig)
+	apart, leave := w.apart(c)
+	defer leave()
+	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart}))
 	if w.Baseline {
 		list = base.Around(list)
 	}

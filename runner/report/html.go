@@ -35,6 +35,7 @@ type view struct {
 	Asked                      []fact // what waits for a person
 	Review                     string
 	Passes                     []fact // of the final review
+	Promises                   []promise
 	Receipts                   []fact
 	FewReceipts                bool
 	Steps                      []nextStep
@@ -95,7 +96,7 @@ func viewOf(s runner.Summary, past *Past) view {
 			v.Receipts = append(v.Receipts, fact{b.Number + " " + b.Title, ui.Sanitize(x.Receipt)})
 		}
 	}
-	v.Sights = sights(s, past)
+	v.Sights, v.Promises = sights(s, past), promises(s)
 	for _, w := range s.Waiting {
 		v.Asked = append(v.Asked, fact{"runplan approve " + ui.Sanitize(w.ID), ui.Sanitize(w.Question)})
 	}

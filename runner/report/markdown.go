@@ -49,6 +49,7 @@ func Markdown(s runner.Summary, past *Past) string {
 			markdownFailure(&b, x, f)
 		}
 	}
+	markdownPromises(&b, s)
 	markdownSights(&b, sights(s, past))
 	reviews(&b, s)
 	receipts(&b, s)

@@ -143,7 +143,7 @@ func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
-			if g.Gate == OutsideGate {
+			if g.Gate == OutsideGate || isPromise(g) {
 				g.Said = nil // it has a section of its own
 			}
 			for _, said := range g.Said {
@@ -151,7 +151,7 @@ func gateNotes(s runner.Summary) []string {
 					out = append(out, note)
 				}
 			}
-			if g.Status != gates.Skipped || g.Note == "" {
+			if g.Status != gates.Skipped || g.Note == "" || isPromise(g) {
 				continue
 			}
 			if note := fmt.Sprintf("%s skipped: %s", ui.Sanitize(g.Gate), ui.Sanitize(g.Note)); !slices.Contains(out, note) {

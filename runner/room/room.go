@@ -168,6 +168,14 @@ func (r *Rooms) pick(key, tree string) *Room {
 	return &Room{pool: r, root: root, user: r.user, Dir: filepath.Join(root, "room"), Temp: filepath.Join(root, "tmp")}
 }
 
+// Files returns the paths of the files of the tree, sorted.
+func (rm *Room) Files() []string { return slices.Sorted(maps.Keys(rm.tracked)) }
+
+// Ignored returns those of the paths that git ignores in the tree.
+func (rm *Room) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
+	return rm.ws.Ignored(ctx, paths)
+}
+
 // move brings the room to tree.
 func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	spoilt := rm.broken != nil || rm.ws == nil || rm.key != key || rm.ws.Check() != nil

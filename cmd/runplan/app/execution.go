@@ -178,6 +178,7 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
 		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
 		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
+		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
 	}
 	for _, g := range c.Command {
 		s.Commands = append(s.Commands, gates.CommandGate{

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,19 +27,23 @@ func exactlyOne(what string) cobra.PositionalArgs {
 }
 
 func newParseCommand(a *App) *cobra.Command {
-	var asJSONFlag bool
+	var asJSONFlag, coverage bool
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show what runplan reads in a plan",
 		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + exitStatus(exitOK, exitUsage),
 		Args:  exactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, _, err := readPlan(args[0])
+			plan, src, err := readPlan(args[0])
 			if err != nil {
 				return err
 			}
 			a.hideTitles(nil, plan)
-			if out := a.hiding(); asJSONFlag {
+			if out := a.hiding(); coverage && asJSONFlag {
+				err = asJSON(out, plan.Cover(src))
+			} else if coverage {
+				err = printCoverage(out, args[0], plan.Cover(src))
+			} else if asJSONFlag {
 				err = asJSON(out, plan)
 			} else {
 				err = printPlan(out, args[0], plan)
@@ -52,7 +58,37 @@ func newParseCommand(a *App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "show of each line whose brief it reaches, or why it reaches nobody")
 	return cmd
+}
+
+// printCoverage shows who reads which lines of a plan.
+func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
+	var rows [][]string
+	for _, r := range c.Ranges {
+		who := r.Kind
+		switch {
+		case r.Kind == planparse.CoverBrief && slices.Contains(r.Batches, "*"):
+			who = "each brief"
+		case r.Kind == planparse.CoverBrief:
+			who = "brief of " + strings.Join(r.Batches[:min(len(r.Batches), 6)], ", ")
+			if n := len(r.Batches) - 6; n > 0 {
+				who += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why), ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+	}
+	if err := table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
+	return err
+}
+
+// coverageShares says in one line which shares of a plan are read by whom.
+func coverageShares(c planparse.Coverage) string {
+	return fmt.Sprintf("of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach nobody",
+		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
 }
 
 func printPlan(w io.Writer, path string, p *planparse.Plan) error {
@@ -97,7 +133,7 @@ func newCheckCommand(a *App) *cobra.Command {
 would make it better. Nothing is run and nothing is changed.` + exitStatus(exitOK, exitFailed, exitUsage),
 		Args: exactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, _, err := readPlan(args[0])
+			plan, src, err := readPlan(args[0])
 			if err != nil {
 				return err
 			}
@@ -105,6 +141,8 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
 			a.hideTitles(nil, plan)
 			r := planparse.Check(plan)
+			cover := plan.Cover(src)
+			r.Coverage = &cover
 			out := a.hiding()
 			if asJSONFlag {
 				if err := asJSON(out, r); err != nil {
@@ -179,6 +217,22 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
 	}
 	table(w, []string{"dimension", "points", "why"}, rows)
+	if c := r.Coverage; c != nil {
+		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
+		n := 0
+		for _, x := range c.Ranges {
+			if x.Kind != planparse.CoverNobody {
+				continue
+			}
+			if n++; n > 5 {
+				continue
+			}
+			fmt.Fprintf(w, "%s:%d: nobody reads lines %d to %d: %s\n", path, x.First, x.First, x.Last, ui.Sanitize(x.Why))
+		}
+		if n > 5 {
+			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
+		}
+	}
 	if len(r.Advice)+len(r.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -1,0 +1,267 @@
+package promise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/planparse"
+)
+
+// command runs a command of the plan and holds its end against what the plan expects.
+func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command) error {
+	want := expectationOf(c)
+	run, outside := o.atRoot(c.Run)
+	if outside != "" {
+		l.Skip("line %d of the plan: it goes to %s, which is outside of the tree", c.Line, outside)
+		return nil
+	}
+	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout, Env: []string{"RUNPLAN_ROOT=" + l.Subject().Dir}}
+	end, err := l.Run(ctx, p)
+	if errors.Is(err, gates.ErrNoProgram) && p.Args[0] == "bash" {
+		p.Args = []string{"sh", "-c", run}
+		end, err = l.Run(ctx, p)
+	}
+	l.Command(summary(c.Run))
+	place := fmt.Sprintf("line %d of the plan: %s", c.Line, summary(c.Run))
+	switch {
+	case errors.Is(err, gates.ErrNoProgram):
+		o.missing(ctx, l, c, place, firstWord(run))
+		return nil
+	case errors.Is(err, gates.ErrTimeLimit) && ctx.Err() == nil:
+		o.broken(l, RuleLimit, "", fmt.Sprintf("%s: it did not end within %s", place, o.Timeout),
+			"make it end; where it is a server or watches files, name the gate in disable under [gates]")
+		return nil
+	case err != nil:
+		return err
+	case end.Exit == 127 || end.Exit == 126:
+		if !want.failing() {
+			o.missing(ctx, l, c, place, notFound(end.Text, run))
+			return nil
+		}
+	}
+	rule, wrong, certain := want.wrong(end)
+	if wrong == "" {
+		l.Note("line %d of the plan: %s: %s", c.Line, summary(c.Run), end.How)
+		return nil
+	}
+	f := gates.Finding{Rule: Family + "/" + rule, Severity: o.Severity, Message: place + ": " + wrong,
+		Fix: "make the command end as the plan expects it, without changing what it checks"}
+	if !certain && f.Severity == gates.Error {
+		f.Severity = gates.Warning
+	}
+	l.Find(f)
+	return nil
+}
+
+// missing tells of a program that is not there. One of the tree that git does not ignore is one that the batch should have brought;
+// one of the machine says nothing of the code.
+func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
+	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
+		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program), "write it, and make it executable")
+		return
+	}
+	l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Severity: gates.Warning,
+		Message: fmt.Sprintf("line %d of the plan: not verified, since %s is not installed here: %s", c.Line, program, summary(c.Run))})
+}
+
+// notFound takes the name out of "bash: line 1: frob: command not found".
+func notFound(text, run string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, end := range []string{": command not found", ": not found", ": No such file or directory", ": Permission denied"} {
+			if before, _, ok := strings.Cut(line, end); ok {
+				parts := strings.Split(before, ": ")
+				return parts[len(parts)-1]
+			}
+		}
+	}
+	return firstWord(run)
+}
+
+func firstWord(run string) string {
+	for _, w := range words(run) {
+		if !strings.Contains(w, "=") {
+			return w
+		}
+	}
+	return summary(run)
+}
+
+// arguments is the argument list that runs a command: its own words where it is one plain command, else bash with its text.
+func arguments(run string, want expectation) []string {
+	if list := words(run); list != nil && !builtin(list[0]) {
+		return list
+	}
+	args := []string{"bash"}
+	if strings.Contains(strings.TrimSpace(run), "\n") && want.exit == 0 && want.status {
+		args = append(args, "-e") // several lines, all of which the plan expects to pass
+	}
+	if endsInReader(run) {
+		args = append(args, "-o", "pipefail")
+	}
+	return append(args, "-c", run)
+}
+
+// words are the words of a single plain command without anything that a shell would expand; nil for all else.
+func words(run string) []string {
+	f, err := parse(run)
+	if err != nil || len(f.Stmts) != 1 {
+		return nil
+	}
+	st := f.Stmts[0]
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(st.Redirs) > 0 || st.Background || st.Negated || len(call.Args) == 0 {
+		return nil
+	}
+	var out []string
+	for _, w := range call.Args {
+		s, plain := literal(w)
+		if !plain {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// literal is a word without expansions.
+func literal(w *syntax.Word) (text string, plain bool) {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, `*?[{~\`) {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, q := range p.Parts {
+				lit, ok := q.(*syntax.Lit)
+				if !ok || strings.Contains(lit.Value, `\`) {
+					return "", false
+				}
+				b.WriteString(lit.Value)
+			}
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+func parse(run string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(run), "")
+}
+
+// builtin reports whether only a shell knows the command.
+func builtin(name string) bool {
+	switch name {
+	case "cd", "source", ".", "export", "set", "unset", "eval", "exit", "type", "command", "test", "[", "true", "false", "echo", "printf", ":", "ulimit", "umask", "read", "trap", "shopt", "alias", "local", "declare", "hash":
+		return true
+	}
+	return false
+}
+
+// endsInReader reports whether a command is piped into something that reads all of its input, so that what counts is the status of
+// what comes before: "pytest 2>&1 | tail -5".
+func endsInReader(run string) bool {
+	f, err := parse(run)
+	if err != nil || len(f.Stmts) == 0 {
+		return false
+	}
+	cmd := f.Stmts[len(f.Stmts)-1].Cmd
+	for {
+		b, ok := cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op == syntax.OrStmt {
+			return false
+		}
+		if b.Op == syntax.AndStmt {
+			cmd = b.Y.Cmd
+			continue
+		}
+		call, ok := b.Y.Cmd.(*syntax.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return false
+		}
+		switch name, _ := literal(call.Args[0]); name {
+		case "tail", "tee", "cat":
+			return true
+		}
+		return false
+	}
+}
+
+// atRoot takes the author's own folder out of a command: "cd ~/projects/shop && pytest" is pytest in the root of the tree, and
+// "cd /home/a/shop/web && npm test" is npm test in web. outside names the folder where it is none of the tree.
+func (o Options) atRoot(run string) (inside, outside string) {
+	f, err := parse(run)
+	if err != nil {
+		return run, ""
+	}
+	type cut struct {
+		from, to uint
+		text     string
+	}
+	var cuts []cut
+	syntax.Walk(f, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok || len(call.Args) != 2 {
+			return true
+		}
+		if name, _ := literal(call.Args[0]); name != "cd" {
+			return true
+		}
+		from, to := call.Args[1].Pos().Offset(), call.Args[1].End().Offset()
+		dir := strings.Trim(run[from:to], `"'`)
+		if !strings.HasPrefix(dir, "/") && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(dir, "$HOME") {
+			return true
+		}
+		below := o.placeOf(dir)
+		if below == "" {
+			outside = dir
+			return true
+		}
+		cuts = append(cuts, cut{from, to, below})
+		return true
+	})
+	if outside != "" {
+		return run, outside
+	}
+	for i := len(cuts) - 1; i >= 0; i-- {
+		run = run[:cuts[i].from] + cuts[i].text + run[cuts[i].to:]
+	}
+	return run, ""
+}
+
+// placeOf finds what an absolute folder of the plan's author is in the tree: the longest end of it that is a folder there, or the root
+// where its last part is the project's name. "" is neither.
+func (o Options) placeOf(dir string) string {
+	parts := strings.Split(strings.Trim(path.Clean(strings.ReplaceAll(dir, `\`, "")), "/"), "/")
+	for i := range parts {
+		below := strings.Join(parts[i:], "/")
+		if len(o.in(func(p string) bool { return strings.HasPrefix(p, below+"/") })) > 0 {
+			return `"$RUNPLAN_ROOT"/` + quote(below)
+		}
+	}
+	if o.Project != "" && strings.EqualFold(parts[len(parts)-1], o.Project) {
+		return `"$RUNPLAN_ROOT"`
+	}
+	return ""
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// shown is a part of a text for a message.
+func shown(text string) string { return phrase.Fit(strings.Join(strings.Fields(text), " "), 200) }

@@ -1,0 +1,116 @@
+package promise
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
+)
+
+// expectation is what the plan says of the end of a command.
+type expectation struct {
+	status bool   // the exit status has to be exit
+	exit   int    // wanted status; -1 is any but 0
+	text   string // the output has to hold it
+	exact  bool   // text is quoted, so that it is output and not a description
+	empty  bool   // nothing is printed
+	loose  bool   // the plan says nothing, or describes the outcome in words: a failure warns
+}
+
+var (
+	exitStatus = lazyre.New(`(?i)\bexit(?:s|ed)?(?: with)?(?: status| code)?:? ?(\d{1,3})\b`)
+	quotedOnly = lazyre.New("^(?:output(?: is| contains| includes)?:?\\s*|prints:?\\s*|contains:?\\s*)?(?:`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|'([^']+)')[.!]?(?:\\s*\\([^)]*\\)\\.?)?$")
+	fencedText = lazyre.New("(?s)^```\n(.*)\n```$")
+	number     = lazyre.New(`^\d+$`)
+	nothing    = lazyre.New(`(?i)^(?:no (?:output|matches|results|hits|lines|files)\b|nothing(?: is)?(?: printed)?\b|empty(?: output)?\b|0 matches\b|zero matches\b)`)
+)
+
+// expectationOf reads the expectation of a command.
+func expectationOf(c planparse.Command) expectation {
+	said := strings.TrimSpace(strings.Trim(strings.TrimSpace(c.Said), "*"))
+	if m := exitStatus.FindStringSubmatch(said); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return expectation{status: true, exit: n}
+		}
+	}
+	if nothing.MatchString(said) {
+		return expectation{empty: true, loose: !strings.HasPrefix(strings.ToLower(said), "no output")}
+	}
+	switch c.Expected {
+	case "PASS":
+		return expectation{status: true}
+	case "FAIL":
+		return expectation{status: true, exit: -1}
+	case "": // of a check, no word is needed to say that it has to pass
+		return expectation{status: true, loose: !checks(c.Run)}
+	}
+	if m := fencedText.FindStringSubmatch(said); m != nil {
+		return expectation{text: m[1], exact: true}
+	}
+	if m := quotedOnly.FindStringSubmatch(said); m != nil {
+		return expectation{text: m[1] + m[2] + m[3] + m[4], exact: true}
+	}
+	if number.MatchString(said) {
+		return expectation{text: said, exact: true}
+	}
+	return expectation{status: true, text: c.Expected, loose: true}
+}
+
+func (e expectation) failing() bool { return e.status && e.exit != 0 }
+
+// wrong says what an end has against the expectation; certain is false where the plan only describes it in words.
+func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
+	out := redact.Clean(end.Text)
+	switch {
+	case e.empty:
+		if strings.TrimSpace(out) != "" {
+			return RuleOutput, fmt.Sprintf("it printed %q, and the plan expects no output", shown(out)), !e.loose
+		}
+		if end.Exit > 1 || end.Exit < 0 {
+			return RuleExpected, end.How + ", and the plan expects no output", true
+		}
+		return "", "", true
+	case e.status && e.exit == 0 && !end.OK():
+		what = end.How + ", expected to pass"
+		if e.loose {
+			what = end.How
+			if e.text != "" {
+				what += fmt.Sprintf("; the plan expects: %s", shown(e.text))
+			}
+		}
+		return RuleExpected, what, !e.loose
+	case e.status && e.exit == -1 && end.OK():
+		return RuleExpected, "it passed, expected to fail", true
+	case e.status && e.exit > 0 && end.Exit != e.exit:
+		return RuleExpected, fmt.Sprintf("%s, expected exit %d", end.How, e.exit), true
+	case e.text != "" && e.exact && !holds(out, e.text):
+		return RuleOutput, fmt.Sprintf("its output does not hold the expected %q (%s)", shown(e.text), end.How), true
+	}
+	return "", "", true
+}
+
+// holds reports whether output holds the text, whatever the white space. "…" and "..." in the text stand for anything.
+func holds(output, text string) bool {
+	out := strings.Join(strings.Fields(output), " ")
+	if number.MatchString(text) {
+		for _, f := range strings.Fields(out) {
+			if strings.Trim(f, ".,:;()") == text {
+				return true
+			}
+		}
+		return false
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "...", "…"), "…") {
+		part = strings.TrimSpace(part)
+		_, rest, ok := strings.Cut(out, part)
+		if !ok {
+			return false
+		}
+		out = rest
+	}
+	return true
+}

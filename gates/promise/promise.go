@@ -1,0 +1,304 @@
+// Package promise makes gates of what a batch of the plan promises: the files that it creates, changes and tests, and the
+// commands that it says how to check its outcome with.
+//
+// Each command is a gate of its own, named after its line in the plan, so that it has a row, a log and a time limit of its own.
+// Commands run as the plan has them: by argument list where the text is one plain command, else by bash. They run in a tree
+// of their own, so that what they write is seen by no other gate. What would never end, waits for a person, changes
+// something outside of the tree or is not a check at all is skipped, and the report says why.
+package promise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Family is the first part of the names of the gates: "plan:files", "plan:tests", "plan:run:34".
+const Family = "plan"
+
+// DefaultTimeout is the time limit of one command.
+const DefaultTimeout = 10 * time.Minute
+
+// The rules of the gates.
+const (
+	RuleNotCreated = "not-created"     // a file that the batch creates is not there
+	RuleNotChanged = "not-changed"     // a file that the batch changes is as it was
+	RuleNotDeleted = "not-deleted"     // a file that the batch deletes is still there
+	RuleNoTests    = "no-tests-ran"    // a test file holds no test that ran
+	RuleExpected   = "expected"        // a command does not end as the plan expects
+	RuleOutput     = "expected-output" // its output is not what the plan expects
+	RuleLimit      = "time-limit"      // it did not end
+	RuleNotRun     = "not-run"         // it could not be run here
+)
+
+// Options say how strictly promises are kept.
+type Options struct {
+	Severity gates.Severity // of a broken promise; "" is error
+	Timeout  time.Duration  // of one command; 0 is [DefaultTimeout]
+	Literal  bool           // the agent carried the plan out word for word, and ran its commands: only checks run again
+
+	Project string // name of the project's folder, which plans go to by their author's own path
+	Tree    Tree   // what is looked at
+
+	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil runs
+	// them in the subject's own.
+	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
+}
+
+// Tree is the tree that is looked at, as git has it.
+type Tree interface {
+	// Files returns the paths of its files, with slashes.
+	Files() []string
+	// Ignored returns those of the paths that git ignores there.
+	Ignored(ctx context.Context, paths []string) (map[string]bool, error)
+}
+
+// in returns the files of the tree for which want holds.
+func (o Options) in(want func(p string) bool) []string {
+	var out []string
+	for _, p := range o.Tree.Files() {
+		if want(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ignored reports whether git ignores a path, so that it can be in no commit.
+func (o Options) ignored(ctx context.Context, p string) bool {
+	found, err := o.Tree.Ignored(ctx, []string{p})
+	return err == nil && found[p]
+}
+
+// Gates returns the gates of a batch; none where it promises nothing.
+func Gates(b *planparse.Batch, o Options) []gates.Gate {
+	if o.Severity == "" {
+		o.Severity = gates.Error
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	var files, tests []planparse.Named
+	for _, n := range b.Promises() {
+		if n.Verb == "test" {
+			tests = append(tests, n)
+		} else {
+			files = append(files, n)
+		}
+	}
+	var out []gates.Gate
+	info := func(name string, cost gates.Cost, command string) gates.Info {
+		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true, Command: command}
+	}
+	if len(files) > 0 {
+		out = append(out, gates.New(info("files", gates.Instant, ""), func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
+	}
+	if len(tests) > 0 {
+		out = append(out, o.inRoom(gates.New(info("tests", gates.Costly, ""), func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
+	}
+	names := map[string]int{}
+	for _, c := range b.Checks() {
+		name := fmt.Sprintf("run:%d", c.Line)
+		if names[name]++; names[name] > 1 { // "Run: `a` and `b`"
+			name = fmt.Sprintf("%s.%d", name, names[name])
+		}
+		why := aside(c)
+		if why == "" && o.Literal && !checks(c.Run) {
+			why = "the agent ran it and held it against this expectation when it carried the plan out"
+		}
+		i := info(name, gates.Costly, summary(c.Run))
+		if why != "" {
+			out = append(out, gates.New(i, func(_ context.Context, l *gates.Look) error {
+				l.Skip("line %d of the plan: %s", c.Line, why)
+				return nil
+			}))
+			continue
+		}
+		out = append(out, o.inRoom(gates.New(i, func(ctx context.Context, l *gates.Look) error { return o.command(ctx, l, c) })))
+	}
+	return out
+}
+
+// summary is a command in one line.
+func summary(run string) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(run), "\n")
+	if more && strings.TrimSpace(rest) != "" {
+		first += " …"
+	}
+	return phrase.Fit(first, 120)
+}
+
+// inRoom is g in a tree of its own.
+func (o Options) inRoom(g gates.Gate) gates.Gate {
+	if o.Room == nil {
+		return g
+	}
+	return roomed{g, o.Room}
+}
+
+type roomed struct {
+	gates.Gate
+	room func(ctx context.Context, s gates.Subject) (string, []string, error)
+}
+
+// Check asks the gate about the tree in the room.
+func (r roomed) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	var err error
+	if s.Dir, s.Env, err = r.room(ctx, s); err != nil {
+		return gates.Report{}, fmt.Errorf("make a tree for the plan's commands: %w", err)
+	}
+	return r.Gate.Check(ctx, s)
+}
+
+// broken adds a finding for a promise that was not kept.
+func (o Options) broken(l *gates.Look, rule, file, message, fix string) {
+	l.Find(gates.Finding{Rule: Family + "/" + rule, Path: file, Severity: o.Severity, Message: message, Fix: fix})
+}
+
+// files holds the change against the files that the batch names.
+func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Named) error {
+	s := l.Subject()
+	kept, open := 0, 0
+	for _, n := range named {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if placeholder(n.Path) {
+			open++
+			continue
+		}
+		there, changed := len(o.in(func(p string) bool { return means(n.Path, p) })) > 0, slices.ContainsFunc(s.Changed, func(p string) bool { return means(n.Path, p) })
+		ok := there || changed
+		rule, what, fix := RuleNotCreated, "the batch creates it, and it is not there", "create it"
+		switch n.Verb {
+		case "modify":
+			// To change what is not there is to create it, and to remove it is a change as well.
+			ok = changed || s.Changed == nil
+			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before", "make the change that the batch asks for"
+			if !there && !changed {
+				what = "the batch changes it, and it is not there"
+			}
+		case "delete":
+			ok = !there
+			rule, what, fix = RuleNotDeleted, "the batch deletes it, and it is still there", "delete it"
+		case "create":
+			if !ok && o.ignored(ctx, n.Path) {
+				l.Note("%s (line %d of the plan) is ignored by git, so that it cannot be in a commit", n.Path, n.Line)
+				open++
+				continue
+			}
+		}
+		switch {
+		case ok:
+			kept++
+		case n.Maybe:
+			open++
+		default:
+			o.broken(l, rule, n.Path, fmt.Sprintf("line %d of the plan: %s", n.Line, what), fix+", or take it out of the plan")
+		}
+	}
+	l.Note("%d of %s kept", kept, phrase.Count(len(named), "promise about a file", "promises about files"))
+	if open > 0 {
+		l.Note("%d not decided: the plan leaves open which file is meant, or whether it changes", open)
+	}
+	return nil
+}
+
+// means reports whether a path of the plan means that path of the tree: the path itself, one below it where it is a folder, one that
+// matches where it is a glob, or one that ends with it, since plans shorten paths.
+func means(name, p string) bool {
+	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
+	if strings.ContainsAny(name, "*?[{") {
+		for _, pattern := range []string{name, "**/" + name} {
+			if ok, err := doublestar.Match(pattern, p); ok && err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	return p == name || strings.HasPrefix(p, name+"/") || strings.HasSuffix(p, "/"+name) || strings.Contains("/"+p, "/"+name+"/")
+}
+
+// placeholder reports whether a path is a pattern for a person to fill in: "src/<name>.go", "YYYY-MM-DD-x.md".
+func placeholder(p string) bool {
+	return strings.ContainsAny(p, "<>{}…$") || strings.Contains(p, "...") || strings.Contains(p, "YYYY") || strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
+}
+
+// tests runs the test files that the batch names, each by itself.
+func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
+	ran := 0
+	for _, n := range named {
+		if placeholder(n.Path) {
+			l.Note("%s: the plan leaves open which file is meant", n.Path)
+			continue
+		}
+		file, only := differential.Split(n.Path)
+		files := o.in(func(p string) bool { return means(file, p) })
+		if slices.Contains(files, file) {
+			files = []string{file}
+		}
+		tests := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return !testcode.IsTest(p) })
+		switch {
+		case len(files) == 0:
+			if !n.Maybe {
+				o.broken(l, RuleNoTests, file, fmt.Sprintf("line %d of the plan: the batch brings this test, and it is not there", n.Line), "write the test at that path")
+			}
+			continue
+		case len(tests) == 0: // a fixture, or a document
+			ran++
+			continue
+		}
+		if kept, err := o.anyRan(ctx, l, n, tests, only); err != nil {
+			return err
+		} else if kept {
+			ran++
+		}
+	}
+	l.Note("%d of %s with tests that ran", ran, phrase.Count(len(named), "test file"))
+	return nil
+}
+
+// anyRan runs test files until one has run a test. A test that failed did run: that it failed is for the suite to say.
+func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool, error) {
+	var why, blind string
+	for _, f := range files[:min(len(files), 20)] {
+		var one gates.SingleRun
+		err := l.Single(ctx, gates.Single{Path: f, Only: only}, 1, func(r gates.SingleRun) bool { one = r; return false })
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		switch {
+		case errors.Is(err, gates.ErrTimeLimit):
+			return false, err
+		case err != nil:
+			blind = err.Error()
+		case one.Went == gates.WentIdle || one.Went == gates.WentPast && len(one.Failed) == 0 || one.Went == gates.WentBlind:
+			why = fmt.Sprintf("it %s", one.Went)
+			if one.Why != "" {
+				why += ": " + one.Why
+			}
+		default:
+			return true, nil
+		}
+	}
+	switch {
+	case why != "":
+		o.broken(l, RuleNoTests, files[0], fmt.Sprintf("line %d of the plan: the batch brings tests here, and none of them ran: %s", n.Line, why), "write tests that run")
+	case blind != "":
+		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
+			Message: fmt.Sprintf("line %d of the plan: whether its tests run is not known: %s", n.Line, blind)})
+	}
+	return false, nil
+}

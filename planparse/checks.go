@@ -1,0 +1,60 @@
+package planparse
+
+import (
+	"slices"
+	"strings"
+)
+
+// Checks returns the commands that say how the batch ends: of commands with the same text the last one, in document order.
+// Commands of ticked tasks are left out, since they are not carried out again. An "Expected: FAIL" before an "Expected: PASS" of
+// the same command is a step on the way.
+func (b *Batch) Checks() []Command {
+	var out []Command
+	for _, c := range b.Commands {
+		if b.ticked(c.Line) {
+			continue
+		}
+		same := strings.Join(strings.Fields(c.Run), " ")
+		if i := slices.IndexFunc(out, func(o Command) bool { return strings.Join(strings.Fields(o.Run), " ") == same }); i >= 0 {
+			if c.Expected == "" { // to run it again says nothing new of what is expected
+				c.Expected, c.Said = out[i].Expected, out[i].Said
+			}
+			out = slices.Delete(out, i, i+1)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked tasks. A path that
+// is named twice comes once, with the last verb.
+func (b *Batch) Promises() []Named {
+	var out []Named
+	for _, n := range b.Named {
+		if b.ticked(n.Line) {
+			continue
+		}
+		if i := slices.IndexFunc(out, func(o Named) bool { return o.Path == n.Path }); i >= 0 {
+			switch old := out[i]; {
+			case old.Verb == "test" && n.Verb != "delete": // the stronger promise
+				continue
+			case old.Verb == "create" && n.Verb == "modify":
+				continue
+			}
+			out = slices.Delete(out, i, i+1)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// ticked reports whether the line stands in a task that the plan has ticked off. A nested task counts for itself.
+func (b *Batch) ticked(line int) bool {
+	done := false
+	for _, t := range b.Tasks {
+		if t.Line <= line && line <= t.EndLine {
+			done = t.Done
+		}
+	}
+	return done
+}

@@ -1,0 +1,153 @@
+package planparse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cover says who reads a range of lines of a plan.
+type Cover struct {
+	First   int      `json:"first"`
+	Last    int      `json:"last"`
+	Kind    string   `json:"kind"`              // "brief", "runplan", "skipped" or "nobody"
+	Batches []string `json:"batches,omitempty"` // keys of the batches whose briefs hold the lines
+	Why     string   `json:"why"`
+	Text    string   `json:"text"`  // the first line that is not blank, cut to 80 characters
+	Lines   int      `json:"lines"` // that are not blank
+}
+
+// The kinds of [Cover].
+const (
+	CoverBrief   = "brief"   // in the brief of an agent
+	CoverRunplan = "runplan" // read by runplan itself
+	CoverSkipped = "skipped" // in the brief of a batch that is not run
+	CoverNobody  = "nobody"
+)
+
+// Coverage is what becomes of the lines of a plan.
+type Coverage struct {
+	Ranges  []Cover `json:"ranges"`
+	Lines   int     `json:"lines"` // that are not blank
+	Brief   int     `json:"brief"`
+	Runplan int     `json:"runplan"`
+	Skipped int     `json:"skipped"`
+	Nobody  int     `json:"nobody"`
+}
+
+// Reading is a range of lines with the reader that was found when the plan was parsed.
+type Reading struct {
+	First, Last int
+	Batch       int // index; -1 is each batch, -2 runplan itself
+	Why         string
+}
+
+// reads notes who reads the lines first to last.
+func (b *builder) reads(first, last, batch int, why string) {
+	if first <= last {
+		b.plan.Readings = append(b.plan.Readings, Reading{first, last, batch, why})
+	}
+}
+
+// Cover tells of each line of the plan whose brief it reaches. src is what [Parse] read.
+func (p *Plan) Cover(src []byte) Coverage {
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
+	type reader struct {
+		kind, why string
+		batches   []string
+	}
+	at := make([]reader, len(lines)+1)
+	set := func(first, last int, f func(r *reader)) {
+		for n := max(first, 1); n <= min(last, len(lines)); n++ {
+			f(&at[n])
+		}
+	}
+	skipped := func(b *Batch) string {
+		switch {
+		case b.Checkpoint != nil:
+			return "a checkpoint, which a person is asked about"
+		case b.Empty:
+			return "an empty batch, which is not run"
+		case b.Done():
+			return "ticked off in the plan, so that the batch is not run"
+		}
+		return ""
+	}
+	for _, r := range p.Readings {
+		set(r.First, r.Last, func(l *reader) {
+			switch {
+			case r.Batch == -2:
+				if l.kind == "" {
+					l.kind, l.why = CoverRunplan, r.Why
+				}
+			case r.Batch < 0:
+				l.kind, l.why, l.batches = CoverBrief, r.Why, []string{"*"}
+			default:
+				b := &p.Batches[r.Batch]
+				if why := skipped(b); why != "" {
+					if l.kind == "" || l.kind == CoverRunplan {
+						l.kind, l.why = CoverSkipped, why
+					}
+					return
+				}
+				l.kind, l.why = CoverBrief, r.Why
+				if !slices.Contains(l.batches, b.Key) {
+					l.batches = append(l.batches, b.Key)
+				}
+			}
+		})
+	}
+	var c Coverage
+	heading := ""
+	for n := 1; n <= len(lines); n++ {
+		text := strings.TrimSpace(lines[n-1])
+		r := at[n]
+		if r.kind == "" {
+			if strings.HasPrefix(text, "#") {
+				heading = strings.TrimSpace(strings.TrimLeft(text, "#"))
+			}
+			r.kind, r.why = CoverNobody, "stands outside of every batch"
+			if heading != "" {
+				r.why = fmt.Sprintf("stands below %q, which is outside of every batch", cutText(heading, 60))
+			}
+		} else {
+			heading = ""
+		}
+		if text == "" {
+			continue
+		}
+		c.Lines++
+		switch r.kind {
+		case CoverBrief:
+			c.Brief++
+		case CoverRunplan:
+			c.Runplan++
+		case CoverSkipped:
+			c.Skipped++
+		default:
+			c.Nobody++
+		}
+		if k := len(c.Ranges) - 1; k >= 0 && c.Ranges[k].Kind == r.kind && c.Ranges[k].Why == r.why && slices.Equal(c.Ranges[k].Batches, r.batches) {
+			c.Ranges[k].Last, c.Ranges[k].Lines = n, c.Ranges[k].Lines+1
+			continue
+		}
+		c.Ranges = append(c.Ranges, Cover{First: n, Last: n, Kind: r.kind, Batches: r.batches, Why: r.why, Text: cutText(text, 80), Lines: 1})
+	}
+	c.Ranges = filled(c.Ranges)
+	return c
+}
+
+func cutText(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// Share is n as a share of the lines, in percent.
+func (c Coverage) Share(n int) float64 {
+	if c.Lines == 0 {
+		return 0
+	}
+	return 100 * float64(n) / float64(c.Lines)
+}

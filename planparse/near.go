@@ -1,0 +1,246 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be missing from the
+// run, or be done as part of what stands above.
+func (b *builder) reportNearUnits() {
+	known := map[string]bool{}
+	for _, i := range b.heads {
+		if u := b.marks[i].unit; u.ok {
+			known[u.word] = true
+		}
+	}
+	for i := range b.marks {
+		m := &b.marks[i]
+		switch {
+		case i == b.title:
+		case m.kind == markHeading && m.unit.kind == unitNone:
+			if word, why := nearUnit(m.text); word != "" && (word == "batch" || word == "task" || known[word]) {
+				b.report(b.severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
+			}
+		case m.kind == markText && m.parent < 0 && len(m.text) > 1 && m.text[0] == '#':
+			text := bytes.TrimLeft(m.text, "#")
+			marks := m.text[:len(m.text)-len(text)]
+			u := parseUnit(text)
+			switch isUnit := u.ok && u.kind != unitNone && u.kind != unitStep; {
+			case len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)):
+			case isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1):
+				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
+			default:
+				b.warn(m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
+			}
+		}
+	}
+	b.reportOddLevel()
+	for _, line := range b.hiddenHeads {
+		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading", bytes.TrimSpace(b.lineText(line)))
+	}
+}
+
+// reportOddLevel remarks that one heading of a unit stands above all others of its kind, so that what follows it is part of it.
+func (b *builder) reportOddLevel() {
+	levels := map[string][]int{}
+	for _, i := range b.heads {
+		if u := b.marks[i].unit; u.ok && u.id != "" && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup) {
+			levels[u.word] = append(levels[u.word], i)
+		}
+	}
+	for _, word := range []string{"batch", "task", "phase", "chunk", "wave", "track", "checkpoint"} {
+		list := levels[word]
+		if len(list) < 3 {
+			continue
+		}
+		top := list[0]
+		for _, i := range list {
+			if b.marks[i].level < b.marks[top].level {
+				top = i
+			}
+		}
+		same := 0
+		for _, i := range list {
+			if b.marks[i].level == b.marks[top].level {
+				same++
+			}
+		}
+		if same == 1 {
+			b.warn(b.marks[top].line, "odd-level", "%q stands above the other %ss, so that headings which follow it are read as parts of it", b.marks[top].text, word)
+		}
+	}
+}
+
+// severityOf is error where the plan is made of such units, so that one of them would be lost.
+func (b *builder) severityOf(word string, known map[string]bool) Severity {
+	if known[word] {
+		return SeverityError
+	}
+	return SeverityWarning
+}
+
+// nearUnit tells which unit the text of a heading nearly opens, and what is wrong with it; "" is none.
+func nearUnit(text []byte) (word, why string) {
+	rest := undecorate(text)
+	n := 0
+	for n < len(rest) && isLetter(rest[n]) {
+		n++
+	}
+	first, rest := strings.ToLower(string(rest[:n])), rest[n:]
+	kind, word := unitWord(first)
+	switch kind {
+	case unitNone:
+		near := nearWord(first)
+		if near == "" {
+			return "", ""
+		}
+		u := parseUnit(append([]byte(near), rest...))
+		if !u.ok || u.id == "" || u.title == "" {
+			return "", ""
+		}
+		return near, "its first word is misspelt; write " + capital(near) + " " + u.id
+	case unitBatch, unitTask:
+	default:
+		return "", ""
+	}
+	if title, ok := cutColon(rest); ok && len(bytes.TrimSpace(title)) > 0 {
+		return word, "it has no number; write " + capital(word) + " 1:"
+	}
+	second := strings.ToLower(strings.TrimLeft(string(rest), " \t\u00a0"))
+	if end := strings.IndexFunc(second, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
+		second = second[:end]
+	}
+	if number, ok := numberWords[second]; ok {
+		return word, "its number is a word; write " + capital(word) + " " + number + ":"
+	}
+	if len(rest) > 0 && bytes.IndexByte([]byte("_/"), rest[0]) >= 0 && len(rest) > 1 && isDigit(rest[1]) {
+		return word, "put a blank before its number"
+	}
+	return "", ""
+}
+
+// startsWord reports whether a text begins with a letter or digit of any language.
+func startsWord(text []byte) bool {
+	r, _ := utf8.DecodeRune(text)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// nearWord returns the keyword that a misspelt word stands for, "" for a word of its own.
+func nearWord(word string) string {
+	switch word {
+	case "tasks", "test", "tests", "ask", "mask", "tags", "tank", "talk", "last", "fast", "past", "cask", "bask", "tack", "tasked", "batches", "patch", "match", "catch",
+		"latch", "watch", "bath", "branch", "bench", "beach", "batched", "hatch", "botch", "path", "base", "basic", "back", "math", "each", "both", "bash",
+		"phases", "phrase", "phased", "chase", "chunks", "chunked", "sprints", "spring", "print", "milestones":
+		return ""
+	}
+	for _, w := range []string{"batch", "task", "phase", "chunk", "sprint", "milestone"} {
+		if d := distance(word, w); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
+			return w
+		}
+	}
+	return ""
+}
+
+// numberWords are numbers as people spell them in headings.
+var numberWords = func() map[string]string {
+	out := map[string]string{}
+	digits := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}
+	for _, list := range []string{
+		"one two three four five six seven eight nine ten eleven twelve", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+		"eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf", "un deux trois quatre cinq six sept huit neuf dix onze douze",
+		"uno dos tres cuatro cinco seis siete ocho nueve diez once doce", "um dois três quatro cinco seis sete oito nove dez onze doze",
+	} {
+		for i, w := range strings.Fields(list) {
+			out[w] = digits[i]
+		}
+	}
+	return out
+}()
+
+// knownKeys are the keys of batches and plans that are written for runplan.
+var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression", "when"}
+
+// nearKey returns the key that an unknown one is nearly, "" for none. Short keys are words of prose.
+func nearKey(key string) string {
+	for _, k := range knownKeys {
+		if key == k || len(k) < 6 || dependsKey(key) {
+			continue
+		}
+		if d := distance(key, k); d <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
+			return k
+		}
+	}
+	switch key {
+	case "depends_upon", "dependson", "requires_batches", "needs":
+		return map[bool]string{true: "depends_on"}[key != "needs"]
+	case "context_files", "context_ref", "contextrefs", "refs":
+		return map[bool]string{true: "context_refs"}[key != "refs"]
+	case "parallel", "parallelsafe":
+		return map[bool]string{true: "parallel_safe"}[key != "parallel"]
+	}
+	return ""
+}
+
+// unknownKey reports a key that is nearly one that runplan reads: what it says would hold for nothing.
+func (b *builder) unknownKey(line int, key string, strict bool) {
+	near := nearKey(key)
+	if near == "" {
+		return
+	}
+	severity := SeverityError
+	if !strict {
+		severity = SeverityInfo
+	}
+	b.report(severity, line, "unknown-key", "%s is no key of runplan's and is not read; did you mean %s?", key, near)
+}
+
+// strayKey reports a key that stands below prose, where keys are not read.
+func (f *filler) strayKey(m *mark) {
+	if m.kind != markText || m.parent >= 0 {
+		return
+	}
+	key, value, bold, ok := cutKey(m)
+	if !ok || bold || value == "" || !strings.Contains(key, "_") {
+		return
+	}
+	for _, k := range knownKeys {
+		if key == k || nearKey(key) == k {
+			f.warn(m.line, "stray-key", "%s stands below other text and is not read: put it right below the heading of its batch", key)
+			return
+		}
+	}
+}
+
+// distance is the number of letters to insert, drop, change or swap between two short strings.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > 32 || len(y) > 32 {
+		return 32
+	}
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(x)][len(y)]
+}

@@ -1,0 +1,47 @@
+package local
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/promise"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/room"
+)
+
+// promising returns the settings of the gates with those that hold a batch against what the plan says of its outcome.
+func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
+	s := w.GateConfig
+	if s.Promises.Off {
+		return s
+	}
+	o.Severity, o.Timeout, o.Literal, o.Project = s.Promises.Severity, s.Promises.Timeout, literal(w.Agent), filepath.Base(w.Repo.Root)
+	s.More = append(slices.Clone(s.More), promise.Gates(b, o)...)
+	return s
+}
+
+// apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first called. They may
+// write to the tree, which no other gate should see. leave gives the room back.
+func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error), leave func()) {
+	var taken *room.Room
+	take = func(ctx context.Context, s gates.Subject) (string, []string, error) {
+		rooms, err := w.sealed(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		if taken == nil {
+			if taken, err = rooms.Take(ctx, c.Base, c.Tree); err != nil {
+				return "", nil, err
+			}
+		}
+		return taken.Dir, rooms.envOf(taken, s.Env), nil
+	}
+	return take, func() {
+		if taken != nil {
+			taken.Release()
+		}
+	}
+}
