@@ -1,0 +1,430 @@
+package retrieve
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// What a search looks at.
+const (
+	nameWeight   = 2.5 // of a word in a path or in the name of a symbol, against one in the lines
+	mostWords    = 48  // of a task
+	mostCommits  = 60  // of the history whose messages have words of the task
+	recentWindow = 80  // commits
+	seedFiles    = 6   // best files by words, whose neighbours are looked at
+)
+
+// The features of a chunk. Those of its file are the same for all its chunks.
+const (
+	fWords     = iota // BM25 of its words
+	fFile             // BM25 of the best chunk of its file for each word
+	fNear             // BM25 of the better one of its neighbours
+	fNamed            // the task names a symbol in it
+	fPath             // the task names its file
+	fMessages         // commits with words of the task touched its file
+	fTogether         // its file is changed together with the best files
+	fLinks            // its file imports one of them, or is imported
+	fPair             // it is the test of one of them, or what one tests
+	fRecent           // its file was changed lately
+	fTest             // it is a test
+	fDoc              // it is no code
+	fHead             // it is the head of its file
+	fTop              // how good its place among the chunks of its file is
+	fAgain            // how often commits touch its file
+	features
+)
+
+// Ranked is a chunk of the repository with what speaks for it.
+type Ranked struct {
+	Path       string
+	Start, End int
+	Label      string
+	Score      float64
+	Features   [features]float64
+	Why        string
+}
+
+// weigh is the score of a chunk: a logistic regression over past commits, see docs/retrieval.md.
+func (r *Ranked) weigh() {
+	r.Score = 0
+	for i, f := range r.Features {
+		r.Score += weights[i] * f
+	}
+}
+
+var weights = [features]float64{
+	fWords: 3, fFile: 2, fNear: 0.5, fNamed: 1.5, fPath: 4, fMessages: 1, fTogether: 1, fLinks: 0.3, fPair: 0.8, fRecent: 0.5, fTest: 0, fDoc: -1.2, fHead: 0.1, fTop: 0.3, fAgain: 0.3,
+}
+
+// asked is a word of a task.
+type askedWord struct {
+	word   string
+	weight float64
+}
+
+var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[\w-]+\.[\w.]+`)
+
+// askedWords are the words of a task that a search asks for. Those of its first line count twice, and so do names of code.
+func askedWords(text string) []askedWord {
+	text = trailerRE.ReplaceAllString(bounded(text), " ")
+	weight := map[string]float64{}
+	var order []string
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	add := func(text string, w float64) {
+		outline.EachWord(text, func(word string) {
+			if len(word) < 2 || stopStems()[word] || strings.Trim(word, "0123456789") == "" {
+				return
+			}
+			if weight[word] == 0 {
+				order = append(order, word)
+			}
+			weight[word] = max(weight[word], w)
+		})
+	}
+	add(first, 2)
+	add(rest, 1)
+	for _, m := range tickedRE.FindAllStringSubmatch(text, -1) {
+		add(m[1], 2.5)
+	}
+	var out []askedWord
+	for _, w := range order[:min(len(order), mostWords)] {
+		out = append(out, askedWord{w, weight[w]})
+	}
+	return out
+}
+
+// stopStems are the words that tell nothing, as a search knows them.
+var stopStems = func() func() map[string]bool {
+	var set map[string]bool
+	return func() map[string]bool {
+		if set == nil {
+			m := map[string]bool{}
+			for w := range stopWords {
+				switch w { // words of programs, which a search for text can use
+				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file", "files", "line", "lines", "code", "repository":
+					continue
+				}
+				outline.EachWord(w, func(s string) { m[s] = true })
+			}
+			for _, w := range []string{"a", "an", "as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so", "to", "we", "do", "md", "merg", "pull", "request", "branch", "co", "author"} {
+				m[w] = true
+			}
+			set = m
+		}
+		return set
+	}
+}()
+
+// search ranks the chunks of the repository by all that the index knows, and asks no model. The best come first.
+func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
+	chunks, err := p.Base.Chunks(ctx, p.Repo)
+	if err != nil || len(chunks) == 0 {
+		return nil, err
+	}
+	s := &searching{pass: p, chunks: chunks, at: make(map[int64]int, len(chunks)), of: map[string][]int{}, all: make([]Ranked, len(chunks))}
+	for i, c := range chunks {
+		s.at[c.ID] = i
+		s.of[c.Path] = append(s.of[c.Path], i)
+		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
+	}
+	s.asked = askedWords(q.Text)
+	for _, step := range []func(context.Context) error{s.words, s.messages, s.recent, func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, sym := range q.Symbols {
+		for _, i := range s.of[sym.Path] {
+			if s.all[i].Start <= sym.Line && sym.Line <= s.all[i].End {
+				s.all[i].Features[fNamed] = 1
+			}
+		}
+	}
+	for _, f := range q.Files {
+		for _, i := range s.of[f.Path] {
+			s.all[i].Features[fPath] = 1
+			if f.Line > 0 && s.all[i].Start <= f.Line && f.Line <= s.all[i].End {
+				s.all[i].Features[fNamed] = 1
+			}
+		}
+	}
+	for i := range s.all {
+		s.all[i].weigh()
+	}
+	slices.SortStableFunc(s.all, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
+	})
+	return s.all, nil
+}
+
+type searching struct {
+	*pass
+	chunks []store.Chunk
+	at     map[int64]int
+	of     map[string][]int // chunks of a path
+	all    []Ranked
+	asked  []askedWord
+	file   map[string]float64 // what the words say of each file, 0 to 1
+	best   []string           // paths by that
+}
+
+// words asks for each word of the task.
+func (s *searching) words(ctx context.Context) error {
+	score := make([]float64, len(s.all))
+	s.file = map[string]float64{}
+	for _, w := range s.asked {
+		hits, err := s.Base.SearchChunks(ctx, w.word, nameWeight)
+		if err != nil {
+			return err
+		}
+		best := map[string]float64{}
+		for _, h := range hits {
+			i, ok := s.at[h.ID]
+			if !ok || h.Score <= 0 {
+				continue
+			}
+			v := h.Score * w.weight
+			score[i] += v
+			if name := s.all[i].Path; v > best[name] {
+				best[name] = v
+			}
+		}
+		for name, v := range best {
+			s.file[name] += v
+		}
+	}
+	top, topFile := 1e-9, 1e-9
+	for i := range score {
+		top = max(top, score[i])
+	}
+	for _, v := range s.file {
+		topFile = max(topFile, v)
+	}
+	for name, v := range s.file {
+		s.file[name] = v / topFile
+		s.best = append(s.best, name)
+	}
+	for name, list := range s.of {
+		order := slices.Clone(list)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+		for place, i := range order {
+			f := &s.all[i].Features
+			f[fWords] = score[i] / top
+			f[fFile] = s.file[name]
+			if score[i] > 0 {
+				f[fTop] = 1 / float64(1+place)
+			}
+		}
+		for k, i := range list {
+			f := &s.all[i].Features
+			if k > 0 {
+				f[fNear] = score[list[k-1]] / top
+			} else {
+				f[fHead] = 1
+			}
+			if k+1 < len(list) {
+				f[fNear] = max(f[fNear], score[list[k+1]]/top)
+			}
+			if IsTest(name) {
+				f[fTest] = 1
+			}
+			if isProse(name) {
+				f[fDoc] = 1
+			}
+		}
+	}
+	return nil
+}
+
+// isProse tells of a file that is no code.
+func isProse(name string) bool {
+	switch path.Ext(name) {
+	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml", ".mdx", ".svg", "":
+		return true
+	}
+	return false
+}
+
+// spread gives all chunks of files a feature, as a share of the largest.
+func (s *searching) spread(feature int, by map[string]float64) {
+	top := 1e-9
+	for name, v := range by {
+		if s.of[name] != nil {
+			top = max(top, v)
+		}
+	}
+	for name, v := range by {
+		for _, i := range s.of[name] {
+			s.all[i].Features[feature] = v / top
+		}
+	}
+}
+
+// messages looks which files were changed by commits whose messages have words of the task.
+func (s *searching) messages(ctx context.Context) error {
+	var words []string
+	for _, w := range s.asked {
+		words = append(words, w.word)
+	}
+	hits, err := s.Base.SearchCommits(ctx, words, mostCommits)
+	if err != nil || len(hits) == 0 {
+		return err
+	}
+	score := map[int64]float64{}
+	ids := make([]int64, len(hits))
+	for i, h := range hits {
+		ids[i], score[h.ID] = h.ID, h.Score/hits[0].Score
+	}
+	changed, err := s.Base.PathsOfCommits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	by := map[string]float64{}
+	for _, c := range changed {
+		if c.Files <= store.CoChangeLimit {
+			by[c.Path] += score[c.Commit] * score[c.Commit] / math.Sqrt(float64(max(1, c.Files)))
+		}
+	}
+	s.spread(fMessages, by)
+	return nil
+}
+
+// recent looks which files were changed lately.
+func (s *searching) recent(ctx context.Context) error {
+	ids, err := s.Base.LatestCommits(ctx, s.Repo, 5*recentWindow)
+	if err != nil {
+		return err
+	}
+	age := map[int64]int{}
+	for i, id := range ids {
+		age[id] = i
+	}
+	changed, err := s.Base.PathsOfCommits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	by, often := map[string]float64{}, map[string]float64{}
+	for _, c := range changed {
+		if c.Files <= store.CoChangeLimit {
+			by[c.Path] += math.Exp(-float64(age[c.Commit])/(recentWindow/4)) / math.Sqrt(float64(max(1, c.Files)))
+			often[c.Path]++
+		}
+	}
+	s.spread(fRecent, by)
+	s.spread(fAgain, often)
+	return nil
+}
+
+// neighbours looks at what belongs to the best files.
+func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
+	prior := map[string]float64{}
+	for name, list := range s.of {
+		best := 0.0
+		for _, i := range list {
+			r := &s.all[i]
+			r.weigh()
+			best = max(best, r.Score)
+		}
+		prior[name] = best
+	}
+	for _, f := range q.Files {
+		prior[f.Path] += weights[fPath]
+	}
+	var seeds []string
+	for name := range prior {
+		if !isProse(name) {
+			seeds = append(seeds, name)
+		}
+	}
+	slices.SortFunc(seeds, func(a, b string) int { return cmp.Or(cmp.Compare(prior[b], prior[a]), cmp.Compare(a, b)) })
+	seeds = seeds[:min(len(seeds), seedFiles)]
+	if len(seeds) == 0 {
+		return nil
+	}
+	top := max(prior[seeds[0]], 1e-9)
+	together, links, pair := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for _, seed := range seeds {
+		worth := max(0, prior[seed]/top)
+		ids, err := s.Base.CommitsOfPath(ctx, s.Repo, seed, 40)
+		if err != nil {
+			return err
+		}
+		changed, err := s.Base.PathsOfCommits(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, c := range changed {
+			if c.Path != seed && c.Files <= 20 {
+				together[c.Path] += worth / float64(len(ids)+3)
+			}
+		}
+		if f, ok := s.names.files[seed]; ok {
+			edges, err := s.Base.Edges(ctx, []int64{f.ID})
+			if err != nil {
+				return err
+			}
+			seen := map[int64]bool{f.ID: true}
+			var other []int64
+			for _, e := range edges {
+				for _, id := range []int64{e.Source, e.Target} {
+					if !seen[id] {
+						seen[id] = true
+						other = append(other, id)
+					}
+				}
+			}
+			files, err := s.Base.FilesByID(ctx, other)
+			if err != nil {
+				return err
+			}
+			for _, o := range files {
+				links[o.Path] = max(links[o.Path], worth/math.Sqrt(float64(1+len(files))))
+			}
+		}
+	}
+	stems := map[string][]string{}
+	for name := range s.of {
+		stems[subject(name)] = append(stems[subject(name)], name)
+	}
+	for _, seed := range seeds {
+		for _, name := range stems[subject(seed)] {
+			if name != seed && IsTest(name) != IsTest(seed) && !isProse(name) {
+				pair[name] = max(pair[name], prior[seed]/top)
+			}
+		}
+	}
+	s.spread(fTogether, together)
+	s.spread(fLinks, links)
+	s.spread(fPair, pair)
+	return nil
+}
+
+// subject is what a file of tests, or what it tests, is called.
+func subject(name string) string {
+	base := path.Base(name)
+	base, _, _ = strings.Cut(base, ".")
+	base = strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(base), "_test"), "test_")
+	return strings.TrimSuffix(strings.TrimSuffix(base, "-test"), "_spec")
+}
+
+// Rank returns the chunks of the repository in the order in which they may matter to a task, the best first. It asks no
+// model.
+func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
+	p, err := newPass(ctx, d, r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.query(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.search(ctx, q)
+}
