@@ -39,29 +39,7 @@ func (j judge) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 			answer[m[1]] = map[string]any{"relevant": yes, "reason": "script"}
 		}
 	case llm.Precision:
-		path := ""
-		for line := range strings.Lines(r.Prompt) {
-			if m := ownerLine.FindStringSubmatch(line); m != nil {
-				path = m[1]
-				continue
-			}
-			m := pieceLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
-			if m == nil {
-				continue
-			}
-			from, _ := strconv.Atoi(m[2])
-			to, _ := strconv.Atoi(m[3])
-			detail := "excluded"
-			switch j.kind {
-			case "takes":
-				detail = "primary"
-			case "perfect":
-				if f, ok := j.t.file(path); ok {
-					detail = f.detail(from, to)
-				}
-			}
-			answer[m[1]] = detail
-		}
+		answer = j.pieces(r.Prompt)
 	}
 	text, err := json.Marshal(answer)
 	return llm.Response{Text: string(text)}, err
@@ -76,14 +54,55 @@ func (t *task) file(path string) (changedFile, bool) {
 	return changedFile{}, false
 }
 
-// detail is what a judge that knows the change says of some lines.
-func (f changedFile) detail(from, to int) string {
-	for _, n := range f.lines {
-		if n < 0 && from <= -n && -n+1 <= to+1 || n > 0 && from <= n && n <= to {
-			return "primary"
+// pieces says what is shown of each. A judge that knows the change takes the smallest pieces that hold its lines.
+func (j judge) pieces(prompt string) map[string]any {
+	type offered struct {
+		id       string
+		from, to int
+	}
+	byPath := map[string][]offered{}
+	answer := map[string]any{}
+	path := ""
+	for line := range strings.Lines(prompt) {
+		if m := ownerLine.FindStringSubmatch(line); m != nil {
+			path = m[1]
+			continue
+		}
+		m := pieceLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil {
+			continue
+		}
+		from, _ := strconv.Atoi(m[2])
+		to, _ := strconv.Atoi(m[3])
+		byPath[path] = append(byPath[path], offered{m[1], from, to})
+		answer[m[1]] = map[string]string{"takes": "primary"}[j.kind]
+		if answer[m[1]] == "" {
+			answer[m[1]] = "excluded"
 		}
 	}
-	return "excluded"
+	if j.kind != "perfect" {
+		return answer
+	}
+	for _, f := range j.t.files {
+		for _, n := range f.lines {
+			at := []int{n}
+			if n < 0 {
+				at = []int{-n, -n + 1}
+			}
+			for _, n := range at {
+				best := -1
+				for i, o := range byPath[f.path] {
+					if o.from <= n && n <= o.to && (best < 0 || o.to-o.from < byPath[f.path][best].to-byPath[f.path][best].from) {
+						best = i
+					}
+				}
+				if best >= 0 {
+					answer[byPath[f.path][best].id] = "primary"
+				}
+			}
+		}
+	}
+	return answer
 }
 
 // model is the one that the scripts play.
@@ -94,7 +113,7 @@ func model(llm.Stage) (llm.Model, error) {
 // forgetful keeps nothing of what is asked and decided.
 type forgetful struct{ values map[string]json.RawMessage }
 
-func (forgetful) AddCall(context.Context, store.Call) error                 { return nil }
+func (forgetful) AddCall(context.Context, store.Call) error                { return nil }
 func (forgetful) AddDecisions(context.Context, []store.FileDecision) error { return nil }
 func (s forgetful) Set(_ context.Context, key string, value any) error     { return nil }
 func (s forgetful) Get(context.Context, string, any) (bool, error)         { return false, nil }

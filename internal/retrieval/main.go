@@ -38,7 +38,16 @@ func main() {
 	flag.IntVar(&o.workers, "workers", 2, "repositories at a time")
 	flag.StringVar(&o.features, "features", "", "write what speaks for each chunk to this file, for fitting the weights")
 	flag.BoolVar(&o.verbose, "v", false, "print what was missed of each commit")
+	fitted := flag.String("fit", "", "look for better weights with what -features wrote to this file")
+	rounds := flag.Int("rounds", 6, "with -fit: how often each weight is tried")
 	flag.Parse()
+	if *fitted != "" {
+		if err := fit(os.Stdout, *fitted, o.seed, *rounds); err != nil {
+			fmt.Fprintln(os.Stderr, "retrieval:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	split := func(s string) []string {
 		return slices.DeleteFunc(strings.Split(s, ","), func(s string) bool { return s == "" })
 	}

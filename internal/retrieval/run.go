@@ -140,7 +140,6 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 	return nil
 }
 
-
 // goal is what had to be shown of a commit.
 type goal struct {
 	files []string

@@ -309,3 +309,60 @@ func double(w string) string {
 	}
 	return w
 }
+
+// headLines is how long the head of a file may be.
+const headLines = 60
+
+// Head is where a file says what it imports: behind its licence and its documentation. The zero Span is none.
+func Head(lines []string) Span {
+	first, last, depth := 0, 0, 0
+	quote := "" // of a documentation string that is open
+	for i, l := range lines[:min(len(lines), headLines)] {
+		t := strings.TrimSpace(l)
+		switch {
+		case quote != "":
+			if strings.Contains(t, quote) {
+				quote = ""
+			}
+			continue
+		case depth > 0 || t == "":
+		case strings.HasPrefix(t, `"""`) || strings.HasPrefix(t, "'''"):
+			if quote = t[:3]; strings.Contains(t[3:], quote) {
+				quote = ""
+			}
+			continue
+		case strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") || strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#include") && !strings.HasPrefix(t, "#["):
+			continue
+		case importLine(t):
+			if last = i + 1; first == 0 {
+				first = last
+			}
+		default:
+			return Span{first, last}
+		}
+		depth += strings.Count(t, "(") + strings.Count(t, "{") - strings.Count(t, ")") - strings.Count(t, "}")
+		if depth <= 0 {
+			depth = 0
+		}
+		if t != "" && last > 0 && (depth > 0 || strings.HasPrefix(t, ")") || strings.HasPrefix(t, "}")) {
+			last = i + 1
+		}
+	}
+	return Span{first, last}
+}
+
+// importLine tells of a line that begins an import, in any of the usual languages.
+func importLine(t string) bool {
+	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "package ", "use ", "using ", "require ", "require(", "require_relative ", "include ", "#include",
+		"module ", "extern crate ", "mod ", "\"use strict\"", "'use strict'", "namespace "} {
+		if strings.HasPrefix(t, word) {
+			return true
+		}
+	}
+	for _, word := range []string{"const ", "var ", "let "} {
+		if strings.HasPrefix(t, word) && strings.Contains(t, "require(") {
+			return true
+		}
+	}
+	return strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
+}

@@ -31,7 +31,7 @@ var scriptRules string
 var typescriptRules string
 
 // Version changes when the same text would get another outline, so that what is indexed is read anew.
-const Version = "1"
+const Version = "2"
 
 // Rules are what ast-grep is asked for the languages given; Go needs none.
 func Rules(languages ...Language) string {

@@ -43,6 +43,12 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	if err != nil {
 		return q, err
 	}
+	if p.ranked, err = p.search(ctx, q); err != nil {
+		return q, err
+	}
+	if err := p.matched(ctx, q); err != nil {
+		return q, err // no model is asked about nothing
+	}
 	for _, u := range q.Unknown {
 		p.note("not in the repository: %s", fence.Line(u))
 	}

@@ -2,14 +2,19 @@ package retrieve
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
+	"fmt"
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -24,21 +29,21 @@ const (
 
 // The features of a chunk. Those of its file are the same for all its chunks.
 const (
-	fWords     = iota // BM25 of its words
-	fFile             // BM25 of the best chunk of its file for each word
-	fNear             // BM25 of the better one of its neighbours
-	fNamed            // the task names a symbol in it
-	fPath             // the task names its file
-	fMessages         // commits with words of the task touched its file
-	fTogether         // its file is changed together with the best files
-	fLinks            // its file imports one of them, or is imported
-	fPair             // it is the test of one of them, or what one tests
-	fRecent           // its file was changed lately
-	fTest             // it is a test
-	fDoc              // it is no code
-	fHead             // it is the head of its file
-	fTop              // how good its place among the chunks of its file is
-	fAgain            // how often commits touch its file
+	fWords    = iota // BM25 of its words
+	fFile            // BM25 of the best chunk of its file for each word
+	fNear            // BM25 of the better one of its neighbours
+	fNamed           // the task names a symbol in it
+	fPath            // the task names its file
+	fMessages        // commits with words of the task touched its file
+	fTogether        // its file is changed together with the best files
+	fLinks           // its file imports one of them, or is imported
+	fPair            // it is the test of one of them, or what one tests
+	fRecent          // its file was changed lately
+	fTest            // it is a test
+	fDoc             // it is no code
+	fHead            // it is the head of its file
+	fTop             // how good its place among the chunks of its file is
+	fAgain           // how often commits touch its file
 	features
 )
 
@@ -62,6 +67,70 @@ func (r *Ranked) weigh() {
 
 var weights = [features]float64{
 	fWords: 3, fFile: 2, fNear: 0.5, fNamed: 1.5, fPath: 4, fMessages: 1, fTogether: 1, fLinks: 0.3, fPair: 0.8, fRecent: 0.5, fTest: 0, fDoc: -1.2, fHead: 0.1, fTop: 0.3, fAgain: 0.3,
+}
+
+// The ways in which chunks are taken from a ranking.
+const (
+	sFirst = iota // what the first chunk of a file is worth more
+	sMany         // what each chunk of a file that is taken already costs
+	spreads
+)
+
+var spread = [spreads]float64{sFirst: 0.4, sMany: 0.05}
+
+// Weights returns what is used to rank chunks and to take them from the ranking, for fitting.
+func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
+
+// Spread takes chunks from a ranking until there is no room, so that many files have a chance. of tells the file and the
+// score of the i-th, size the characters that it takes. It returns places in the ranking, in the order of being taken.
+func Spread(n, room int, of func(i int) (file string, score float64), size func(i int, first bool) int, by []float64) []int {
+	taken := map[string]int{}
+	var out []int
+	// The value of a chunk only falls as others of its file are taken, so a queue that puts it back is enough.
+	var q queue
+	for i := range n {
+		file, score := of(i)
+		q = append(q, queued{i, file, score + by[sFirst], 0})
+	}
+	heap.Init(&q)
+	for len(q) > 0 && room > 100 {
+		x := q[0]
+		if have := taken[x.file]; have != x.seen {
+			_, score := of(x.i)
+			q[0].seen, q[0].value = have, score-by[sMany]*float64(have)
+			heap.Fix(&q, 0)
+			continue
+		}
+		heap.Pop(&q)
+		if need := size(x.i, x.seen == 0); need <= room {
+			room -= need
+			out = append(out, x.i)
+			taken[x.file]++
+		}
+	}
+	return out
+}
+
+type queued struct {
+	i     int
+	file  string
+	value float64
+	seen  int // chunks of the file that were taken when the value was worked out
+}
+
+type queue []queued
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	return q[i].value > q[j].value || q[i].value == q[j].value && q[i].i < q[j].i
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(queued)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
 }
 
 // asked is a word of a task.
@@ -148,6 +217,11 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 			}
 		}
 	}
+	for _, name := range p.req.Files {
+		for _, i := range s.of[name] {
+			s.all[i].Features[fPath] = 1
+		}
+	}
 	for _, f := range q.Files {
 		for _, i := range s.of[f.Path] {
 			s.all[i].Features[fPath] = 1
@@ -158,6 +232,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	}
 	for i := range s.all {
 		s.all[i].weigh()
+		s.all[i].Why = s.all[i].reason()
 	}
 	slices.SortStableFunc(s.all, func(a, b Ranked) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
@@ -405,6 +480,113 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	s.spread(fLinks, links)
 	s.spread(fPair, pair)
 	return nil
+}
+
+// marks is how many characters stand around a chunk in a package, and around a file.
+const (
+	marks     = 64
+	fileMarks = 24
+)
+
+// roomShare is what chunks may take of the budget. The rest is for what their files import.
+const roomShare = 0.96
+
+// takeRanked chooses chunks from the ranking, in whole pieces, until the budget is used up. Chunks that follow each other
+// become one piece.
+func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
+	files := map[string]File{}
+	for _, f := range s.Files {
+		files[f.Path] = f
+	}
+	asFile := func(r Ranked) File {
+		if f, ok := files[r.Path]; ok {
+			return f
+		}
+		f := p.fileOf(r.Path)
+		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.Why, r.Features[fPath] > 0}
+		files[r.Path] = x
+		return x
+	}
+	room := int(float64(p.req.Budget.Retrieval()*tokens.PerToken)/(1+p.req.Budget.Margin)*roomShare) - len(heading)
+	list := p.ranked[:min(len(p.ranked), mostRanked)]
+	size := func(i int, first bool) int {
+		c := p.tree.source(list[i].Path)
+		if c.bad != "" {
+			return 1 << 30
+		}
+		n := utf8.RuneCountInString(c.span(list[i].Start, list[i].End)) + marks
+		if first {
+			n += fileMarks + len(list[i].Path)
+		}
+		return n
+	}
+	taken := Spread(len(list), room, func(i int) (string, float64) { return list[i].Path, list[i].Score }, size, spread[:])
+	var all []Decision
+	for at, i := range taken {
+		r := list[i]
+		f := asFile(r)
+		if !s.has(r.Path) {
+			s.Files = append(s.Files, f)
+		}
+		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.Why)})
+		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.Why})
+	}
+	s.Choices = joined(s.Choices, p.tree)
+	s.Precise = true
+	return all, nil
+}
+
+// mostRanked is how many chunks of a ranking are looked at.
+const mostRanked = 4000
+
+// joined makes one choice of those that follow each other with nothing but blank lines between them.
+func joined(all []Choice, t *tree) []Choice {
+	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
+	var out []Choice
+	for _, c := range all {
+		if n := len(out); n > 0 && out[n-1].Path == c.Path && strings.TrimSpace(t.source(c.Path).between(out[n-1].End, c.Start)) == "" {
+			last := &out[n-1]
+			last.End, last.Score = max(last.End, c.End), max(last.Score, c.Score)
+			if c.Symbol != "" && last.Symbol != "" {
+				last.Symbol += ", "
+			}
+			last.Symbol += c.Symbol
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// between is the text of the lines between two lines.
+func (s *source) between(a, b int) string {
+	if b <= a+1 {
+		return ""
+	}
+	return s.span(a+1, b-1)
+}
+
+// reason says what speaks most for a chunk.
+func (r *Ranked) reason() string {
+	type part struct {
+		worth float64
+		text  string
+	}
+	texts := [features]string{fWords: "has words of the task", fFile: "its file has words of the task", fNamed: "the task names a symbol in it", fPath: "the task names its file",
+		fMessages: "commits with words of the task touched its file", fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
+		fPair: "a test, or what a test is about", fRecent: "its file changed lately", fNear: "stands beside words of the task"}
+	var all []part
+	for i, f := range r.Features {
+		if w := f * weights[i]; w > 0.1 && texts[i] != "" {
+			all = append(all, part{w, texts[i]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.worth, a.worth) })
+	var out []string
+	for _, x := range all[:min(2, len(all))] {
+		out = append(out, x.text)
+	}
+	return cmp.Or(strings.Join(out, ", "), "nothing speaks for it but room")
 }
 
 // subject is what a file of tests, or what it tests, is called.
