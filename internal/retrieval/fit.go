@@ -39,7 +39,7 @@ const (
 )
 
 // gain is what a choice of chunks is worth: the share of files and of functions that are found, at 16k and at 8k tokens.
-func (x *example) gain(weights []float64, detail *[4]float64) float64 {
+func (x *example) gain(weights []float64, count *[4]int) {
 	for i, r := range x.Rows {
 		s := 0.0
 		for k, f := range r.F {
@@ -48,7 +48,6 @@ func (x *example) gain(weights []float64, detail *[4]float64) float64 {
 		x.score[i], x.order[i] = s, i
 	}
 	slices.SortFunc(x.order, func(a, b int) int { return cmp.Or(cmp.Compare(x.score[b], x.score[a]), a-b) })
-	total := 0.0
 	for at, budget := range []int{16000, 8000} {
 		picked := retrieve.Spread(len(x.order), budget*tokens.PerToken,
 			func(i int) (string, float64) { return fmt.Sprint(x.Rows[x.order[i]].P), x.score[x.order[i]] },
@@ -75,39 +74,35 @@ func (x *example) gain(weights []float64, detail *[4]float64) float64 {
 				whole++
 			}
 		}
-		f := float64(len(files)) / float64(max(1, x.Files))
-		fn := f
-		if len(x.Units) > 0 {
-			fn = float64(whole) / float64(len(x.Units))
-		}
-		share := []float64{1, 0.5}[at]
-		total += share * (f + 0.8*fn)
-		detail[2*at] += f
-		detail[2*at+1] += fn
+		count[2*at] += len(files)
+		count[2*at+1] += whole
 	}
-	return total
 }
 
+// evaluate is what weights are worth, and the shares of files and functions at both budgets.
 func evaluate(all []*example, weights []float64) (float64, [4]float64) {
-	sums := make([]float64, len(all))
-	details := make([][4]float64, len(all))
+	counts := make([][4]int, len(all))
 	var group sync.WaitGroup
 	for part := range 2 {
 		group.Go(func() {
 			for i := part; i < len(all); i += 2 {
-				sums[i] = all[i].gain(weights, &details[i])
+				all[i].gain(weights, &counts[i])
 			}
 		})
 	}
 	group.Wait()
-	total, d := 0.0, [4]float64{}
-	for i := range sums {
-		total += sums[i]
+	var d [4]float64
+	files, units := 0, 0
+	for i, c := range counts {
+		files, units = files+all[i].Files, units+len(all[i].Units)
 		for k := range d {
-			d[k] += details[i][k] / float64(len(all))
+			d[k] += float64(c[k])
 		}
 	}
-	return total / float64(len(all)), d
+	for k := range d {
+		d[k] /= float64(max(1, []int{files, units}[k%2]))
+	}
+	return d[0] + 0.8*d[1] + 0.5*(d[2]+0.8*d[3]), d
 }
 
 // fit looks for better weights from those that are in use, one at a time. A third of the commits, drawn by seed, has no

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -73,10 +74,11 @@ var weights = [features]float64{
 const (
 	sFirst = iota // what the first chunk of a file is worth more
 	sMany         // what each chunk of a file that is taken already costs
+	sSize         // what a thousand characters cost
 	spreads
 )
 
-var spread = [spreads]float64{sFirst: 0.4, sMany: 0.05}
+var spread = [spreads]float64{sFirst: 0.4, sMany: 0.05, sSize: 0}
 
 // Weights returns what is used to rank chunks and to take them from the ranking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
@@ -90,14 +92,14 @@ func Spread(n, room int, of func(i int) (file string, score float64), size func(
 	var q queue
 	for i := range n {
 		file, score := of(i)
-		q = append(q, queued{i, file, score + by[sFirst], 0})
+		cost := by[sSize] * min(10, float64(size(i, false))/1000)
+		q = append(q, queued{i, file, score - cost, score + by[sFirst] - cost, 0})
 	}
 	heap.Init(&q)
 	for len(q) > 0 && room > 100 {
 		x := q[0]
 		if have := taken[x.file]; have != x.seen {
-			_, score := of(x.i)
-			q[0].seen, q[0].value = have, score-by[sMany]*float64(have)
+			q[0].seen, q[0].value = have, x.score-by[sMany]*float64(have)
 			heap.Fix(&q, 0)
 			continue
 		}
@@ -114,6 +116,7 @@ func Spread(n, room int, of func(i int) (file string, score float64), size func(
 type queued struct {
 	i     int
 	file  string
+	score float64 // without regard to others
 	value float64
 	seen  int // chunks of the file that were taken when the value was worked out
 }
@@ -609,4 +612,54 @@ func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
 		return nil, err
 	}
 	return p.search(ctx, q)
+}
+
+// Place is a file with the lines of it that a search ranks first.
+type Place struct {
+	Path  string
+	Spots []Ranked // the best first
+}
+
+// Where returns the files that a task is probably about, the best first. It asks no model. A task of which nothing is
+// found has none.
+func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
+	const spots = 3
+	p, err := newPass(ctx, d, r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.query(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.ranked, err = p.search(ctx, q); err != nil || p.matched(ctx, q) != nil {
+		return nil, err
+	}
+	var out []Place
+	for _, r := range p.ranked {
+		i := slices.IndexFunc(out, func(o Place) bool { return o.Path == r.Path })
+		switch {
+		case i >= 0 && len(out[i].Spots) < spots:
+			out[i].Spots = append(out[i].Spots, r)
+		case i < 0 && len(out) < most && !p.tree.source(r.Path).gone:
+			out = append(out, Place{r.Path, []Ranked{r}})
+		}
+		if len(out) == most && !slices.ContainsFunc(out, func(o Place) bool { return len(o.Spots) < spots }) {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Line says where something is, for people: path, lines and names.
+func (x Place) Line() string {
+	var spots []string
+	for _, s := range x.Spots {
+		text := fmt.Sprintf("%d-%d", s.Start, s.End)
+		if s.Label != "" {
+			text += " " + phrase.Cut(s.Label, 60)
+		}
+		spots = append(spots, text)
+	}
+	return x.Path + ": " + strings.Join(spots, "; ")
 }

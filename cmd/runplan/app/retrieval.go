@@ -73,6 +73,34 @@ func (a *App) openSearch(ctx context.Context, p *project, _ tokens.Budget) (*ret
 	return r, nil
 }
 
+// briefPlaces is how many files a brief names as those that the batch is probably about.
+const briefPlaces = 8
+
+// where asks the index which files and lines a text is probably about. A repository that is not indexed tells nothing.
+func (a *App) where(p *project) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, text string) ([]string, error) {
+		r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
+		if err := r.openIndex(ctx); err != nil {
+			return nil, nil // an index is no duty, and one that is broken is told where it is asked for
+		}
+		defer r.close()
+		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
+			Text: text, Dir: p.repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
+		}, briefPlaces)
+		switch {
+		case errors.Is(err, retrieve.ErrNoIndex):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		var out []string
+		for _, x := range places {
+			out = append(out, r.clean(x.Line()))
+		}
+		return out, nil
+	}
+}
+
 // openAsking is [App.openRetrieval] without a log: that of a run is its own.
 func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
