@@ -67,7 +67,8 @@ func (r *Ranked) weigh() {
 }
 
 var weights = [features]float64{
-	fWords: 3, fFile: 2, fNear: 0.5, fNamed: 1.5, fPath: 4, fMessages: 1, fTogether: 1, fLinks: 0.3, fPair: 0.8, fRecent: 0.5, fTest: 0, fDoc: -1.2, fHead: 0.1, fTop: 0.3, fAgain: 0.3,
+	fWords: 3.4, fFile: 0.5, fNear: 0.4, fNamed: 3.4, fPath: 2, fMessages: 0.25, fTogether: 1.1, fLinks: 0.5, fPair: 0.4, fRecent: 0.45, fTest: -0.2, fDoc: -1.6,
+	fHead: 0.5, fTop: 1.1, fAgain: 0.3,
 }
 
 // The ways in which chunks are taken from a ranking.
@@ -78,7 +79,7 @@ const (
 	spreads
 )
 
-var spread = [spreads]float64{sFirst: 0.4, sMany: 0.05, sSize: 0}
+var spread = [spreads]float64{sFirst: 0.6, sMany: 0.05, sSize: 0.2}
 
 // Weights returns what is used to rank chunks and to take them from the ranking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
