@@ -333,6 +333,7 @@ func Head(lines []string) Span {
 			continue
 		case strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") || strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#include") && !strings.HasPrefix(t, "#["):
 			continue
+		case strings.HasPrefix(t, "package ") || strings.HasPrefix(t, "namespace ") || strings.HasPrefix(t, `"use `) || strings.HasPrefix(t, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -353,8 +354,8 @@ func Head(lines []string) Span {
 
 // importLine tells of a line that begins an import, in any of the usual languages.
 func importLine(t string) bool {
-	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "package ", "use ", "using ", "require ", "require(", "require_relative ", "include ", "#include",
-		"module ", "extern crate ", "mod ", "\"use strict\"", "'use strict'", "namespace "} {
+	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ", "require(", "require_relative ", "include ", "#include",
+		"extern crate ", "mod "} {
 		if strings.HasPrefix(t, word) {
 			return true
 		}

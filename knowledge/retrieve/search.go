@@ -252,7 +252,6 @@ type searching struct {
 	all    []Ranked
 	asked  []askedWord
 	file   map[string]float64 // what the words say of each file, 0 to 1
-	best   []string           // paths by that
 }
 
 // words asks for each word of the task.
@@ -289,7 +288,6 @@ func (s *searching) words(ctx context.Context) error {
 	}
 	for name, v := range s.file {
 		s.file[name] = v / topFile
-		s.best = append(s.best, name)
 	}
 	for name, list := range s.of {
 		order := slices.Clone(list)

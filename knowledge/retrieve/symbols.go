@@ -43,6 +43,7 @@ type content struct {
 	symbols []symbol
 	head    outline.Span // what the file imports
 	fresh   bool         // outlined anew: the index has an older content
+	unread  bool         // nothing could outline it
 }
 
 // content reads a file and its symbols. Where the file is not as it was indexed, the lines of the index are wrong, and it
@@ -56,13 +57,19 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	if c.bad != "" {
 		return c, nil
 	}
-	defer func() { c.addBlocks(); p.rankSymbols(c) }()
+	defer func() {
+		if !c.unread {
+			c.addBlocks()
+		}
+		p.rankSymbols(c)
+	}()
 	if f.ID != 0 && f.Hash == c.hash {
 		return c, p.known(ctx, f, c)
 	}
 	o, err := p.tree.outline(ctx, c.source)
 	switch {
 	case errors.Is(err, errNoOutline):
+		c.unread = true
 		p.note("%s: %v; it is shown as a whole or not at all", f.Path, err)
 		return c, nil
 	case err != nil:
@@ -79,6 +86,10 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 // addBlocks makes pieces of the lines that belong to no symbol, along the syntax: statements at the top of a file, test
 // cases, and what a long class has beside its methods. The head of a file is none of them: it comes along.
 func (c *content) addBlocks() {
+	c.head = outline.Head(c.lines)
+	if len(c.symbols) == 0 && len(c.lines) <= shortFile {
+		return // it is one piece
+	}
 	covered := make([]bool, len(c.lines)+2)
 	holds := map[int]bool{} // symbols with others in them, which are shown one by one
 	for i := range c.symbols {
@@ -98,7 +109,6 @@ func (c *content) addBlocks() {
 			covered[n] = true
 		}
 	}
-	c.head = outline.Head(c.lines)
 	for n := 1; n <= c.head.End && n < len(covered); n++ {
 		covered[n] = true
 	}
@@ -146,6 +156,9 @@ func (c *content) addBlocks() {
 // isWithin tells of a symbol that lies in another one whose lines are all shown together.
 func isWithin(c *content, i int) bool { return c.symbols[i].kind != string(outline.Variable) }
 
+// shortFile is how many lines a file without symbols has that is one piece.
+const shortFile = 60
+
 // longSymbol is how many lines a class has that is asked about by its parts.
 const longSymbol = 40
 
@@ -154,7 +167,8 @@ func (c *content) block(from, to int) (symbol, bool) {
 	title := ""
 	for n := from; n <= to && title == ""; n++ {
 		line := strings.TrimSpace(c.lines[n-1])
-		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") {
+		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") &&
+			!strings.HasPrefix(line, `"""`) && !strings.HasPrefix(line, "package ") {
 			title = phrase.Cut(line, 120)
 		}
 	}
