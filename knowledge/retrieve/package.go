@@ -178,9 +178,37 @@ func importance(a, b Part) int {
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Symbol, b.Symbol))
 }
 
-// arrange puts parts into the order of the text: by the tier of their file, by path, by line.
+// arrange puts parts into the order of the text: by the tier of their file, by path, by line. A file of tests stands right
+// behind the file that it tests, if that is shown.
 func (p *Package) arrange() {
+	type place struct {
+		tier int
+		path string
+		test bool
+	}
+	subjects := map[string]place{}
+	for _, x := range p.Parts {
+		if s, ok := subjects[subject(x.Path)]; !IsTest(x.Path) && (!ok || x.Path < s.path) {
+			subjects[subject(x.Path)] = place{x.Tier, x.Path, false}
+		}
+	}
+	of := func(x Part) place {
+		if s, ok := subjects[subject(x.Path)]; ok && IsTest(x.Path) {
+			return place{s.tier, s.path, true}
+		}
+		return place{x.Tier, x.Path, false}
+	}
 	slices.SortStableFunc(p.Parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.Symbol, b.Symbol))
+		x, y := of(a), of(b)
+		if c := cmp.Or(cmp.Compare(x.tier, y.tier), cmp.Compare(x.path, y.path)); c != 0 {
+			return c
+		}
+		if x.test != y.test {
+			if y.test {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.Symbol, b.Symbol))
 	})
 }

@@ -55,7 +55,6 @@ type Ranked struct {
 	Label      string
 	Score      float64
 	Features   [features]float64
-	Why        string
 }
 
 // weigh is the score of a chunk: a logistic regression over past commits, see docs/retrieval.md.
@@ -236,7 +235,6 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	}
 	for i := range s.all {
 		s.all[i].weigh()
-		s.all[i].Why = s.all[i].reason()
 	}
 	slices.SortStableFunc(s.all, func(a, b Ranked) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
@@ -505,7 +503,7 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 			return f
 		}
 		f := p.fileOf(r.Path)
-		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.Why, r.Features[fPath] > 0}
+		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.reason(), r.Features[fPath] > 0}
 		files[r.Path] = x
 		return x
 	}
@@ -530,8 +528,8 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 		if !s.has(r.Path) {
 			s.Files = append(s.Files, f)
 		}
-		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.Why)})
-		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.Why})
+		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
+		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.reason()})
 	}
 	s.Choices = joined(s.Choices, p.tree)
 	s.Precise = true
@@ -569,7 +567,7 @@ func (s *source) between(a, b int) string {
 }
 
 // reason says what speaks most for a chunk.
-func (r *Ranked) reason() string {
+func (r Ranked) reason() string {
 	type part struct {
 		worth float64
 		text  string

@@ -54,7 +54,7 @@ func (p *pass) found(s *State) []File {
 		if !s.has(r.Path) && len(out) < bestFound && f.ID != 0 {
 			out = append(out, File{ID: f.ID, Path: f.Path})
 		}
-		s.add(f, 2, false, "%s", r.Why)
+		s.add(f, 2, false, "%s", r.reason())
 	}
 	return out
 }
