@@ -63,31 +63,37 @@ func (b *board) print(w io.Writer) {
 			total.sum(k, s)
 		}
 	}
-	fmt.Fprintln(w, "F: share of the changed files of which something is shown. Fn: share of the changed functions, and blocks at the top of")
-	fmt.Fprintln(w, "files, whose changed lines are all shown. P: share of the characters shown that are of changed files. In per cent.")
-	for _, r := range append(b.repos, total) {
-		fmt.Fprintf(w, "\n%s: %d commits\n%-28s", r.name, r.commits, "")
-		for _, n := range b.o.budgets {
-			fmt.Fprintf(w, "  %16s", fmt.Sprintf("%dk F / Fn / P", n/1000))
-		}
-		fmt.Fprintln(w)
-		for _, m := range methods {
-			fmt.Fprintf(w, "%-28s", m)
-			for _, n := range b.o.budgets {
-				s := r.scores[fmt.Sprintf("%s/%d", m, n)]
-				fmt.Fprintf(w, "  %16s", fmt.Sprintf("%s / %s / %s", percent(s.found, s.files), percent(s.whole, s.units), percent(s.inChanged, s.chars)))
-			}
-			fmt.Fprintln(w)
-		}
-		if r.commits > 0 && r.asked > 0 {
-			fmt.Fprintf(w, "an index took %s, a retrieval %s, on the mean\n", (r.indexed / time.Duration(r.commits)).Round(time.Millisecond), (r.took / time.Duration(r.asked)).Round(time.Millisecond))
-		}
-	}
+	b.table(w, total)
 	if worse := b.worse(); len(worse) > 0 {
 		fmt.Fprintf(w, "\nbelow BM25 over chunks: %s\n", strings.Join(worse, "; "))
 	}
 	for _, n := range b.notes {
 		fmt.Fprint(w, "\n", n)
+	}
+}
+
+// legend says what the tables have.
+const legend = `F: share of the changed files of which something is shown. Fn: share of the changed functions, and blocks at the top of
+files, whose changed lines are all shown. P: share of the characters shown that are of changed files. In per cent.
+`
+
+// table prints what was measured of a repository.
+func (b *board) table(w io.Writer, r result) {
+	fmt.Fprintf(w, "\n%s: %d commits\n%-28s", r.name, r.commits, "")
+	for _, n := range b.o.budgets {
+		fmt.Fprintf(w, "  %16s", fmt.Sprintf("%dk F / Fn / P", n/1000))
+	}
+	fmt.Fprintln(w)
+	for _, m := range methods {
+		fmt.Fprintf(w, "%-28s", m)
+		for _, n := range b.o.budgets {
+			s := r.scores[fmt.Sprintf("%s/%d", m, n)]
+			fmt.Fprintf(w, "  %16s", fmt.Sprintf("%s / %s / %s", percent(s.found, s.files), percent(s.whole, s.units), percent(s.inChanged, s.chars)))
+		}
+		fmt.Fprintln(w)
+	}
+	if r.commits > 0 && r.asked > 0 {
+		fmt.Fprintf(w, "an index took %s, a retrieval %s, on the mean\n", (r.indexed / time.Duration(r.commits)).Round(time.Millisecond), (r.took / time.Duration(r.asked)).Round(time.Millisecond))
 	}
 }
 

@@ -129,6 +129,7 @@ func measure(ctx context.Context, o options) error {
 		defer dump.Close()
 	}
 	b := &board{o: o, dump: dump}
+	fmt.Fprint(os.Stdout, legend)
 	jobs := make(chan source)
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -142,9 +143,9 @@ func measure(ctx context.Context, o options) error {
 					failed = fmt.Errorf("%s: %w", s.name, err)
 				}
 				b.repos = append(b.repos, r)
+				b.table(os.Stdout, r)
 				mu.Unlock()
 				os.RemoveAll(filepath.Join(dir, s.name))
-				fmt.Fprintf(os.Stderr, "measured: %s, %d commits\n", s.name, r.commits)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func TestWords(t *testing.T) {
 // The head of a file is what it imports, over several lines too.
 func TestHead(t *testing.T) {
 	for text, want := range map[string]Span{
-		"// licence\n\npackage a\n\nimport (\n\t\"b\"\n)\n\nfunc f() {}\n":              {3, 7},
+		"// licence\n\npackage a\n\nimport (\n\t\"b\"\n)\n\nfunc f() {}\n":              {5, 7},
 		"\"\"\"Doc.\n\nimport x\n\"\"\"\nimport a\nfrom b import (\n  c,\n)\n\nx = 1\n": {5, 8},
 		"const a = require('a');\nimport {\n  b,\n} from 'b';\nf();\n":                  {1, 4},
 		"x = 1\nimport a\n": {},
