@@ -98,12 +98,34 @@ func (j judge) pieces(prompt string) map[string]any {
 				}
 				if best >= 0 {
 					answer[byPath[f.path][best].id] = "primary"
+					continue
+				}
+				// A comment stands above what it is about; what else belongs to no piece is near one.
+				next, last := -1, -1
+				for i, o := range byPath[f.path] {
+					if o.from > n && (next < 0 || o.from < byPath[f.path][next].from) {
+						next = i
+					}
+					if o.to < n && (last < 0 || o.to > byPath[f.path][last].to) {
+						last = i
+					}
+				}
+				switch {
+				case next >= 0 && byPath[f.path][next].from-n <= commentLines:
+					answer[byPath[f.path][next].id] = "primary"
+				case last >= 0 && answer[byPath[f.path][last].id] != "primary":
+					answer[byPath[f.path][last].id] = "supporting"
+				case last < 0 && next >= 0 && answer[byPath[f.path][next].id] != "primary":
+					answer[byPath[f.path][next].id] = "supporting"
 				}
 			}
 		}
 	}
 	return answer
 }
+
+// commentLines is how far above a piece a comment on it may begin.
+const commentLines = 12
 
 // model is the one that the scripts play.
 func model(llm.Stage) (llm.Model, error) {
