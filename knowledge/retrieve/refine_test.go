@@ -72,7 +72,7 @@ func TestRefine(t *testing.T) {
 		got = append(got, x.Path+" "+x.Symbol+" "+string(x.Detail))
 	}
 	want := []string{
-		"cart/cart.go  type_context", "cart/cart.go Total primary", "cart/cart.go Empty primary", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting", "price/price.go Tax primary",
+		"cart/cart.go  type_context", "cart/cart.go Total primary", "cart/cart.go Empty primary", "cart/cart_test.go  type_context", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting", "price/price.go Tax primary",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
