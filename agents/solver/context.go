@@ -19,9 +19,6 @@ import (
 // final_context, is what it is made of.
 const contextKey = "solver_context"
 
-// errNothing ends an attempt before the coding model is asked: it would have to guess.
-var errNothing = errors.New("nothing of the repository was found relevant, so that no model is asked to change it; name the files in the plan, or use words of the code")
-
 // context returns what retrieval found for the batch: an earlier attempt may have paid for it.
 func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	defer w.lock(w.id)()
@@ -34,12 +31,9 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 		w.say("context of an earlier attempt: " + phrase.Count(len(p.Parts), "part"))
 		return p, nil
 	}
-	r := w.request()
-	if p, err = w.cfg.Retrieve(ctx, w.meter, w.session, r); err != nil {
+	p, err = w.cfg.Retrieve(ctx, w.meter, w.session, w.request())
+	if err != nil {
 		return p, err
-	}
-	if len(p.Parts) == 0 && len(r.Files) == 0 {
-		return p, errNothing
 	}
 	if err := w.session.Set(ctx, contextKey, p); err != nil {
 		return p, err
