@@ -128,7 +128,9 @@ func (c *CuratedReader) ChunksByID(ctx context.Context, repo int64, ids []int64)
 	})
 }
 
-func scanChunk(r *sql.Rows, x *Chunk) error { return r.Scan(&x.ID, &x.Path, &x.Start, &x.End, &x.Label) }
+func scanChunk(r *sql.Rows, x *Chunk) error {
+	return r.Scan(&x.ID, &x.Path, &x.Start, &x.End, &x.Label)
+}
 
 // Changed is a path that a commit touched.
 type Changed struct {
