@@ -10,6 +10,7 @@ STORM    ?=
 ATTACK   ?=
 HISTORIES ?=
 PRECISION ?=
+RETRIEVAL ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
 export CGO_ENABLED ?= 0
@@ -21,7 +22,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench retrieval test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -107,6 +108,10 @@ agents-smoke: ## run the real CLIs that npm has, installed outside of the clone,
 screenshots: ## make the screenshots of docs, with Chromium
 	@mkdir -p docs/screenshots
 	$(GO) test -count=1 -run '^TestScreenshots$$' ./testscripts/browser -screenshots "$(CURDIR)/docs/screenshots"
+
+retrieval: ## measure what retrieval finds of real commits; HISTORIES=folder,… of bundles and bare repositories, RETRIEVAL="-each 20 -v"
+	@test -n "$(HISTORIES)" || { echo "give HISTORIES=folder: git bundles, bare repositories or checkouts"; exit 2; }
+	$(GO) run ./internal/retrieval -from "$(HISTORIES)" $(RETRIEVAL)
 
 bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
 	$(GO) run ./internal/bench $(BENCH)

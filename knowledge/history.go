@@ -166,9 +166,7 @@ func (l *logReader) field(text []byte) error {
 	if n, err := strconv.Atoi(removed); err == nil {
 		c.Deletions += n
 	}
-	if outline.LanguageOf(path) != "" {
-		c.Paths = append(c.Paths, path)
-	}
+	c.Paths = append(c.Paths, path)
 	return nil
 }
 
@@ -181,7 +179,7 @@ func commitOf(head []string) (store.Touched, error) {
 	message := phrase.CutBytes(strings.TrimSpace(strings.ToValidUTF8(head[3], "�")), maxMessage)
 	return store.Touched{Commit: store.Commit{
 		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message, Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
-	}}, nil
+	}, Words: outline.Words(message)}, nil
 }
 
 // past is what git says of the commits that are not known yet, oldest first.

@@ -102,6 +102,7 @@ type indexer struct {
 	state store.RepoState
 
 	known   map[string]store.FileState
+	texts   map[string]store.Text // of languages without symbols; those that are still there are taken out
 	ids     map[string]int64
 	added   []int64  // files that are new
 	changed []int64  // files that were read, new ones too
@@ -139,7 +140,7 @@ func (x *indexer) index(ctx context.Context) error {
 	}
 	if len(x.known) == 0 {
 		// Nobody asks before the end, and an order that is made at once costs less than one that is kept.
-		if err := x.tx.DropIndexes(ctx); err != nil {
+		if err := errors.Join(x.tx.DropIndexes(ctx), x.tx.ManyTexts(ctx)); err != nil {
 			return err
 		}
 	}
@@ -202,6 +203,9 @@ func (x *indexer) recall(ctx context.Context) error {
 	for _, f := range list {
 		x.known[f.Path] = f
 		x.ids[f.Path] = f.ID
+	}
+	if x.texts, err = x.tx.OtherTexts(ctx, x.state.ID); err != nil {
+		return err
 	}
 	x.files = map[string]*LanguageResult{}
 	for _, l := range outline.Languages() {

@@ -297,7 +297,7 @@ func TestIndexForgets(t *testing.T) {
 
 // A parse error ends an index, with place and content, and leaves the last one as it was.
 func TestIndexFailsFast(t *testing.T) {
-	for name, text := range map[string]string{"bad.py": "x = 1\ndef f(:\n    pass\n", "bad.go": "package bad\nfunc f( {}\n", "bad.ts": "const a = 1;\nclass { { ]\n"} {
+	for name, text := range map[string]string{"bad.py": "x = 1\ndef f(:\n    pass\n", "bad.go": "package bad\nfunc f( {}\n", "bad.js": "const a = 1;\nclass { { ]\n"} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, sample)
 			p.index()

@@ -92,7 +92,7 @@ func TestParseLog(t *testing.T) {
 		"\x01" + strings.Repeat("b", 40) + "\x00Bo\x001700000060\x00Two\n\nlines\n\x00\x00\n1\t2\ta.py\x00-\t-\tpic.png\x00"
 	want := []store.Touched{
 		{Commit: store.Commit{Hash: hash, Author: "A\x01da", Time: "2023-11-14T22:13:20Z"}},
-		{Commit: store.Commit{Hash: strings.Repeat("b", 40), Author: "Bo", Message: "Two\n\nlines", Time: "2023-11-14T22:14:20Z", Files: 2, Insertions: 1, Deletions: 2}, Paths: []string{"a.py"}},
+		{Commit: store.Commit{Hash: strings.Repeat("b", 40), Author: "Bo", Message: "Two\n\nlines", Time: "2023-11-14T22:14:20Z", Files: 2, Insertions: 1, Deletions: 2}, Paths: []string{"a.py", "pic.png"}, Words: "two line"},
 	}
 	for _, size := range []int{1, 7, len(out)} {
 		got, err := parseLog(out, size)

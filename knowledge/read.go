@@ -47,7 +47,9 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 		l := outline.LanguageOf(p)
 		if l == "" {
 			x.res.Other++
-			continue
+			if !worthSearching(p) {
+				continue
+			}
 		}
 		fi, err := os.Lstat(filepath.Join(x.Repo.Root, filepath.FromSlash(p)))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,6 +57,12 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", p, err)
+		}
+		if l == "" {
+			if c, ok := x.otherText(p, fi); ok {
+				work = append(work, c)
+			}
+			continue
 		}
 		if !fi.Mode().IsRegular() {
 			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "a symbolic link or a special file"})
@@ -79,9 +87,15 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 		}
 		work = append(work, c)
 	}
+	if err := x.forgetTexts(ctx); err != nil {
+		return nil, err
+	}
 	gone := []int64{}
 	for p, k := range x.known {
 		if !there[p] {
+			if err := x.tx.DeleteText(ctx, x.state.ID, p); err != nil {
+				return nil, err
+			}
 			gone = append(gone, k.ID)
 			delete(x.ids, p)
 		}
@@ -123,6 +137,8 @@ type seenFile struct {
 	gone    bool
 	skip    string
 	outline outline.Outline
+	text    []byte // until its chunks are made
+	chunks  []store.Chunk
 }
 
 // read reads the candidates, a few chunks at a time, and writes them in the order of their paths.
@@ -211,7 +227,7 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 	for i, c := range work {
 		f := &out[i]
 		f.candidate = c
-		if c.size > maxSource {
+		if c.size > maxSource && c.language != "" {
 			f.hash, f.skip = "size "+fmt.Sprint(c.size), fmt.Sprintf("too large: %d bytes, at most %d are read", c.size, maxSource)
 			continue
 		}
@@ -228,8 +244,12 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 		}
 		sum := sha256.Sum256(raw)
 		f.hash, f.size = hex.EncodeToString(sum[:]), int64(len(raw))
-		if c.known.ID != 0 && c.known.Hash == f.hash && x.uptodate(c.language, c.known) {
+		if c.known.ID != 0 && c.known.Hash == f.hash && (c.language == "" || x.uptodate(c.language, c.known)) {
 			f.same = true
+			continue
+		}
+		f.text = raw
+		if c.language == "" {
 			continue
 		}
 		if c.language == outline.Go {
@@ -247,7 +267,13 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 			return nil, context.Cause(ctx)
 		}
 	}
-	return out, x.outlines(ctx, out, texts, which, threads)
+	if err := x.outlines(ctx, out, texts, which, threads); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].makeChunks()
+	}
+	return out, nil
 }
 
 // outlines asks ast-grep about texts, and with fewer at a time where the answer is too long.
@@ -291,6 +317,9 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 
 // write puts one file into the database.
 func (x *indexer) write(ctx context.Context, f *seenFile) error {
+	if f.language == "" {
+		return x.writeText(ctx, f)
+	}
 	n := x.files[string(f.language)]
 	switch {
 	case f.gone: // it went while we looked: the next index removes it
@@ -314,7 +343,7 @@ func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	}
 	if e := f.outline.Error; e != nil {
 		fe := FileError{f.path, e.Line, e.Content, e.Message}
-		if !x.ContinueOnError {
+		if !x.ContinueOnError && f.language != outline.TypeScript { // its grammar grows faster than the parser's
 			return &fe
 		}
 		state.State, state.Reason = partial, fmt.Sprintf("line %d: %s", e.Line, e.Message)
@@ -390,6 +419,9 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 		return err
 	}
 	if err := x.tx.PutContent(ctx, state.ID, isNew, content); err != nil {
+		return err
+	}
+	if err := x.tx.PutText(ctx, x.state.ID, store.Text{Path: f.path, Hash: f.hash, Size: f.size, Source: true}, isNew, f.chunks); err != nil {
 		return err
 	}
 	x.ids[f.path] = state.ID

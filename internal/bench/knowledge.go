@@ -136,7 +136,28 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 	b.notes = append(b.notes, fmt.Sprintf("The same in CPU time, all processes together: %.2f times that of ast-grep.", median(cpu)))
 	mib := func(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
 	b.figures = append(b.figures, figure{"peak memory, cold " + name + " (ast-grep)", mib(peak), mib(theirs), fmt.Sprintf("%.2f", float64(peak)/float64(theirs)), "≤ 256 MiB", peak <= 256<<20})
+	if err := b.sizeOnDisk(dir, files); err != nil {
+		return err
+	}
 	return b.compareAst(python, dir)
+}
+
+// sizeOnDisk takes how large the index is, with its full text, beside the files that it is of.
+func (b *bench) sizeOnDisk(dir string, files []string) error {
+	var source, index int64
+	for _, f := range files {
+		if fi, err := os.Stat(filepath.Join(dir, f)); err == nil {
+			source += fi.Size()
+		}
+	}
+	for _, end := range []string{"", "-wal"} {
+		if fi, err := os.Stat(filepath.Join(dir, ".runplan", "curated.sqlite"+end)); err == nil {
+			index += fi.Size()
+		}
+	}
+	mib := func(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+	b.figures = append(b.figures, figure{what: "index on disk, with full text (the files)", value: mib(index), floor: mib(source), ratio: fmt.Sprintf("%.2f", float64(index)/float64(max(1, source)))})
+	return nil
 }
 
 // compareAst asks Python's own parser about the same files.

@@ -15,7 +15,8 @@ const CoChangeLimit = 50
 // Touched is a commit with the paths that it touched.
 type Touched struct {
 	Commit
-	Paths []string // those that could be in the index
+	Paths []string
+	Words string // of its message, as a search knows them
 }
 
 // ClearHistory forgets all commits of a repository.
@@ -24,6 +25,9 @@ func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
 		return err
 	}
 	if err := t.exec(ctx, "forget the history", "DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "forget the history", "DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
 	return t.exec(ctx, "forget the history", "DELETE FROM commits WHERE repo_id = ?", repo)
@@ -103,6 +107,11 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 		id++
 		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), int64(c.Insertions), int64(c.Deletions)); err != nil {
 			return err
+		}
+		if c.Words != "" {
+			if err := t.messages.add(ctx, id, c.Words); err != nil {
+				return err
+			}
 		}
 		var touched []int64
 		for _, p := range c.Paths {

@@ -66,8 +66,8 @@ func filled(t *testing.T) (path string, repo int64) {
 	}
 	many := Touched{Commit: Commit{Hash: "c3", Author: "Ada", Message: "move", Time: "2030-01-03T00:00:00Z", Files: CoChangeLimit + 1}, Paths: []string{"a.py", "b.py"}}
 	err = tx.AddHistory(t.Context(), s.ID, each(
-		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2}, []string{"a.py", "b.py"}},
-		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}}, many,
+		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2}, []string{"a.py", "b.py"}, ""},
+		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}, ""}, many,
 	), files, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,9 @@ type CuratedTx struct {
 
 	dropped []droppedIndex
 
-	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits *bulk
+	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits, chunks, words, messages *bulk
+
+	nextChunk int64
 }
 
 // droppedIndex is an index of a table, with the statement that makes it again.
@@ -29,7 +31,7 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
 	t := &CuratedTx{tx: tx}
-	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM symbols").Scan(&t.next); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, (SELECT COALESCE(MAX(id), 0) + 1 FROM chunks) FROM symbols").Scan(&t.next, &t.nextChunk); err != nil {
 		tx.Rollback()
 		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
@@ -43,6 +45,9 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	t.commits = newBulk(tx, "INSERT INTO commits (id, repo_id, hash, author, message, timestamp, files_changed, insertions, deletions)", 9, "")
 	t.historyRows = newBulk(tx, "INSERT INTO history (commit_id, path_id)", 2, " ON CONFLICT DO NOTHING")
 	t.fileCommits = newBulk(tx, "INSERT INTO file_commits (file_id, commit_id)", 2, " ON CONFLICT DO NOTHING", t.commits)
+	t.chunks = newBulk(tx, "INSERT INTO chunks (id, text_id, start_line, end_line, label)", 5, "")
+	t.words = newBulk(tx, "INSERT INTO chunk_words (rowid, name, body)", 3, "")
+	t.messages = newBulk(tx, "INSERT INTO commit_words (rowid, message)", 2, "")
 	return t, nil
 }
 
@@ -65,7 +70,7 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 
 // Flush writes the rows that are held back, so that they can be read.
 func (t *CuratedTx) Flush(ctx context.Context) error {
-	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits} {
+	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits, t.chunks, t.words, t.messages} {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
@@ -77,7 +82,7 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 // them back; both are part of the one transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
-		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes') ORDER BY name")
+		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes', 'chunks', 'history') ORDER BY name")
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func TestPythonHardCases(t *testing.T) {
 		"6-7 function decorated", "9-9 function after_form_feed", "11-11 function tabbed", "13-13 function tabbed", "15-15 function conditional",
 		"17-27 class Outer", "18-24 class Outer.Inner", "19-19 variable Outer.Inner.x", "20-24 method Outer.Inner.method",
 		"21-23 function Outer.Inner.method.local", "22-22 class Outer.Inner.method.local.Deep", "25-25 method Outer.amethod", "27-27 variable Outer.C",
-		"29-29 function over", "31-31 function over", "32-32 function over", "33-33 variable TEXT", "37-37 variable x", "38-38 variable y",
+		"29-29 function over", "31-31 function over", "32-32 function over", "33-36 variable TEXT", "37-37 variable x", "38-38 variable y",
 		"39-39 function one", "40-41 function nested_in_call", "45-45 function in_case", "46-46 function ünï", "47-47 variable long", "48-48 function last", "",
 	}, "\n")
 	if d := cmp.Diff(want, o.list()); d != "" {

@@ -31,7 +31,7 @@ var scriptRules string
 var typescriptRules string
 
 // Version changes when the same text would get another outline, so that what is indexed is read anew.
-const Version = "1"
+const Version = "2"
 
 // Rules are what ast-grep is asked for the languages given; Go needs none.
 func Rules(languages ...Language) string {
@@ -87,6 +87,11 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 	if !utf8.Valid(text) {
 		return nil, false, "not UTF-8"
 	}
+	if l == TypeScript {
+		if plain := withoutVariance(text); plain != nil {
+			text, copied = plain, true
+		}
+	}
 	longest := 0
 	for line := range bytes.Lines(text) {
 		longest = max(longest, len(line))
@@ -95,6 +100,33 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 		return nil, false, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest, maxLine)
 	}
 	return text, copied, ""
+}
+
+var (
+	typeList = lazyre.New(`[\w$]<[^<>(){};]*\b(?:in|out)\s+[A-Z_$][^(){};]*>`)
+	variance = lazyre.New(`([<,]\s*)((?:\b(?:in|out)\s+)+)([A-Z_$])`)
+)
+
+// withoutVariance writes spaces over the words "in" and "out" of type parameters, which the parser does not know; nil is a
+// text without any. All offsets stay.
+func withoutVariance(text []byte) []byte {
+	if !bytes.Contains(text, []byte("in ")) && !bytes.Contains(text, []byte("out ")) {
+		return nil
+	}
+	var out []byte
+	for _, list := range typeList.Re().FindAllIndex(text, -1) {
+		for _, m := range variance.Re().FindAllSubmatchIndex(text[list[0]:list[1]], -1) {
+			if out == nil {
+				out = slices.Clone(text)
+			}
+			for i := list[0] + m[4]; i < list[0]+m[5]; i++ {
+				if out[i] != '\n' {
+					out[i] = ' '
+				}
+			}
+		}
+	}
+	return out
 }
 
 var codingLine = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)

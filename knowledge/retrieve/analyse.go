@@ -30,14 +30,25 @@ const analysisSchema = `{"type":"object","properties":{` +
 	`"domain":{"type":"string","maxLength":60},"module":{"type":"string","maxLength":60}},` +
 	`"required":["intent","task_type","concepts","symbols","domain","module"],"additionalProperties":false}`
 
-// analyse finds out what a task names, and asks a model what it is about (RETR-02).
-func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
+// query finds out what a task names.
+func (p *pass) query(ctx context.Context) (TaskQuery, error) {
 	c := findClues(p.req.Text)
 	m, err := p.lookUp(ctx, c)
+	return TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors, Keywords: c.Keywords, Unknown: m.unknown}, err
+}
+
+// analyse finds out what a task names, and asks a model what it is about (RETR-02).
+func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
+	q, err := p.query(ctx)
 	if err != nil {
-		return TaskQuery{}, err
+		return q, err
 	}
-	q := TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors, Keywords: c.Keywords, Unknown: m.unknown}
+	if p.ranked, err = p.search(ctx, q); err != nil {
+		return q, err
+	}
+	if err := p.matched(ctx, q); err != nil {
+		return q, err // no model is asked about nothing
+	}
 	for _, u := range q.Unknown {
 		p.note("not in the repository: %s", fence.Line(u))
 	}

@@ -23,7 +23,13 @@ func (p *pass) loadNames(ctx context.Context) error {
 		return err
 	}
 	if len(files) == 0 {
-		return ErrNoIndex
+		texts, err := p.Base.TextPaths(ctx, p.Repo)
+		if err != nil {
+			return err
+		}
+		if len(texts) == 0 {
+			return ErrNoIndex
+		}
 	}
 	p.names = names{files: map[string]store.File{}, byBase: map[string][]string{}, tree: p.tree}
 	for _, f := range files {

@@ -50,7 +50,50 @@ func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 		pkg.Parts = append(pkg.Parts, x)
 	}
 	pkg.trim(pkg.Budget, p.req.Budget)
-	return pkg, nil
+	return pkg, p.addHeads(ctx, s, &pkg)
+}
+
+// addHeads shows what the files import of which something is shown by its lines, as far as there is room: those of the
+// most important pieces first.
+func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
+	parts := slices.Clone(pkg.Parts)
+	slices.SortStableFunc(parts, importance)
+	seen := map[string]bool{}
+	left := pkg.Budget - pkg.Tokens
+	for _, x := range parts {
+		if seen[x.Path] || !x.Whole {
+			continue
+		}
+		seen[x.Path] = true
+		c, err := p.content(ctx, s.file(x.Path))
+		if err != nil {
+			return err
+		}
+		if c.bad != "" || c.head.End == 0 {
+			continue
+		}
+		covered := func(n int) bool {
+			return slices.ContainsFunc(pkg.Parts, func(o Part) bool { return o.Path == x.Path && o.Whole && o.Start <= n && n <= o.End })
+		}
+		head := c.head
+		for head.Start <= head.End && covered(head.Start) {
+			head.Start++
+		}
+		for head.End >= head.Start && covered(head.End) {
+			head.End--
+		}
+		if head.Start > head.End {
+			continue
+		}
+		h := p.lines(Part{Path: x.Path, Kind: kindHead, Start: head.Start, End: head.End, Tier: x.Tier, Detail: TypeContext, Why: "what the file imports"}, c)
+		if h.Tokens+1 > left {
+			continue
+		}
+		left -= h.Tokens + 1
+		pkg.Parts = append(pkg.Parts, h)
+	}
+	pkg.trim(pkg.Budget, p.req.Budget)
+	return nil
 }
 
 // choices are what precision chose. Where it did not run, files that are named are shown as a whole, others by their
@@ -100,6 +143,8 @@ func (p *pass) part(c Choice, in *content) Part {
 		return p.described(x, in.outlined(1, len(in.lines)))
 	case c.Kind == kindFile:
 		return p.wholeFile(x, in)
+	case c.Kind == kindLines || c.Kind == kindBlock || c.Kind == kindHead:
+		return p.lines(x, in)
 	case c.Detail == Primary:
 		x.Start = outline.Above(in.lines, c.Start)
 		less := x
@@ -131,12 +176,12 @@ func (p *pass) wholeFile(x Part, in *content) Part {
 		less.Kind = kindOutline
 		less = p.described(less, in.outlined(1, n))
 	} else {
-		less.End = min(fewLines, n)
+		less.End, less.Cut = min(fewLines, n), fewLines < n
 		less = p.lines(less, in)
 	}
 	switch x.Detail {
 	case Supporting:
-		x.End = min(firstLines, n)
+		x.End, x.Cut = min(firstLines, n), firstLines < n
 	case TypeContext:
 		return less
 	}

@@ -87,6 +87,9 @@ func TestNeverOverBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range all.Parts {
+				if x.Kind == kindHead {
+					continue // it comes along where there is room, and nobody chose it
+				}
 				shown := slices.ContainsFunc(pkg.Parts, func(y Part) bool { return y.Path == x.Path && y.Symbol == x.Symbol && y.Text == x.Text })
 				told := slices.ContainsFunc(pkg.Dropped, func(d Dropped) bool { return d.Path == x.Path && d.Symbol == x.Symbol })
 				if shown == told {

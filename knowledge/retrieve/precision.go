@@ -37,7 +37,7 @@ func (x piece) name() string {
 func (x piece) score() int {
 	n := weightTier(x.file.Tier)
 	if x.symbol != nil {
-		n += x.symbol.score
+		n += x.symbol.score + x.symbol.text
 		if x.symbol.kind == string(outline.Variable) {
 			n -= weightRationale // of two that nothing else tells apart, the one that does something
 		}
@@ -94,6 +94,9 @@ func (x piece) choice(d Detail, why string) Choice {
 const (
 	kindFile    = "file"
 	kindOutline = "outline" // the signatures of a file
+	kindLines   = "lines"   // some lines of a file, whatever stands in them
+	kindBlock   = "block"   // lines that belong to no symbol: a statement at the top of a file, a test case, a class without its methods
+	kindHead    = "head"    // the first lines of a file: what it imports
 )
 
 // precision chooses symbols of the files in scope, and how much of each is shown (RETR-09, RETR-10).
@@ -180,8 +183,8 @@ func outlineChoice(f File, c *content, why string) Choice {
 // piecesOf are the symbols of a file that a model is asked about: of one that is named all, of another one those for which
 // something speaks, or a few.
 func piecesOf(f File, place int, c *content) []piece {
-	const few = 5
-	var with, top []piece
+	const few, many = 5, 40
+	var with, top, rest []piece
 	for j := range c.symbols {
 		if !c.choosable(j) {
 			continue
@@ -192,8 +195,17 @@ func piecesOf(f File, place int, c *content) []piece {
 			with = append(with, x)
 		case c.symbols[j].parent < 0 && len(top) < few:
 			top = append(top, x)
+		default:
+			rest = append(rest, x)
 		}
 	}
+	// The others are offered where there is room: those with words of the task first.
+	slices.SortStableFunc(rest, func(a, b piece) int { return cmp.Compare(b.symbol.text, a.symbol.text) })
+	rest = rest[:min(len(rest), many)]
+	if len(with) > 0 {
+		with = append(with, top...)
+	}
+	with, top = append(with, rest...), append(top, rest...)
 	switch {
 	case len(with) > 0:
 		return with

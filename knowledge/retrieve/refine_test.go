@@ -47,7 +47,7 @@ func refined(t *testing.T, say answers, want Refinement) (*bench, Package, error
 	b.say = answers{details: map[string]string{"func Total": "primary"}}.say
 	b.start()
 	first, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Total`"))
-	if err != nil || len(first.Parts) != 1 {
+	if err != nil || len(first.Parts) != 2 { // with what its file imports
 		t.Fatal(err, first.Parts)
 	}
 	if err := b.session.Set(t.Context(), store.KeyRefinementRequest, want); err != nil {
@@ -72,7 +72,7 @@ func TestRefine(t *testing.T) {
 		got = append(got, x.Path+" "+x.Symbol+" "+string(x.Detail))
 	}
 	want := []string{
-		"cart/cart.go Total primary", "cart/cart.go Empty primary", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting", "price/price.go Tax primary",
+		"cart/cart.go  type_context", "cart/cart.go Total primary", "cart/cart.go Empty primary", "cart/cart_test.go  type_context", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting", "price/price.go Tax primary",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -111,7 +111,7 @@ func TestRefine(t *testing.T) {
 // Symbols alone need no model: they are named, and they are there.
 func TestRefineSymbolsAlone(t *testing.T) {
 	b, pkg, err := refined(t, answers{}, Refinement{MissingSymbols: []string{"Tax"}})
-	if err != nil || len(b.asked) != 0 || len(pkg.Parts) != 2 || pkg.Parts[1].Symbol != "Tax" || !pkg.Parts[1].Whole {
+	if err != nil || len(b.asked) != 0 || len(pkg.Parts) != 3 || pkg.Parts[2].Symbol != "Tax" || !pkg.Parts[2].Whole {
 		t.Errorf("%v %d questions %+v", err, len(b.asked), pkg.Parts)
 	}
 }

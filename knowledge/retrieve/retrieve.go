@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -27,6 +29,37 @@ import (
 
 // ErrNoIndex says that nothing is known of the repository.
 var ErrNoIndex = errors.New("the repository is not indexed")
+
+// NoMatchError says that nothing in the repository has to do with a task.
+type NoMatchError struct {
+	Words []string // that were searched
+	Texts int      // files
+}
+
+func (e *NoMatchError) Error() string {
+	if len(e.Words) == 0 {
+		return fmt.Sprintf("nothing matches the task: it has no word to search the %s of the index for", phrase.Count(e.Texts, "file"))
+	}
+	return fmt.Sprintf("nothing matches the task: %s in the paths, names, texts and commit messages of %s",
+		phrase.Cut("no "+strings.Join(e.Words, ", "), 160), phrase.Count(e.Texts, "file"))
+}
+
+// matched tells whether anything in the repository has to do with the task. Where a plan names files the search does not
+// matter: they may be new.
+func (p *pass) matched(ctx context.Context, q TaskQuery) error {
+	if len(q.Files)+len(q.Symbols)+len(p.req.Files) > 0 || slices.ContainsFunc(p.ranked, func(r Ranked) bool { return r.Features[fWords]+r.Features[fMessages] > 0 }) {
+		return nil
+	}
+	texts, err := p.Base.TextPaths(ctx, p.Repo)
+	if err != nil {
+		return err
+	}
+	e := &NoMatchError{Texts: len(texts)}
+	for _, w := range keywords(q.Text) {
+		e.Words = append(e.Words, w)
+	}
+	return e
+}
 
 // Request is what a package is wanted for.
 type Request struct {
@@ -67,8 +100,8 @@ func (l Limits) orDefault() Limits {
 // Deps is what retrieval works with. It writes to Log and Session and reads all else.
 type Deps struct {
 	Base    knowledge.Base
-	Repo    int64 // id of the repository in the index
-	LLM     llm.Completer
+	Repo    int64                              // id of the repository in the index
+	LLM     llm.Completer                      // nil: no model is asked, and what the index ranks first is shown
 	Model   func(llm.Stage) (llm.Model, error) // says who is asked, as [llm.Router.Model] does
 	Log     Log
 	Session Session
@@ -99,8 +132,12 @@ type Progress struct {
 	Status string `json:"status"` // running, done or failed
 }
 
-// The analysis of the task is no stage, but its progress is told like that of one (RETR-02).
-const analysis = "task_analysis"
+// The analysis of the task and the search without a model are no stages, but their progress is told like that of one
+// (RETR-02).
+const (
+	analysis   = "task_analysis"
+	searchStep = "search"
+)
 
 // pass is one retrieval at work.
 type pass struct {
@@ -112,6 +149,8 @@ type pass struct {
 	progress []Progress
 	outputs  map[string]State
 	contents map[string]*content
+	ranked   []Ranked // what a search finds for the task, the best first
+	byPath   map[string][]int
 }
 
 func newPass(ctx context.Context, d Deps, r Request) (*pass, error) {
@@ -141,6 +180,9 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
+	if d.LLM == nil {
+		return p.unasked(ctx)
+	}
 	var s State
 	if err := p.step(ctx, analysis, func() error { s.Query, err = p.analyse(ctx); return err }); err != nil {
 		return Package{}, err
@@ -152,6 +194,43 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 		if err := p.runStage(ctx, name, &s); err != nil {
 			return Package{}, err
 		}
+	}
+	return p.finish(ctx, s)
+}
+
+// unasked picks what to show without a model: what the search ranks first, as far as the budget goes.
+func (p *pass) unasked(ctx context.Context) (Package, error) {
+	var s State
+	err := p.step(ctx, searchStep, func() (err error) {
+		if s.Query, err = p.query(ctx); err != nil {
+			return err
+		}
+		for _, u := range s.Query.Unknown {
+			p.note("not in the repository: %s", fence.Line(u))
+		}
+		for _, name := range p.req.Files {
+			f, found, why, err := p.names.file(ctx, name)
+			if err != nil {
+				return err
+			}
+			if !found {
+				s.NotFound = append(s.NotFound, name)
+				p.note("the plan names %s: %s", name, why)
+				continue
+			}
+			s.add(f, 0, true, "the plan names it")
+		}
+		if p.ranked, err = p.search(ctx, s.Query); err != nil {
+			return err
+		}
+		if err := p.matched(ctx, s.Query); err != nil {
+			return err
+		}
+		decided, err := p.takeRanked(ctx, &s)
+		return errors.Join(err, p.decide(ctx, searchStep, decided))
+	})
+	if err != nil {
+		return Package{}, err
 	}
 	return p.finish(ctx, s)
 }

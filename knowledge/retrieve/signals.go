@@ -21,6 +21,7 @@ const (
 	weightName      = 15  // its name is used where it matters, or the other way round
 	weightKeyword   = 8   // for each word of the task in its name
 	weightRationale = 5
+	weightText      = 60 // what the search finds best, whatever it is
 )
 
 // weightTier is what the tier of its file is worth to a symbol.

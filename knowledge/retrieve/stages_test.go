@@ -187,7 +187,8 @@ func TestModelInventsAndForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := decisions(t, b)
-	if len(pkg.Parts) != 1 || pkg.Parts[0].Symbol != "Total" || pkg.Parts[0].Detail != Primary || !strings.Contains(pkg.Parts[0].Why, "not judged, and the task names it") {
+	// What the file imports comes along.
+	if len(pkg.Parts) != 2 || pkg.Parts[0].Kind != kindHead || pkg.Parts[1].Symbol != "Total" || pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged, and the task names it") {
 		t.Errorf("%+v\n%s", pkg.Parts, table)
 	}
 	notes := strings.Join(pkg.Notes, "\n")
@@ -252,6 +253,7 @@ func TestCommonName(t *testing.T) {
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"p03/p.go"}) || !strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` stands in 12 files; the first 8 count") {
 		t.Errorf("%v %q %q", err, pkg.Paths(), pkg.Notes)
 	}
+	b.say = answers{details: map[string]string{"": "primary"}}.say // what the search offers beside it is refused
 	pkg, err = Retrieve(t.Context(), b.deps(), b.request("Fix `Run` of p11/p.go"))
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"p11/p.go"}) {
 		t.Errorf("%v %q", err, pkg.Paths())
@@ -308,7 +310,7 @@ func TestWorktree(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %d-%d %q", x.Path, x.Symbol, x.Start, x.End, x.Text))
 	}
 	want := []string{
-		`a.py C.f 7-9 "def f(self)\n    Anew."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
+		`a.py  1-1 "import b"`, `a.py C.f 7-9 "def f(self)\n    Anew."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

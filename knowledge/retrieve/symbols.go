@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -27,6 +28,7 @@ type symbol struct {
 
 	score int
 	why   []reason // the weightiest first
+	text  int      // what the search says of its lines
 }
 
 // reason is what speaks for a symbol.
@@ -39,7 +41,9 @@ type reason struct {
 type content struct {
 	*source
 	symbols []symbol
-	fresh   bool // outlined anew: the index has an older content
+	head    outline.Span // what the file imports
+	fresh   bool         // outlined anew: the index has an older content
+	unread  bool         // nothing could outline it
 }
 
 // content reads a file and its symbols. Where the file is not as it was indexed, the lines of the index are wrong, and it
@@ -53,12 +57,19 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	if c.bad != "" {
 		return c, nil
 	}
+	defer func() {
+		if !c.unread {
+			c.addBlocks()
+		}
+		p.rankSymbols(c)
+	}()
 	if f.ID != 0 && f.Hash == c.hash {
 		return c, p.known(ctx, f, c)
 	}
 	o, err := p.tree.outline(ctx, c.source)
 	switch {
 	case errors.Is(err, errNoOutline):
+		c.unread = true
 		p.note("%s: %v; it is shown as a whole or not at all", f.Path, err)
 		return c, nil
 	case err != nil:
@@ -70,6 +81,122 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	}
 	c.take(o)
 	return c, p.match(ctx, f, c)
+}
+
+// addBlocks makes pieces of the lines that belong to no symbol, along the syntax: statements at the top of a file, test
+// cases, and what a long class has beside its methods. The head of a file is none of them: it comes along.
+func (c *content) addBlocks() {
+	c.head = outline.Head(c.lines)
+	if len(c.symbols) == 0 && len(c.lines) <= shortFile {
+		return // it is one piece
+	}
+	covered := make([]bool, len(c.lines)+2)
+	holds := map[int]bool{} // symbols with others in them, which are shown one by one
+	for i := range c.symbols {
+		if up := c.symbols[i].parent; up >= 0 && c.choosable(i) {
+			holds[up] = true
+		}
+	}
+	for i, s := range c.symbols {
+		if holds[i] && s.end-s.start >= longSymbol {
+			continue
+		}
+		if s.parent >= 0 && !c.choosable(i) && !isWithin(c, i) {
+			continue
+		}
+		from, to := c.clip(outline.Above(c.lines, s.start), s.end)
+		for n := from; n <= to; n++ {
+			covered[n] = true
+		}
+	}
+	for n := 1; n <= c.head.End && n < len(covered); n++ {
+		covered[n] = true
+	}
+	var blocks []symbol
+	for _, span := range outline.Chunks(c.lines) {
+		for from := span.Start; from <= span.End; {
+			if covered[from] {
+				from++
+				continue
+			}
+			to := from
+			for to < span.End && !covered[to+1] {
+				to++
+			}
+			if b, ok := c.block(from, to); ok {
+				blocks = append(blocks, b)
+			}
+			from = to + 1
+		}
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	n := len(c.symbols)
+	all := append(slices.Clone(c.symbols), blocks...)
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].start, all[b].start) })
+	at := make([]int, len(all))
+	for i, j := range order {
+		at[j] = i
+	}
+	c.symbols = c.symbols[:0:0]
+	for _, j := range order {
+		s := all[j]
+		if s.parent >= 0 && j < n {
+			s.parent = at[s.parent]
+		}
+		c.symbols = append(c.symbols, s)
+	}
+}
+
+// isWithin tells of a symbol that lies in another one whose lines are all shown together.
+func isWithin(c *content, i int) bool { return c.symbols[i].kind != string(outline.Variable) }
+
+// shortFile is how many lines a file without symbols has that is one piece.
+const shortFile = 60
+
+// longSymbol is how many lines a class has that is asked about by its parts.
+const longSymbol = 40
+
+// block makes a piece of lines that belong to no symbol. Brackets and comments alone are none.
+func (c *content) block(from, to int) (symbol, bool) {
+	title := ""
+	for n := from; n <= to && title == ""; n++ {
+		line := strings.TrimSpace(c.lines[n-1])
+		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") &&
+			!strings.HasPrefix(line, `"""`) && !strings.HasPrefix(line, "package ") {
+			title = phrase.Cut(line, 120)
+		}
+	}
+	for from < to && strings.TrimSpace(c.lines[from-1]) == "" {
+		from++
+	}
+	for to > from && strings.TrimSpace(c.lines[to-1]) == "" {
+		to--
+	}
+	return symbol{name: title, short: title, kind: kindBlock, signature: title, start: from, end: to, parent: -1}, title != ""
+}
+
+// rankSymbols tells symbols what the search says of their lines.
+func (p *pass) rankSymbols(c *content) {
+	if p.byPath == nil {
+		p.byPath = map[string][]int{}
+		for i, r := range p.ranked {
+			p.byPath[r.Path] = append(p.byPath[r.Path], i)
+		}
+	}
+	for i := range c.symbols {
+		s := &c.symbols[i]
+		for _, at := range p.byPath[c.path] {
+			if r := p.ranked[at]; r.Start <= s.end && s.start <= r.End && r.Score > 0 {
+				s.text = max(s.text, int(weightText*r.Score/max(p.ranked[0].Score, 1e-9)))
+			}
+		}
+	}
 }
 
 // known takes the symbols from the index.

@@ -22,6 +22,7 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 			seeds = append(seeds, f)
 		}
 	}
+	seeds = append(seeds, p.found(s)...)
 	if err := p.dependencies(ctx, s, seeds); err != nil {
 		return err
 	}
@@ -29,6 +30,33 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 		return err
 	}
 	return p.metadata(ctx, s)
+}
+
+// What is offered of what a search finds.
+const (
+	mostFound = 36 // files
+	bestFound = 4  // of these, whose neighbours are offered, too
+)
+
+// found adds the files that the search ranks first, and returns the best of them (tier 2).
+func (p *pass) found(s *State) []File {
+	var out []File
+	n := 0
+	seen := map[string]bool{}
+	for _, r := range p.ranked {
+		if seen[r.Path] || r.Score <= 0 || r.Features[fWords] == 0 {
+			continue
+		}
+		if seen[r.Path], n = true, n+1; n > mostFound {
+			break
+		}
+		f := p.fileOf(r.Path)
+		if !s.has(r.Path) && len(out) < bestFound && f.ID != 0 {
+			out = append(out, File{ID: f.ID, Path: f.Path})
+		}
+		s.add(f, 2, false, "%s", r.reason())
+	}
+	return out
 }
 
 // near is a file that somehow belongs to seeds. The higher its weight, the earlier it stands in its tier.

@@ -51,7 +51,7 @@ type block struct {
 	style    string
 	intro    string // of the part of the plan that the batch stands in; it has the block's budget, and a place of its own in the brief
 
-	refLines, nHistory, nCommits, nProgress, nPrior, styleLen, introLen int
+	refLines, nHistory, nCommits, nProgress, nPrior, nPlaces, styleLen, introLen int
 }
 
 func newBlock(in Input) *block {
@@ -65,6 +65,7 @@ func newBlock(in Input) *block {
 	}
 	b.commits = relevantCommits(in, b.limits.Commits)
 	b.refLines, b.nHistory, b.nCommits, b.nProgress, b.nPrior, b.styleLen = max(b.limits.RefLines, 0), len(b.history), len(b.commits), len(b.progress), len(in.Prior), styleLong
+	b.nPlaces = len(in.Places)
 	if b.style == "" {
 		b.styleLen = 0
 	}
@@ -109,6 +110,8 @@ func (b *block) giveWay() bool {
 		b.refLines = max(least, 0)
 	case b.nPrior > priorFewer:
 		b.nPrior--
+	case b.nPlaces > priorFewer:
+		b.nPlaces--
 	case b.introLen > introShort:
 		b.introLen = introShort
 	case min(b.styleLen, utf8.RuneCountInString(b.style)) > styleShort:
@@ -121,6 +124,8 @@ func (b *block) giveWay() bool {
 		b.nHistory--
 	case b.nPrior > 0:
 		b.nPrior--
+	case b.nPlaces > 0:
+		b.nPlaces--
 	case b.styleLen > 0:
 		b.styleLen = 0
 	case b.introLen > 0:
@@ -179,6 +184,11 @@ func (b *block) render() (string, []Part) {
 		lines = append(lines, p.line())
 	}
 	add("prior art", rankPrior, quoted("What there is already", lines), dropped(len(b.in.Prior)-b.nPrior, "line", "lines"))
+	lines = nil
+	for _, p := range b.in.Places[:b.nPlaces] {
+		lines = append(lines, phrase.Cut(oneLine(p), lineLength))
+	}
+	add("places", rankPrior, quoted("Where this probably is", lines), dropped(len(b.in.Places)-b.nPlaces, "file", "files"))
 	style := ""
 	if b.styleLen > 0 {
 		style = quoted("", []string{phrase.Cut(b.style, b.styleLen)})

@@ -44,6 +44,7 @@ type Input struct {
 	Commits   []Commit           // of earlier batches of this run, the newest first
 	Progress  []string           // last lines of progress.txt
 	Prior     []Prior            // what the base commit has of what the batch is about, the most telling first
+	Places    []string           // where the index says that the batch is about, the best first
 	Style     string             // how the code base is written
 	Unread    []string           // sources that could not be read, and why
 }
@@ -134,12 +135,12 @@ type Part struct {
 //  1. progress, the oldest line first
 //  2. the commits of earlier batches, the least relevant first
 //  3. each reference is cut to its first RefLinesLeast lines
-//  4. what there is already, the least telling first, down to 3 lines
+//  4. what there is already, and where the batch probably is, the least telling first, down to 3 lines each
 //  5. what the plan says above the batch is cut to 600 characters
 //  6. the codebase style is cut to 240 characters
 //  7. results of earlier batches, the least relevant first, but for one
 //  8. the references, evenly, down to 5 lines each
-//  9. the last result, what there is already, the style, what stands above the batch, and then the rest of the references
+//  9. the last result, what there is already, the probable places, the style, what stands above the batch, and then the rest of the references
 //
 // A reference that is cut says how many lines more there are.
 func Compose(in Input) Composed {

@@ -25,6 +25,9 @@ type Sources struct {
 	Run      string          // id of the run; "" takes commits of any run
 	Progress string          // file; "" for none
 	Failures *failures.Store // nil for none
+
+	// Where says which places of the repository a text is probably about, the best first; nil does not tell.
+	Where func(ctx context.Context, text string) ([]string, error)
 }
 
 // Gather completes an input. Git that does not answer is an error; a source beside it that cannot be read is named in
@@ -45,6 +48,12 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 		in.Unread = append(in.Unread, "what there is already: "+reason(err))
 	case err != nil:
 		return in, fmt.Errorf("look for what there is already: %w", err)
+	}
+	if s.Where != nil {
+		if in.Places, err = s.Where(ctx, in.Batch.Title+"\n"+in.Batch.Text); err != nil {
+			in.Unread = append(in.Unread, "where this probably is: "+reason(err))
+		}
+		in.Places = slices.DeleteFunc(in.Places, func(line string) bool { return s.Plan != "" && strings.HasPrefix(line, s.Plan+":") })
 	}
 	if s.From != "" {
 		if in.Commits, err = commits(ctx, s.Repo, s.From, s.Commit, s.Run); err != nil {

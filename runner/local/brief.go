@@ -82,7 +82,7 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 		}
 	}
 	in, err := briefing.Gather(ctx, briefing.Sources{
-		Input: in, Repo: w.Repo, Commit: c.Base, Plan: w.info.Plan, From: w.info.Base, Run: w.run, Progress: w.Layout.Progress(), Failures: w.failures,
+		Input: in, Repo: w.Repo, Commit: c.Base, Plan: w.info.Plan, From: w.info.Base, Run: w.run, Progress: w.Layout.Progress(), Failures: w.failures, Where: w.Where,
 	})
 	if c.Slot != nil {
 		in.Progress = withoutBatch(in.Progress, b)

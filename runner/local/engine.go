@@ -61,9 +61,10 @@ type Config struct {
 	Reviews  Reviews
 	Critic   Critic // looks at the steps of agents; nil looks at none
 
-	Context     briefing.Limits                              // figures of the context block
-	ContextFile string                                       // file of the workspace that gets the block as a section; "" none
-	Style       func(ctx context.Context, dir string) string // how the code in a folder is written; nil does not tell
+	Context     briefing.Limits                                          // figures of the context block
+	ContextFile string                                                   // file of the workspace that gets the block as a section; "" none
+	Where       func(ctx context.Context, text string) ([]string, error) // places that a text is probably about; nil does not tell
+	Style       func(ctx context.Context, dir string) string             // how the code in a folder is written; nil does not tell
 
 	// StrictCheckout fails an attempt during which the user's checkout changed, instead of warning.
 	StrictCheckout bool

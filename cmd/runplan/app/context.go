@@ -104,6 +104,7 @@ func (a *App) context(ctx context.Context, path, batch string, o contextOptions)
 		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
 		Failures: p.failures(func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
+	s.Where = a.where(p)
 	s.Limits, s.Protected = contextLimits(p.config.Context), p.config.Gates.Protected
 	if err := a.lookAtTree(ctx, p, base, &s.Input); err != nil {
 		return err

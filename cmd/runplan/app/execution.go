@@ -153,7 +153,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: contextLimits(c.Context), ContextFile: c.Context.File, Style: func(ctx context.Context, dir string) string {
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: x.app.where(x.project), Style: func(ctx context.Context, dir string) string {
 			text, note, err := x.app.styleOf(ctx, dir)
 			if err != nil {
 				note = "the style of the code could not be found out: " + err.Error()

@@ -121,6 +121,7 @@ func layers() []layer {
 		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
+		{"internal/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
 		{"internal/scratch", nil},
 		{"internal/seal", nil},
 		{"internal/store", []string{"internal/seal"}},
@@ -142,7 +143,7 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "internal/notice", "internal/attack", "internal/precision", "internal/storm", "internal/bench", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "internal/notice", "internal/attack", "internal/precision", "internal/storm", "internal/bench", "internal/retrieval", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
@@ -329,11 +330,11 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/precision", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/precision", "internal/retrieval", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/attack", "internal/precision", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/scratch", "internal/tooltest", "internal/bench", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/scratch", "internal/tooltest", "internal/bench", "internal/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/attack", "internal/bench", "internal/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},

@@ -52,6 +52,55 @@ func (a *App) openRetrieval(ctx context.Context, p *project, b tokens.Budget) (*
 	return r, nil
 }
 
+// noModel stands where the name of a model would: none was asked.
+const noModel = "none"
+
+// openSearch opens the index and the log of a project, and no model.
+func (a *App) openSearch(ctx context.Context, p *project, _ tokens.Budget) (*retrieval, error) {
+	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
+	if err := r.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		r.close()
+		return nil, fail(exitCannotRun, err, "")
+	}
+	if r.journal, err = store.OpenJournal(ctx, p.layout.Journal()); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// briefPlaces is how many files a brief names as those that the batch is probably about.
+const briefPlaces = 8
+
+// where asks the index which files and lines a text is probably about. A repository that is not indexed tells nothing.
+func (a *App) where(p *project) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, text string) ([]string, error) {
+		r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
+		if err := r.openIndex(ctx); err != nil {
+			return nil, nil // an index is no duty, and one that is broken is told where it is asked for
+		}
+		defer r.close()
+		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
+			Text: text, Dir: p.repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
+		}, briefPlaces)
+		switch {
+		case errors.Is(err, retrieve.ErrNoIndex):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		var out []string
+		for _, x := range places {
+			out = append(out, r.clean(x.Line()))
+		}
+		return out, nil
+	}
+}
+
 // openAsking is [App.openRetrieval] without a log: that of a run is its own.
 func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
@@ -102,8 +151,12 @@ func (r *retrieval) close() {
 // deps is what a retrieval works with: c is asked, s keeps how far it has got.
 func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
 	asked := r.project.config.Stages
+	var model func(llm.Stage) (llm.Model, error)
+	if r.router != nil {
+		model = r.router.Model
+	}
 	return retrieve.Deps{
-		Base: r.base, Repo: r.repo, LLM: c, Model: r.router.Model, Log: log, Session: s,
+		Base: r.base, Repo: r.repo, LLM: c, Model: model, Log: log, Session: s,
 		Limits: retrieve.Limits{Candidates: asked.Files, Symbols: asked.Symbols}, Prompts: r.prompts, Program: r.program,
 		Environ: r.environ, Redact: r.clean, Now: time.Now,
 	}
@@ -163,6 +216,7 @@ func modelTrouble(ctx context.Context, err error) error {
 	var unknown *llm.UnknownModelError
 	var answer *llm.AnswerError
 	var stage *retrieve.StageError
+	var nothing *retrieve.NoMatchError
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"), "")
@@ -170,6 +224,8 @@ func modelTrouble(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown), errors.As(err, &stage):
 		return usage(err, "")
+	case errors.As(err, &nothing):
+		return fail(exitFailed, err, "name a file or a symbol, or use words of the code; run: runplan index, if the code is newer than the index")
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return usage(err, "run: runplan index")
 	case errors.As(err, &answer):

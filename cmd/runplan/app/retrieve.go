@@ -24,6 +24,7 @@ type retrieveOptions struct {
 	trust  string
 	text   bool
 	json   bool
+	alone  bool
 	budget budgetFlags
 }
 
@@ -39,10 +40,14 @@ the reasoning model judges. Nothing in the repository is changed.
 The table goes to standard output, most of it the reason why a piece is there; --text prints what
 the model would get. Every question to a model and every decision is in .runplan/raw.sqlite.
 
+With --no-model the index alone decides: a search over the text of all files, their names, what
+changed together, and the words of earlier commits. It needs no configuration but a budget.
+
 Stages are scope (which files) and precision (which symbols). The budget comes from the two flags,
 or a file, or [budget] of the configuration; there is no default.
 
   runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
+  runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
   runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan go ahead of all others` +
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -62,9 +67,11 @@ or a file, or [budget] of the configuration; there is no default.
 	f.StringVar(&o.plan, "plan", "", "plan whose files go ahead of all others")
 	addStages(cmd, &o.stages)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.alone, "no-model", false, "ask no model: show what the index ranks first")
 	f.BoolVar(&o.text, "text", false, "print what the model would get")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
+	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.add(cmd)
 	return cmd
 }
@@ -74,12 +81,14 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err != nil {
 		return err
 	}
-	if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
-		return err
-	}
-	stages, err := namedStages(cmp.Or(o.stages, p.config.Stages.Default))
-	if err != nil {
-		return err
+	stages := retrieve.StageNames() // without a model none runs
+	if !o.alone {
+		if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
+			return err
+		}
+		if stages, err = namedStages(cmp.Or(o.stages, p.config.Stages.Default)); err != nil {
+			return err
+		}
 	}
 	budget, err := o.budget.budget(p.config, llm.Coding)
 	if err != nil {
@@ -92,18 +101,25 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err := a.trustConfig(p, o.trust); err != nil {
 		return err
 	}
-	r, err := a.openRetrieval(ctx, p, budget)
+	open := a.openRetrieval
+	if o.alone {
+		open = a.openSearch
+	}
+	r, err := open(ctx, p, budget)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	id := newTaskID()
-	coder, err := r.router.Model(llm.ExecuteCode)
-	if err != nil {
-		return modelTrouble(ctx, err)
+	id, coder := newTaskID(), noModel
+	if !o.alone {
+		model, err := r.router.Model(llm.ExecuteCode)
+		if err != nil {
+			return modelTrouble(ctx, err)
+		}
+		coder = model.Label()
 	}
 	start := store.Task{
-		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder.Label(), Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
 	}
 	if err := r.journal.StartTask(ctx, start); err != nil {
 		return err

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/llm"
+)
+
+// judge answers the questions of the stages as a script has it.
+type judge struct {
+	t    *task
+	kind string // perfect, refuses or takes
+}
+
+var (
+	fileLine  = regexp.MustCompile(`(?m)^(f\d+)  (\S.*?)  \(`)
+	ownerLine = regexp.MustCompile(`^(\S.*) \(tier \d`)
+	pieceLine = regexp.MustCompile(`^\s+(s\d+)  .*?  (\d+)-(\d+)(?:\s|$)`)
+)
+
+func (j judge) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+	answer := map[string]any{}
+	switch r.Stage {
+	case llm.TaskAnalysis:
+		answer = map[string]any{"intent": "do what the task says", "task_type": "other", "concepts": []string{}, "symbols": []string{}, "domain": "", "module": ""}
+	case llm.Scope:
+		for _, m := range fileLine.FindAllStringSubmatch(r.Prompt, -1) {
+			yes := j.kind == "takes"
+			if j.kind == "perfect" {
+				_, yes = j.t.file(m[2])
+			}
+			answer[m[1]] = map[string]any{"relevant": yes, "reason": "script"}
+		}
+	case llm.Precision:
+		answer = j.pieces(r.Prompt)
+	}
+	text, err := json.Marshal(answer)
+	return llm.Response{Text: string(text)}, err
+}
+
+func (t *task) file(path string) (changedFile, bool) {
+	for _, f := range t.files {
+		if f.path == path {
+			return f, true
+		}
+	}
+	return changedFile{}, false
+}
+
+// pieces says what is shown of each. A judge that knows the change takes the smallest pieces that hold its lines.
+func (j judge) pieces(prompt string) map[string]any {
+	type offered struct {
+		id       string
+		from, to int
+	}
+	byPath := map[string][]offered{}
+	answer := map[string]any{}
+	path := ""
+	for line := range strings.Lines(prompt) {
+		if m := ownerLine.FindStringSubmatch(line); m != nil {
+			path = m[1]
+			continue
+		}
+		m := pieceLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil {
+			continue
+		}
+		from, _ := strconv.Atoi(m[2])
+		to, _ := strconv.Atoi(m[3])
+		byPath[path] = append(byPath[path], offered{m[1], from, to})
+		answer[m[1]] = map[string]string{"takes": "primary"}[j.kind]
+		if answer[m[1]] == "" {
+			answer[m[1]] = "excluded"
+		}
+	}
+	if j.kind != "perfect" {
+		return answer
+	}
+	for _, f := range j.t.files {
+		for _, n := range f.lines {
+			at := []int{n}
+			if n < 0 {
+				at = []int{-n, -n + 1}
+			}
+			for _, n := range at {
+				best := -1
+				for i, o := range byPath[f.path] {
+					if o.from <= n && n <= o.to && (best < 0 || o.to-o.from < byPath[f.path][best].to-byPath[f.path][best].from) {
+						best = i
+					}
+				}
+				if best >= 0 {
+					answer[byPath[f.path][best].id] = "primary"
+					continue
+				}
+				// A comment stands above what it is about; what else belongs to no piece is near one.
+				next, last := -1, -1
+				for i, o := range byPath[f.path] {
+					if o.from > n && (next < 0 || o.from < byPath[f.path][next].from) {
+						next = i
+					}
+					if o.to < n && (last < 0 || o.to > byPath[f.path][last].to) {
+						last = i
+					}
+				}
+				switch {
+				case next >= 0 && byPath[f.path][next].from-n <= commentLines:
+					answer[byPath[f.path][next].id] = "primary"
+				case last >= 0 && answer[byPath[f.path][last].id] != "primary":
+					answer[byPath[f.path][last].id] = "supporting"
+				case last < 0 && next >= 0 && answer[byPath[f.path][next].id] != "primary":
+					answer[byPath[f.path][next].id] = "supporting"
+				}
+			}
+		}
+	}
+	return answer
+}
+
+// commentLines is how far above a piece a comment on it may begin.
+const commentLines = 12
+
+// model is the one that the scripts play.
+func model(llm.Stage) (llm.Model, error) {
+	return llm.Model{Name: "script", Provider: "command", Window: 1 << 20, MaxTokens: 1 << 18}, nil
+}
+
+// forgetful keeps nothing of what is asked and decided.
+type forgetful struct{ values map[string]json.RawMessage }
+
+func (forgetful) AddCall(context.Context, store.Call) error                { return nil }
+func (forgetful) AddDecisions(context.Context, []store.FileDecision) error { return nil }
+func (s forgetful) Set(_ context.Context, key string, value any) error     { return nil }
+func (s forgetful) Get(context.Context, string, any) (bool, error)         { return false, nil }
+
+var began = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func short(hash string) string { return fmt.Sprintf("%.9s", hash) }

@@ -1,0 +1,662 @@
+package retrieve
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// What a search looks at.
+const (
+	nameWeight   = 2.5 // of a word in a path or in the name of a symbol, against one in the lines
+	mostWords    = 48  // of a task
+	mostCommits  = 60  // of the history whose messages have words of the task
+	recentWindow = 80  // commits
+	seedFiles    = 6   // best files by words, whose neighbours are looked at
+)
+
+// The features of a chunk. Those of its file are the same for all its chunks.
+const (
+	fWords    = iota // BM25 of its words
+	fFile            // BM25 of the best chunk of its file for each word
+	fNear            // BM25 of the better one of its neighbours
+	fNamed           // the task names a symbol in it
+	fPath            // the task names its file
+	fMessages        // commits with words of the task touched its file
+	fTogether        // its file is changed together with the best files
+	fLinks           // its file imports one of them, or is imported
+	fPair            // it is the test of one of them, or what one tests
+	fRecent          // its file was changed lately
+	fTest            // it is a test
+	fDoc             // it is no code
+	fHead            // it is the head of its file
+	fTop             // how good its place among the chunks of its file is
+	fAgain           // how often commits touch its file
+	features
+)
+
+// Ranked is a chunk of the repository with what speaks for it.
+type Ranked struct {
+	Path       string
+	Start, End int
+	Label      string
+	Score      float64
+	Features   [features]float64
+}
+
+// weigh is the score of a chunk: a logistic regression over past commits, see docs/retrieval.md.
+func (r *Ranked) weigh() {
+	r.Score = 0
+	for i, f := range r.Features {
+		r.Score += weights[i] * f
+	}
+}
+
+var weights = [features]float64{
+	fWords: 3.4, fFile: 0.5, fNear: 0.4, fNamed: 3.4, fPath: 2, fMessages: 0.25, fTogether: 1.1, fLinks: 0.5, fPair: 0.4, fRecent: 0.45, fTest: -0.2, fDoc: -1.6,
+	fHead: 0.5, fTop: 1.1, fAgain: 0.3,
+}
+
+// The ways in which chunks are taken from a ranking.
+const (
+	sFirst = iota // what the first chunk of a file is worth more
+	sMany         // what each chunk of a file that is taken already costs
+	sSize         // what a thousand characters cost
+	spreads
+)
+
+var spread = [spreads]float64{sFirst: 0.6, sMany: 0.05, sSize: 0.2}
+
+// Weights returns what is used to rank chunks and to take them from the ranking, for fitting.
+func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
+
+// Spread takes chunks from a ranking until there is no room, so that many files have a chance. of tells the file and the
+// score of the i-th, size the characters that it takes. It returns places in the ranking, in the order of being taken.
+func Spread(n, room int, of func(i int) (file string, score float64), size func(i int, first bool) int, by []float64) []int {
+	taken := map[string]int{}
+	var out []int
+	// The value of a chunk only falls as others of its file are taken, so a queue that puts it back is enough.
+	var q queue
+	for i := range n {
+		file, score := of(i)
+		cost := by[sSize] * min(10, float64(size(i, false))/1000)
+		q = append(q, queued{i, file, score - cost, score + by[sFirst] - cost, 0})
+	}
+	heap.Init(&q)
+	for len(q) > 0 && room > 100 {
+		x := q[0]
+		if have := taken[x.file]; have != x.seen {
+			q[0].seen, q[0].value = have, x.score-by[sMany]*float64(have)
+			heap.Fix(&q, 0)
+			continue
+		}
+		heap.Pop(&q)
+		if need := size(x.i, x.seen == 0); need <= room {
+			room -= need
+			out = append(out, x.i)
+			taken[x.file]++
+		}
+	}
+	return out
+}
+
+type queued struct {
+	i     int
+	file  string
+	score float64 // without regard to others
+	value float64
+	seen  int // chunks of the file that were taken when the value was worked out
+}
+
+type queue []queued
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	return q[i].value > q[j].value || q[i].value == q[j].value && q[i].i < q[j].i
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(queued)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+// asked is a word of a task.
+type askedWord struct {
+	word   string
+	weight float64
+}
+
+var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[\w-]+\.[\w.]+`)
+
+// askedWords are the words of a task that a search asks for. Those of its first line count twice, and so do names of code.
+func askedWords(text string) []askedWord {
+	text = trailerRE.ReplaceAllString(bounded(text), " ")
+	weight := map[string]float64{}
+	var order []string
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	add := func(text string, w float64) {
+		outline.EachWord(text, func(word string) {
+			if len(word) < 2 || stopStems()[word] || strings.Trim(word, "0123456789") == "" {
+				return
+			}
+			if weight[word] == 0 {
+				order = append(order, word)
+			}
+			weight[word] = max(weight[word], w)
+		})
+	}
+	add(first, 2)
+	add(rest, 1)
+	for _, m := range tickedRE.FindAllStringSubmatch(text, -1) {
+		add(m[1], 2.5)
+	}
+	var out []askedWord
+	for _, w := range order[:min(len(order), mostWords)] {
+		out = append(out, askedWord{w, weight[w]})
+	}
+	return out
+}
+
+// stopStems are the words that tell nothing, as a search knows them.
+var stopStems = func() func() map[string]bool {
+	var set map[string]bool
+	return func() map[string]bool {
+		if set == nil {
+			m := map[string]bool{}
+			for w := range stopWords {
+				switch w { // words of programs, which a search for text can use
+				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file", "files", "line", "lines", "code", "repository":
+					continue
+				}
+				outline.EachWord(w, func(s string) { m[s] = true })
+			}
+			for _, w := range []string{"a", "an", "as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so", "to", "we", "do", "md", "merg", "pull", "request", "branch", "co", "author"} {
+				m[w] = true
+			}
+			set = m
+		}
+		return set
+	}
+}()
+
+// search ranks the chunks of the repository by all that the index knows, and asks no model. The best come first.
+func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
+	chunks, err := p.Base.Chunks(ctx, p.Repo)
+	if err != nil || len(chunks) == 0 {
+		return nil, err
+	}
+	s := &searching{pass: p, chunks: chunks, at: make(map[int64]int, len(chunks)), of: map[string][]int{}, all: make([]Ranked, len(chunks))}
+	for i, c := range chunks {
+		s.at[c.ID] = i
+		s.of[c.Path] = append(s.of[c.Path], i)
+		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
+	}
+	s.asked = askedWords(q.Text)
+	for _, step := range []func(context.Context) error{s.words, s.messages, s.recent, func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, sym := range q.Symbols {
+		for _, i := range s.of[sym.Path] {
+			if s.all[i].Start <= sym.Line && sym.Line <= s.all[i].End {
+				s.all[i].Features[fNamed] = 1
+			}
+		}
+	}
+	for _, name := range p.req.Files {
+		for _, i := range s.of[name] {
+			s.all[i].Features[fPath] = 1
+		}
+	}
+	for _, f := range q.Files {
+		for _, i := range s.of[f.Path] {
+			s.all[i].Features[fPath] = 1
+			if f.Line > 0 && s.all[i].Start <= f.Line && f.Line <= s.all[i].End {
+				s.all[i].Features[fNamed] = 1
+			}
+		}
+	}
+	for i := range s.all {
+		s.all[i].weigh()
+	}
+	slices.SortStableFunc(s.all, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
+	})
+	return s.all, nil
+}
+
+type searching struct {
+	*pass
+	chunks []store.Chunk
+	at     map[int64]int
+	of     map[string][]int // chunks of a path
+	all    []Ranked
+	asked  []askedWord
+	file   map[string]float64 // what the words say of each file, 0 to 1
+}
+
+// words asks for each word of the task.
+func (s *searching) words(ctx context.Context) error {
+	score := make([]float64, len(s.all))
+	s.file = map[string]float64{}
+	for _, w := range s.asked {
+		hits, err := s.Base.SearchChunks(ctx, w.word, nameWeight)
+		if err != nil {
+			return err
+		}
+		best := map[string]float64{}
+		for _, h := range hits {
+			i, ok := s.at[h.ID]
+			if !ok || h.Score <= 0 {
+				continue
+			}
+			v := h.Score * w.weight
+			score[i] += v
+			if name := s.all[i].Path; v > best[name] {
+				best[name] = v
+			}
+		}
+		for name, v := range best {
+			s.file[name] += v
+		}
+	}
+	top, topFile := 1e-9, 1e-9
+	for i := range score {
+		top = max(top, score[i])
+	}
+	for _, v := range s.file {
+		topFile = max(topFile, v)
+	}
+	for name, v := range s.file {
+		s.file[name] = v / topFile
+	}
+	for name, list := range s.of {
+		order := slices.Clone(list)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+		for place, i := range order {
+			f := &s.all[i].Features
+			f[fWords] = score[i] / top
+			f[fFile] = s.file[name]
+			if score[i] > 0 {
+				f[fTop] = 1 / float64(1+place)
+			}
+		}
+		for k, i := range list {
+			f := &s.all[i].Features
+			if k > 0 {
+				f[fNear] = score[list[k-1]] / top
+			} else {
+				f[fHead] = 1
+			}
+			if k+1 < len(list) {
+				f[fNear] = max(f[fNear], score[list[k+1]]/top)
+			}
+			if IsTest(name) {
+				f[fTest] = 1
+			}
+			if isProse(name) {
+				f[fDoc] = 1
+			}
+		}
+	}
+	return nil
+}
+
+// isProse tells of a file that is no code.
+func isProse(name string) bool {
+	switch path.Ext(name) {
+	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml", ".mdx", ".svg", "":
+		return true
+	}
+	return false
+}
+
+// spread gives all chunks of files a feature, as a share of the largest.
+func (s *searching) spread(feature int, by map[string]float64) {
+	top := 1e-9
+	for name, v := range by {
+		if s.of[name] != nil {
+			top = max(top, v)
+		}
+	}
+	for name, v := range by {
+		for _, i := range s.of[name] {
+			s.all[i].Features[feature] = v / top
+		}
+	}
+}
+
+// messages looks which files were changed by commits whose messages have words of the task.
+func (s *searching) messages(ctx context.Context) error {
+	var words []string
+	for _, w := range s.asked {
+		words = append(words, w.word)
+	}
+	hits, err := s.Base.SearchCommits(ctx, words, mostCommits)
+	if err != nil || len(hits) == 0 {
+		return err
+	}
+	score := map[int64]float64{}
+	ids := make([]int64, len(hits))
+	for i, h := range hits {
+		ids[i], score[h.ID] = h.ID, h.Score/hits[0].Score
+	}
+	changed, err := s.Base.PathsOfCommits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	by := map[string]float64{}
+	for _, c := range changed {
+		if c.Files <= store.CoChangeLimit {
+			by[c.Path] += score[c.Commit] * score[c.Commit] / math.Sqrt(float64(max(1, c.Files)))
+		}
+	}
+	s.spread(fMessages, by)
+	return nil
+}
+
+// recent looks which files were changed lately.
+func (s *searching) recent(ctx context.Context) error {
+	ids, err := s.Base.LatestCommits(ctx, s.Repo, 5*recentWindow)
+	if err != nil {
+		return err
+	}
+	age := map[int64]int{}
+	for i, id := range ids {
+		age[id] = i
+	}
+	changed, err := s.Base.PathsOfCommits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	by, often := map[string]float64{}, map[string]float64{}
+	for _, c := range changed {
+		if c.Files <= store.CoChangeLimit {
+			by[c.Path] += math.Exp(-float64(age[c.Commit])/(recentWindow/4)) / math.Sqrt(float64(max(1, c.Files)))
+			often[c.Path]++
+		}
+	}
+	s.spread(fRecent, by)
+	s.spread(fAgain, often)
+	return nil
+}
+
+// neighbours looks at what belongs to the best files.
+func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
+	prior := map[string]float64{}
+	for name, list := range s.of {
+		best := 0.0
+		for _, i := range list {
+			r := &s.all[i]
+			r.weigh()
+			best = max(best, r.Score)
+		}
+		prior[name] = best
+	}
+	for _, f := range q.Files {
+		prior[f.Path] += weights[fPath]
+	}
+	var seeds []string
+	for name := range prior {
+		if !isProse(name) {
+			seeds = append(seeds, name)
+		}
+	}
+	slices.SortFunc(seeds, func(a, b string) int { return cmp.Or(cmp.Compare(prior[b], prior[a]), cmp.Compare(a, b)) })
+	seeds = seeds[:min(len(seeds), seedFiles)]
+	if len(seeds) == 0 {
+		return nil
+	}
+	top := max(prior[seeds[0]], 1e-9)
+	together, links, pair := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for _, seed := range seeds {
+		worth := max(0, prior[seed]/top)
+		ids, err := s.Base.CommitsOfPath(ctx, s.Repo, seed, 40)
+		if err != nil {
+			return err
+		}
+		changed, err := s.Base.PathsOfCommits(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, c := range changed {
+			if c.Path != seed && c.Files <= 20 {
+				together[c.Path] += worth / float64(len(ids)+3)
+			}
+		}
+		if f, ok := s.names.files[seed]; ok {
+			edges, err := s.Base.Edges(ctx, []int64{f.ID})
+			if err != nil {
+				return err
+			}
+			seen := map[int64]bool{f.ID: true}
+			var other []int64
+			for _, e := range edges {
+				for _, id := range []int64{e.Source, e.Target} {
+					if !seen[id] {
+						seen[id] = true
+						other = append(other, id)
+					}
+				}
+			}
+			files, err := s.Base.FilesByID(ctx, other)
+			if err != nil {
+				return err
+			}
+			for _, o := range files {
+				links[o.Path] = max(links[o.Path], worth/math.Sqrt(float64(1+len(files))))
+			}
+		}
+	}
+	stems := map[string][]string{}
+	for name := range s.of {
+		stems[subject(name)] = append(stems[subject(name)], name)
+	}
+	for _, seed := range seeds {
+		for _, name := range stems[subject(seed)] {
+			if name != seed && IsTest(name) != IsTest(seed) && !isProse(name) {
+				pair[name] = max(pair[name], prior[seed]/top)
+			}
+		}
+	}
+	s.spread(fTogether, together)
+	s.spread(fLinks, links)
+	s.spread(fPair, pair)
+	return nil
+}
+
+// marks is how many characters stand around a chunk in a package, and around a file.
+const (
+	marks     = 64
+	fileMarks = 24
+)
+
+// roomShare is what chunks may take of the budget. The rest is for what their files import.
+const roomShare = 0.96
+
+// takeRanked chooses chunks from the ranking, in whole pieces, until the budget is used up. Chunks that follow each other
+// become one piece.
+func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
+	files := map[string]File{}
+	for _, f := range s.Files {
+		files[f.Path] = f
+	}
+	asFile := func(r Ranked) File {
+		if f, ok := files[r.Path]; ok {
+			return f
+		}
+		f := p.fileOf(r.Path)
+		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.reason(), r.Features[fPath] > 0}
+		files[r.Path] = x
+		return x
+	}
+	room := int(float64(p.req.Budget.Retrieval()*tokens.PerToken)/(1+p.req.Budget.Margin)*roomShare) - len(heading)
+	list := p.ranked[:min(len(p.ranked), mostRanked)]
+	size := func(i int, first bool) int {
+		c := p.tree.source(list[i].Path)
+		if c.bad != "" {
+			return 1 << 30
+		}
+		n := utf8.RuneCountInString(c.span(list[i].Start, list[i].End)) + marks
+		if first {
+			n += fileMarks + len(list[i].Path)
+		}
+		return n
+	}
+	taken := Spread(len(list), room, func(i int) (string, float64) { return list[i].Path, list[i].Score }, size, spread[:])
+	var all []Decision
+	for at, i := range taken {
+		r := list[i]
+		f := asFile(r)
+		if !s.has(r.Path) {
+			s.Files = append(s.Files, f)
+		}
+		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
+		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.reason()})
+	}
+	s.Choices = joined(s.Choices, p.tree)
+	s.Precise = true
+	return all, nil
+}
+
+// mostRanked is how many chunks of a ranking are looked at.
+const mostRanked = 4000
+
+// joined makes one choice of those that follow each other with nothing but blank lines between them.
+func joined(all []Choice, t *tree) []Choice {
+	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
+	var out []Choice
+	for _, c := range all {
+		if n := len(out); n > 0 && out[n-1].Path == c.Path && strings.TrimSpace(t.source(c.Path).between(out[n-1].End, c.Start)) == "" {
+			last := &out[n-1]
+			last.End, last.Score = max(last.End, c.End), max(last.Score, c.Score)
+			if c.Symbol != "" && last.Symbol != "" {
+				last.Symbol += ", "
+			}
+			last.Symbol += c.Symbol
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// between is the text of the lines between two lines.
+func (s *source) between(a, b int) string {
+	if b <= a+1 {
+		return ""
+	}
+	return s.span(a+1, b-1)
+}
+
+// reason says what speaks most for a chunk.
+func (r Ranked) reason() string {
+	type part struct {
+		worth float64
+		text  string
+	}
+	texts := [features]string{fWords: "has words of the task", fFile: "its file has words of the task", fNamed: "the task names a symbol in it", fPath: "the task names its file",
+		fMessages: "commits with words of the task touched its file", fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
+		fPair: "a test, or what a test is about", fRecent: "its file changed lately", fNear: "stands beside words of the task"}
+	var all []part
+	for i, f := range r.Features {
+		if w := f * weights[i]; w > 0.1 && texts[i] != "" {
+			all = append(all, part{w, texts[i]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.worth, a.worth) })
+	var out []string
+	for _, x := range all[:min(2, len(all))] {
+		out = append(out, x.text)
+	}
+	return cmp.Or(strings.Join(out, ", "), "nothing speaks for it but room")
+}
+
+// subject is what a file of tests, or what it tests, is called.
+func subject(name string) string {
+	base := path.Base(name)
+	base, _, _ = strings.Cut(base, ".")
+	base = strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(base), "_test"), "test_")
+	return strings.TrimSuffix(strings.TrimSuffix(base, "-test"), "_spec")
+}
+
+// Rank returns the chunks of the repository in the order in which they may matter to a task, the best first. It asks no
+// model.
+func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
+	p, err := newPass(ctx, d, r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.query(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.search(ctx, q)
+}
+
+// Place is a file with the lines of it that a search ranks first.
+type Place struct {
+	Path  string
+	Spots []Ranked // the best first
+}
+
+// Where returns the files that a task is probably about, the best first. It asks no model. A task of which nothing is
+// found has none.
+func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
+	const spots = 3
+	p, err := newPass(ctx, d, r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.query(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.ranked, err = p.search(ctx, q); err != nil || p.matched(ctx, q) != nil {
+		return nil, err
+	}
+	var out []Place
+	for _, r := range p.ranked {
+		i := slices.IndexFunc(out, func(o Place) bool { return o.Path == r.Path })
+		switch {
+		case i >= 0 && len(out[i].Spots) < spots:
+			out[i].Spots = append(out[i].Spots, r)
+		case i < 0 && len(out) < most && !p.tree.source(r.Path).gone:
+			out = append(out, Place{r.Path, []Ranked{r}})
+		}
+		if len(out) == most && !slices.ContainsFunc(out, func(o Place) bool { return len(o.Spots) < spots }) {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Line says where something is, for people: path, lines and names.
+func (x Place) Line() string {
+	var spots []string
+	for _, s := range x.Spots {
+		text := fmt.Sprintf("%d-%d", s.Start, s.End)
+		if s.Label != "" {
+			text += " " + phrase.Cut(s.Label, 60)
+		}
+		spots = append(spots, text)
+	}
+	return x.Path + ": " + strings.Join(spots, "; ")
+}

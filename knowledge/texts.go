@@ -1,0 +1,116 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+// maxText is how large a file may be that has no symbols; a larger one is data.
+const maxText = 512 << 10
+
+// worthSearching tells whether a file in a language without symbols is text that people write, by its name.
+func worthSearching(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	switch path.Ext(base) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".svg", ".pdf", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".jar", ".class", ".so", ".o", ".a",
+		".woff", ".woff2", ".ttf", ".eot", ".otf", ".mp3", ".mp4", ".mov", ".wasm", ".pyc", ".sqlite", ".db", ".lock", ".sum", ".map", ".snap", ".pem", ".crt", ".key", ".age":
+		return false
+	}
+	return !slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lockb"}, base) && !strings.HasSuffix(base, ".min.css")
+}
+
+// otherText tells whether a file without symbols has to be read.
+func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
+	known := x.texts[name]
+	delete(x.texts, name)
+	if !fi.Mode().IsRegular() || fi.Size() > maxText || fi.Size() == 0 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+		if known.ID != 0 {
+			x.texts[name] = known // it was text once
+		}
+		return candidate{}, false
+	}
+	c := candidate{path: name, size: fi.Size(), modified: fi.ModTime().UnixNano()}
+	c.known = store.FileState{File: store.File{ID: known.ID, Hash: known.Hash, Size: known.Size}, Modified: known.Modified}
+	same := known.ID != 0 && known.Modified == c.modified && known.Size == c.size
+	if x.Now.Sub(fi.ModTime()) < young {
+		c.modified = 0
+	}
+	return c, !same
+}
+
+// forgetTexts removes what is no longer there.
+func (x *indexer) forgetTexts(ctx context.Context) error {
+	gone := make([]string, 0, len(x.texts))
+	for name := range x.texts {
+		gone = append(gone, name)
+	}
+	slices.Sort(gone)
+	for _, name := range gone {
+		if err := x.tx.DeleteText(ctx, x.state.ID, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeText puts a file without symbols into the database.
+func (x *indexer) writeText(ctx context.Context, f *seenFile) error {
+	switch {
+	case f.gone:
+		return nil
+	case f.same:
+		return x.tx.TouchText(ctx, f.known.ID, f.modified)
+	}
+	return x.tx.PutText(ctx, x.state.ID, store.Text{ID: f.known.ID, Path: f.path, Hash: f.hash, Size: f.size, Modified: f.modified}, f.known.ID == 0, f.chunks)
+}
+
+// longLine is how long the lines of a text are that a program made.
+const longLine = 4_000
+
+// makeChunks splits the text of a file into what is searched.
+func (f *seenFile) makeChunks() {
+	text := f.text
+	f.text = nil
+	if len(text) == 0 || f.gone || f.same || bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+		return
+	}
+	f.chunks = ChunksOf(f.path, strings.ToValidUTF8(string(text), " "), f.outline.Symbols)
+}
+
+// ChunksOf splits the text of a file along its syntax, with the words that each part is found by. A text with lines that
+// only a program writes has none.
+func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
+	lines := strings.Split(text, "\n")
+	for _, l := range lines {
+		if len(l) > longLine {
+			return nil
+		}
+	}
+	spans := outline.Chunks(lines)
+	out := make([]store.Chunk, len(spans))
+	file := strings.TrimSuffix(name, path.Ext(name))
+	at := 0
+	for i, s := range spans {
+		for at < len(symbols) && symbols[at].Start < s.Start {
+			at++
+		}
+		var label []string
+		for j := at; j < len(symbols) && symbols[j].Start <= s.End && len(label) < 12; j++ {
+			if symbols[j].Name != "" && !slices.Contains(label, symbols[j].Name) {
+				label = append(label, symbols[j].Name)
+			}
+		}
+		names := strings.Join(label, " ")
+		out[i] = store.Chunk{Start: s.Start, End: s.End, Label: strings.Join(label, ", "), Name: outline.Words(file + " " + names),
+			Body: outline.Words(strings.Join(lines[s.Start-1:s.End], "\n"))}
+	}
+	return out
+}
