@@ -37,7 +37,7 @@ func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject
 				return "", nil, err
 			}
 		}
-		return taken.Dir, rooms.envOf(taken, s.Env), nil
+		return taken.Dir, envOf(taken.Env, s.Env), nil
 	}
 	return take, func() {
 		if taken != nil {

@@ -238,14 +238,14 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 // nothing is of what ran before.
 func (rm *Room) Fresh() ([]string, error) {
 	again := filepath.Join(rm.root, "again")
-	if err := renewFolder(again); err != nil {
+	if err := emptyFolder(again); err != nil {
 		return nil, err
 	}
 	home, temp := filepath.Join(again, "home"), filepath.Join(again, "tmp")
 	if err := rm.user.make(home); err != nil {
 		return nil, err
 	}
-	if err := renewFolder(temp); err != nil {
+	if err := emptyFolder(temp); err != nil {
 		return nil, err
 	}
 	out := slices.Clone(rm.Env)
