@@ -169,7 +169,7 @@ func begin(ctx context.Context, order []Gate, s Subject) (early map[int]func() (
 // did, and not by a test or a build. A suite that was told to lie names what it left out.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
-		if r.decided() && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		if r.decided() && !covers("plan", r.Gate) && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
 			return f.Severity == Error && (f.Rule == ruleTest || f.Rule == RuleBuild || f.Rule == ruleExit || f.Rule == RuleNoReason)
 		})) {
 			return false

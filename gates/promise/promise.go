@@ -103,7 +103,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true, Command: command}
 	}
 	if len(files) > 0 {
-		out = append(out, gates.New(info("files", gates.Instant, ""), func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
+		out = append(out, gates.New(info("files", gates.Costly, ""), func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
 	if len(tests) > 0 {
 		out = append(out, o.inRoom(gates.New(info("tests", gates.Costly, ""), func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))

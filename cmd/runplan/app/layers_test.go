@@ -39,7 +39,7 @@ func layers() []layer {
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
-		{"runner/room", []string{"internal/git"}},
+		{"runner/room", []string{"internal/git", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
@@ -107,7 +107,7 @@ func layers() []layer {
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
-		{"internal/bench", []string{"internal/scratch", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
+		{"internal/bench", []string{"internal/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
 		{"internal/config", []string{"internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
@@ -330,13 +330,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/precision", "internal/retrieval", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/notice", "internal/precision", "internal/retrieval", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/attack", "internal/precision", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/scratch", "internal/tooltest", "internal/bench", "internal/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/notice", "internal/scratch", "internal/tooltest", "internal/bench", "internal/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/attack", "internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/notice", "internal/attack", "internal/bench", "internal/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}
