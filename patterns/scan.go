@@ -133,8 +133,8 @@ func rulesFor(files []source, rules []Rule) []Rule {
 		}
 		languages[f.language] = true
 	}
-	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
-		return !slices.ContainsFunc(r.Languages, func(l string) bool { return languages[l] })
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { // a broken rule of somebody's own is told anyway
+		return r.Layer == BuiltIn && !slices.ContainsFunc(r.Languages, func(l string) bool { return languages[l] })
 	})
 }
 

@@ -24,7 +24,7 @@ func TestFences(t *testing.T) {
 		},
 		"tildes fence like backticks, and each in the other is text": {
 			in:   in("### Task 1: A", "~~~", "'''", "### Task 8: no", "~~~", "'''text", "~~~", "### Task 9: no", "'''", "### Task 2: B"),
-			want: "superpowers 1(1:0) 2(2:0)",
+			want: "superpowers 1(1:0) 2(2:0)", codes: "fenced-heading@4",
 		},
 		"a fence in a list item survives lines that are not indented": {
 			in: in("### Task 1: A", "- [ ] **Step 1: Commit**", "  '''bash", `  git commit -m "$(cat <<'EOF'`, "  feat: x", "", "Co-Authored-By: Bot <bot@x>", "EOF", `  )"`, "  '''",

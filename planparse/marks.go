@@ -129,7 +129,9 @@ func (o *outline) code(n *ast.CodeBlock) {
 		seg := n.Lines().At(i)
 		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
 		if bytes.HasPrefix(line, []byte("#")) {
-			if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
+			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) { // a heading behind a tab, and no comment among code
+				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
+			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
 			}
 		}

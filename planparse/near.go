@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"cmp"
 	"bytes"
 	"strings"
 	"unicode"
@@ -38,8 +39,39 @@ func (b *builder) reportNearUnits() {
 		}
 	}
 	b.reportOddLevel()
+	b.reportFencedUnits()
 	for _, line := range b.hiddenHeads {
 		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading", bytes.TrimSpace(b.lineText(line)))
+	}
+}
+
+// reportFencedUnits warns of headings of units that stand in a fence although the plan counts on without them: a fence that was
+// opened or closed by mistake turns what follows it inside out.
+func (b *builder) reportFencedUnits() {
+	type number struct{ word, id string }
+	read := map[number]bool{}
+	words := map[string]int{}
+	for _, i := range b.heads {
+		if u := b.marks[i].unit; u.ok && u.id != "" {
+			read[number{u.word, u.id}] = true
+			words[u.word]++
+		}
+	}
+	for _, f := range b.doc.fences {
+		if len(f.info) > 0 {
+			continue // an example, which says what it is
+		}
+		for i := range f.Lines().Len() {
+			seg := f.Lines().At(i)
+			line := bytes.TrimSpace(seg.Value(b.src))
+			if !bytes.HasPrefix(line, []byte("##")) {
+				continue
+			}
+			u := parseUnit(bytes.TrimLeft(line, "# "))
+			if u.ok && u.id != "" && words[u.word] > 1 && !read[number{u.word, u.id}] {
+				b.warn(b.lineOf(seg.Start), "fenced-heading", "%q stands in a fence and so is no %s of the plan; the fence begins in line %d", line, cmp.Or(u.word, "unit"), b.lineOf(f.open))
+			}
+		}
 	}
 }
 
@@ -47,11 +79,11 @@ func (b *builder) reportNearUnits() {
 func (b *builder) reportOddLevel() {
 	levels := map[string][]int{}
 	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup) {
+		if u := b.marks[i].unit; u.ok && u.id != "" && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered) {
 			levels[u.word] = append(levels[u.word], i)
 		}
 	}
-	for _, word := range []string{"batch", "task", "phase", "chunk", "wave", "track", "checkpoint"} {
+	for _, word := range []string{"batch", "task", "phase", "chunk", "wave", "track", "checkpoint", "section"} {
 		list := levels[word]
 		if len(list) < 3 {
 			continue
@@ -69,7 +101,7 @@ func (b *builder) reportOddLevel() {
 			}
 		}
 		if same == 1 {
-			b.warn(b.marks[top].line, "odd-level", "%q stands above the other %ss, so that headings which follow it are read as parts of it", b.marks[top].text, word)
+			b.warn(b.marks[top].line, "odd-level", "%q stands above the other headings of its kind, so that headings which follow it are read as parts of it", b.marks[top].text)
 		}
 	}
 }
@@ -102,11 +134,11 @@ func nearUnit(text []byte) (word, why string) {
 			return "", ""
 		}
 		return near, "its first word is misspelt; write " + capital(near) + " " + u.id
-	case unitBatch, unitTask:
+	case unitBatch, unitTask, unitGroup:
 	default:
 		return "", ""
 	}
-	if title, ok := cutColon(rest); ok && len(bytes.TrimSpace(title)) > 0 {
+	if title, ok := cutColon(rest); ok && kind != unitGroup && len(bytes.TrimSpace(title)) > 0 {
 		return word, "it has no number; write " + capital(word) + " 1:"
 	}
 	second := strings.ToLower(strings.TrimLeft(string(rest), " \t\u00a0"))

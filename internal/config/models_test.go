@@ -81,7 +81,7 @@ func TestModelsRefused(t *testing.T) {
 		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}", "config.toml:4: models.overrides.scop is for no stage"},
 		"an override without a model":  {here + "[models.overrides]\nscope = \" \"", "config.toml:5: models.overrides.scope names no model"},
 		"a provider that is none":      {"[models]\nprovider = \"openai\"", `models.provider is "openai"; it is ollama or command`},
-		"an address that is none":      {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"", "models.base_url is no address"},
+		"an address that is none":      {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"", "models.base_url must be a URL"},
 		"a password in the address":    {"[models]\ncoding = \"c\"\nbase_url = \"http://me:hunter2@h:1\"", "name and password have no place in it"},
 		"an account":                   {"[models]\ncoding = \"c\"\nbase_url = \"https://Ollama.com\"", "runplan signs in nowhere"},
 		"a command without a word":     {"[models]\nprovider = \"command\"\ncommand = [\"\"]", "its first word is the program"},
@@ -115,7 +115,7 @@ func TestModelsRefused(t *testing.T) {
 
 // What Check refuses is what Load would.
 func TestCheck(t *testing.T) {
-	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil || !strings.Contains(err.Error(), "f.toml:2: models.base_url is no address") {
+	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil || !strings.Contains(err.Error(), "f.toml:2: models.base_url must be a URL") {
 		t.Errorf("%v", err)
 	}
 	if err := Check("f.toml", []byte("[models]\ncoding = \"c\"\nbase_url = \"http://localhost:1\"")); err != nil {

@@ -43,7 +43,7 @@ func TestWrongReviewers(t *testing.T) {
 		"a program without its word":  {`command = ["x"]` + "\nmodel = 'm'", `command needs provider = "command"`},
 		"no model":                    {`base_url = "http://localhost:1"`, "model is missing"},
 		"no server":                   {`model = "m"`, "base_url is missing"},
-		"an address that is none":     {"model = 'm'\nbase_url = 'nowhere'", "base_url is no address"},
+		"an address that is none":     {"model = 'm'\nbase_url = 'nowhere'", "base_url must be a URL"},
 		"an address for a program":    {"provider = 'command'\ncommand = ['x']\nbase_url = 'http://localhost:1'", "base_url is for Ollama"},
 		"a pass of programs":          {"provider = 'command'\ncommand = ['x']\npasses = [1]", "passes has 1; reviewers are asked in 3, 5, 6 and 7"},
 		"a time without a unit":       {"provider = 'command'\ncommand = ['x']\ntimeout = 90", "is not a duration"},

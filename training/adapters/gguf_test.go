@@ -46,7 +46,7 @@ func TestInspect(t *testing.T) {
 		"of another kind":                        {change("lora\x12", "loha\x12"), `an adapter of type "loha"`},
 		"with one half":                          {change("lora_b", "lora_c"), "neither lora_a nor lora_b"},
 		"with two first halves":                  {change("lora_b", "lora_a"), "stands there twice"},
-		"with numbers that are none":             {lora(t, tinymodel.NotANumber), "infinite or none"},
+		"with numbers that are none":             {lora(t, tinymodel.NotANumber), "NaN or infinity"},
 		"that claims to be large":                {append([]byte("GGUF\x03\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 64)...), "claims to have"},
 		"whose text claims to be larger than it": {change("\x14\x00\x00\x00\x00\x00\x00\x00general.architecture", "\x14\x00\x00\x00\x00\x00\x00\x7fgeneral.architecture"), "claims to have"},
 	} {
