@@ -1,8 +1,8 @@
 package planparse
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
