@@ -444,6 +444,19 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 
 // ForgetWorkspaces makes git forget the worktrees below dir, whose files may be gone.
 func (r *Repo) ForgetWorkspaces(dir string) error {
+	return r.forget(dir, func(string) bool { return true })
+}
+
+// ForgetMissing removes git's records of worktrees below dir that do not exist: a "git worktree add" that is killed leaves
+// one. The caller holds off others that add worktrees there.
+func (r *Repo) ForgetMissing(dir string) error {
+	return r.forget(dir, func(at string) bool {
+		_, err := os.Lstat(at)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+func (r *Repo) forget(dir string, unwanted func(worktree string) bool) error {
 	ties := filepath.Join(r.Common, "worktrees")
 	entries, err := os.ReadDir(ties)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -454,7 +467,8 @@ func (r *Repo) ForgetWorkspaces(dir string) error {
 	}
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
-		if rel, rerr := filepath.Rel(dir, strings.TrimSpace(string(data))); err == nil && rerr == nil && filepath.IsLocal(rel) {
+		at := strings.TrimSpace(string(data))
+		if rel, rerr := filepath.Rel(dir, at); err == nil && rerr == nil && filepath.IsLocal(rel) && unwanted(filepath.Dir(at)) {
 			if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
 				return err
 			}

@@ -83,5 +83,22 @@ func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) erro
 	for _, dir := range roomFolders(home, repo, l) {
 		errs = append(errs, RemoveRooms(ctx, repo, l, dir))
 	}
-	return errors.Join(errs...)
+	if home == "" {
+		home = l.Root
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	ofRepo, _ := roomsOf(home, repo)
+	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
+}
+
+// forgetRooms removes git's records of rooms below dir that do not exist. A git that outlives its killed runplan for a
+// moment writes such a record after the rooms of that runplan were removed.
+func forgetRooms(repo *git.Repo, l Layout, dir string) error {
+	forget := func() error { return repo.ForgetMissing(dir) }
+	if _, err := os.Stat(l.Root); err != nil {
+		return forget()
+	}
+	return with(l.GitLock(), forget)
 }

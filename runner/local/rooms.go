@@ -97,7 +97,7 @@ func (r *rooms) Close(ctx context.Context) error {
 	r.lock.Release()
 	os.Remove(r.Dir + ".lock") // no other lock has this name
 	os.Remove(filepath.Dir(r.Dir))
-	return err
+	return errors.Join(err, forgetRooms(r.pool.repo, r.pool.layout, filepath.Dir(r.Dir)))
 }
 
 // seed copies the files that workspaces get besides those of git, so that rooms get them as they are now.

@@ -1,0 +1,34 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A record of a worktree that does not exist is removed below the folder, and only there; worktrees that exist stay.
+func TestForgetMissing(t *testing.T) {
+	repo := opened(t, made(t, map[string]string{"a": "a\n"}))
+	rooms := real(t, t.TempDir())
+	for _, dir := range []string{filepath.Join(rooms, "here"), filepath.Join(rooms, "gone"), filepath.Join(t.TempDir(), "elsewhere")} {
+		if _, err := repo.AddEmpty(t.Context(), dir, "HEAD"); err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(dir) != "here" {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := repo.ForgetMissing(rooms); err != nil {
+		t.Fatal(err)
+	}
+	out, err := repo.Run(t.Context(), "worktree", "list", "--porcelain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out, "/here") || !strings.Contains(out, "/elsewhere") || strings.Contains(out, "/gone") {
+		t.Error(out)
+	}
+}
