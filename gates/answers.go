@@ -1,10 +1,14 @@
 package gates
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"unicode"
 
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -12,6 +16,8 @@ import (
 // file or the gate's command. No other word of a plan has a say in it.
 //
 //   - A test is named by its name, or by the file that it is in: in the Files section, or anywhere in the text.
+//     It is also named by what it tests: a title that has its name without "test", or that of a function which it calls, as
+//     in "make add right" for TestAdd; in the text such a name counts where it can be no word of a sentence, or is code.
 //   - A file is named by its path or by its name in the title or in the text.
 //   - A command counts where it stands in the title, or in the text above the first step. Plans end most batches with a step
 //     that runs all tests: that checks the work, and is not what the batch is for.
@@ -20,7 +26,7 @@ func (s Subject) Answers(g Info, f Finding) bool {
 	switch {
 	case f.Path != "" && (s.Names(f.Path) || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") && has(text, path.Base(f.Path))):
 		return true
-	case f.Test != "" && namesTest(text, f.Test):
+	case f.Test != "" && (namesTest(text, f.Test) || s.namesTested(f)):
 		return true
 	}
 	for _, r := range s.Batch.Regression {
@@ -53,6 +59,82 @@ func namesTest(text, test string) bool {
 		name = name[:i]
 	}
 }
+
+// namesTested reports whether the batch names what a test tests.
+func (s Subject) namesTested(f Finding) bool {
+	title := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(s.Batch.Title), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		title[word] = true
+	}
+	for _, name := range append(calledIn(filepath.Join(s.Dir, filepath.FromSlash(f.Path)), f), tested(f.Test)) {
+		lower := strings.ToLower(name)
+		if len(name) < 2 || plain[lower] {
+			continue
+		}
+		if title[lower] || has(s.Batch.Text, "`"+name+"`") || has(s.Batch.Text, "`"+name+"()`") || unmistakable(name) && has(s.Batch.Text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// tested is the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
+func tested(test string) string {
+	test = lastPart(test)
+	for _, prefix := range []string{"Test_", "test_", "Test", "test"} {
+		if rest, ok := strings.CutPrefix(test, prefix); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+// lastPart is the name of a test without its file, class and subtest: test_add for tests/test_calc.py::Calc::test_add.
+func lastPart(test string) string {
+	if i := strings.LastIndex(test, "::"); i >= 0 {
+		test = test[i+2:]
+	}
+	test, _, _ = strings.Cut(test, "/")
+	if i := strings.LastIndexAny(test, ".>"); i >= 0 && !strings.HasSuffix(test, ".") {
+		test = strings.TrimSpace(test[i+1:])
+	}
+	return test
+}
+
+var call = lazyre.New(`([A-Za-z_]\w*)\s*\(`)
+
+// calledIn lists the functions that a test calls by its text; nil where the file or the test is not there.
+func calledIn(file string, f Finding) []string {
+	if f.Path == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	name := lastPart(f.Test)
+	var names []string
+	for _, u := range testcode.Read(f.Path, string(data)).Units {
+		if bare := u.Bare(); bare == name || bare == f.Test {
+			for _, m := range call.FindAllStringSubmatch(u.Text, -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
+}
+
+// plain are names of functions that say nothing of what a test is about.
+var plain = func() map[string]bool {
+	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect assert equal equals " +
+		"true false not fail skip main len range make append string int str list dict set open close read write get put join split " +
+		"format map filter type call func function if for while switch return with is in of to be"
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}()
 
 // unmistakable reports whether a name can be no word of a sentence.
 func unmistakable(name string) bool {

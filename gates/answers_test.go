@@ -25,6 +25,10 @@ func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
 		"the command as its aim":      {planparse.Batch{Title: "Get `go test ./...` green"}, true},
 		"the command as a check":      {planparse.Batch{Title: "Fix the docs", Text: "\n- [ ] run `go test ./...`\n"}, false},
 		"the command before a check":  {planparse.Batch{Text: "`go test ./...` is red.\n\n- [ ] look why\n"}, true},
+		"what it tests, in the title": {planparse.Batch{Title: "make cart right"}, true},
+		"a word of its name":          {planparse.Batch{Title: "Tidy the carts"}, false},
+		"what it tests, as a word":    {planparse.Batch{Title: "Docs", Text: "put the cart before the horse\n"}, false},
+		"what it tests, as code":      {planparse.Batch{Title: "Docs", Text: "correct `Cart`\n"}, true},
 		"a test that has to be shown": {planparse.Batch{Regression: []string{"shop/cart_test.go::TestCart"}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,5 +36,16 @@ func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 		})
+	}
+}
+
+func TestNamesOfTests(t *testing.T) {
+	for test, want := range map[string]string{
+		"TestAdd": "Add", "TestAdd/zero": "Add", "tests/test_calc.py::TestCalc::test_add": "add", "tests.test_calc.TestCalc.test_add": "add",
+		"Calc > adds": "", "old_total": "",
+	} {
+		if got := tested(test); got != want {
+			t.Errorf("tested(%q) = %q, want %q", test, got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -56,8 +57,34 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	if !certain && f.Severity == gates.Error {
 		f.Severity = gates.Warning
 	}
+	if f.Severity == gates.Error && o.runsSuite(run) {
+		f.Severity = gates.Warning
+		f.Fix = "look at the report of the test gate, which tells old failures from new ones"
+	}
 	l.Find(f)
 	return nil
+}
+
+// runsSuite reports whether a command runs all tests of the project, as one of its test gates does.
+func (o Options) runsSuite(run string) bool {
+	if o.Suites == nil {
+		return false
+	}
+	want := suiteWords(run)
+	return want != "" && slices.ContainsFunc(o.Suites(), func(have string) bool { return suiteWords(have) == want })
+}
+
+// suiteWords are the words of a plain command without those that do not change which tests run.
+func suiteWords(run string) string {
+	var kept []string
+	for _, w := range words(run) {
+		switch w {
+		case "-json", "-count=1", "-v", "-q", "-race", "-m", "python", "python3", "run", "--silent":
+		default:
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
 }
 
 // missing tells of a program that is not there. One of the tree that git does not ignore is one that the batch should have brought;

@@ -52,6 +52,10 @@ type Options struct {
 	Project string // name of the project's folder, which plans go to by their author's own path
 	Tree    Tree   // what is looked at
 
+	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which failed
+	// before; a command of the plan that runs the same suite only warns. nil has none.
+	Suites func() []string
+
 	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil runs
 	// them in the subject's own.
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)

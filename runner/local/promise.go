@@ -23,6 +23,17 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	return s
 }
 
+// commandsOf lists the commands of the test gates of a tree, which are found when they are first asked for.
+func (w *work) commandsOf(dir string) func() []string {
+	return func() []string {
+		var out []string
+		for _, g := range w.suitesOf(dir) {
+			out = append(out, g.Info().Command)
+		}
+		return out
+	}
+}
+
 // apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first called. They may
 // write to the tree, which no other gate should see. leave gives the room back.
 func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error), leave func()) {

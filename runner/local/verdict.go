@@ -120,7 +120,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	}()
 	apart, leave := w.apart(c)
 	defer leave()
-	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart}))
+	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir)}))
 	if w.Baseline {
 		list = base.Around(list)
 	}
