@@ -174,6 +174,10 @@ func (s *session) runBranch(ctx context.Context, at string) error {
 func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
 	s.work.sweepStashes(ctx)
+	// Rooms go before the run counts as finished: nobody resumes a finished run, so what a kill leaves then stays.
+	s.cancel(errStopped)
+	s.work.background.Wait()
+	s.work.closeRooms(ctx)
 	if res.Status != runner.RunStopped {
 		if err := s.tidy(ctx); err != nil {
 			s.note("tidying up: " + err.Error())

@@ -21,9 +21,10 @@ import (
 
 // lateRooms are the rooms of a run, made when the first is needed.
 type lateRooms struct {
-	once sync.Once
-	made *rooms
-	err  error
+	once   sync.Once
+	made   *rooms
+	err    error
+	closed sync.Once
 }
 
 // sealed returns the rooms of the run. It is called before the first agent begins, so that what rooms are made of is
@@ -35,12 +36,14 @@ func (w *work) sealed(ctx context.Context) (*rooms, error) {
 	return w.rooms.made, w.rooms.err
 }
 
-// closeRooms removes the rooms of the run.
+// closeRooms removes the rooms of the run, the first time that it is called.
 func (w *work) closeRooms(ctx context.Context) {
 	w.rooms.once.Do(func() { w.rooms.err = errors.New("the run has ended") })
-	if err := w.rooms.made.Close(ctx); err != nil {
-		w.Note("the rooms of the gates could not be removed: " + err.Error())
-	}
+	w.rooms.closed.Do(func() {
+		if err := w.rooms.made.Close(ctx); err != nil {
+			w.Note("the rooms of the gates could not be removed: " + err.Error())
+		}
+	})
 }
 
 // envOf is the environment of programs in a room: that of the room, with the marks that survivors of a killed runplan are
