@@ -304,11 +304,6 @@ func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
 }
 
-// vendored reports whether a file is a copy of what others published.
-func vendored(p string) bool {
-	return gates.Match([]string{"**/{vendor,node_modules,third_party}/**"}, p)
-}
-
 // skipped are files that programs write, full of hashes.
 func skipped(p string) bool {
 	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Cargo.lock", "*.min.js.map"}, p)

@@ -36,7 +36,6 @@ type look struct {
 	history, commit string
 	blocked         bool
 	findings        []finding
-	err             error
 }
 
 // meter runs runplan on commits.

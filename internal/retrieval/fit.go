@@ -149,7 +149,7 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 					weights[k] = 0
 				}
 				if got, _ := evaluate(train, weights); got > best+1e-4 {
-					best, was, moved = got, weights[k], true
+					best, moved = got, true
 					break
 				}
 				weights[k] = was

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
@@ -133,13 +132,11 @@ func model(llm.Stage) (llm.Model, error) {
 }
 
 // forgetful keeps nothing of what is asked and decided.
-type forgetful struct{ values map[string]json.RawMessage }
+type forgetful struct{}
 
 func (forgetful) AddCall(context.Context, store.Call) error                { return nil }
 func (forgetful) AddDecisions(context.Context, []store.FileDecision) error { return nil }
-func (s forgetful) Set(_ context.Context, key string, value any) error     { return nil }
-func (s forgetful) Get(context.Context, string, any) (bool, error)         { return false, nil }
-
-var began = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+func (forgetful) Set(_ context.Context, key string, value any) error     { return nil }
+func (forgetful) Get(context.Context, string, any) (bool, error)         { return false, nil }
 
 func short(hash string) string { return fmt.Sprintf("%.9s", hash) }

@@ -55,9 +55,7 @@ func (p *pass) matched(ctx context.Context, q TaskQuery) error {
 		return err
 	}
 	e := &NoMatchError{Texts: len(texts)}
-	for _, w := range keywords(q.Text) {
-		e.Words = append(e.Words, w)
-	}
+	e.Words = append(e.Words, keywords(q.Text)...)
 	return e
 }
 
