@@ -136,7 +136,7 @@ type forgetful struct{}
 
 func (forgetful) AddCall(context.Context, store.Call) error                { return nil }
 func (forgetful) AddDecisions(context.Context, []store.FileDecision) error { return nil }
-func (forgetful) Set(_ context.Context, key string, value any) error     { return nil }
-func (forgetful) Get(context.Context, string, any) (bool, error)         { return false, nil }
+func (forgetful) Set(_ context.Context, key string, value any) error       { return nil }
+func (forgetful) Get(context.Context, string, any) (bool, error)           { return false, nil }
 
 func short(hash string) string { return fmt.Sprintf("%.9s", hash) }
