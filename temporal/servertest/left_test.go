@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// detaching is a stage whose workspaces' setup and whose agent each leave a process behind that left group and session.
+// detaching is a stage whose setup and whose agent each leave a process in a session of its own. That of the setup ends with it.
 // Both are called by the name that is returned.
 func detaching(t *testing.T) (s *stage, sleeper string) {
 	t.Helper()
@@ -96,12 +96,9 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 				}
 			}
 			s.workers["w1"].kill()
-			before := s.agentOf("w1")
-			if before == 0 {
-				t.Fatal("the agent died by itself")
-			}
+			before := s.agentOf("w1") // 0 where a keeper has ended it already
 			next := s.worker("w1-again", "--dir", filepath.Join(s.dir, "w1"))
-			if said := next.text(); alive(before) || !strings.Contains(said, "processes that an earlier worker had left") {
+			if said := next.text(); before != 0 && (alive(before) || !strings.Contains(said, "processes that an earlier worker had left")) {
 				t.Errorf("the agent is alive: %v\n%s", alive(before), said)
 			}
 		},
@@ -122,7 +119,7 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			s, sleeper := detaching(t)
 			run := s.run()
-			s.await(time.Minute, "setup and agent left their processes", func() bool { return len(running("sleep", sleeper)) > 1 && s.agentOf("w1") > 0 })
+			s.await(time.Minute, "the agent left its process", func() bool { return len(running("sleep", sleeper)) > 0 && s.agentOf("w1") > 0 })
 			old := map[int]bool{}
 			for _, pid := range running("sleep", sleeper) {
 				old[pid] = true
