@@ -97,9 +97,9 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 			}
 			s.workers["w1"].kill()
 			before := s.agentOf("w1") // 0 where a keeper has ended it already
-			next := s.worker("w1-again", "--dir", filepath.Join(s.dir, "w1"))
-			if said := next.text(); before != 0 && (alive(before) || !strings.Contains(said, "processes that an earlier worker had left")) {
-				t.Errorf("the agent is alive: %v\n%s", alive(before), said)
+			s.worker("w1-again", "--dir", filepath.Join(s.dir, "w1")) // ends what the keepers have not ended
+			if before != 0 && alive(before) {
+				t.Error("the agent is alive")
 			}
 		},
 		"a worker is told to end": func(t *testing.T, s *stage, _ *process) {
