@@ -96,7 +96,7 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 				}
 			}
 			s.workers["w1"].kill()
-			before := s.agentOf("w1") // 0 where a keeper has ended it already
+			before := s.agentOf("w1")                                 // 0 where a keeper has ended it already
 			s.worker("w1-again", "--dir", filepath.Join(s.dir, "w1")) // ends what the keepers have not ended
 			if before != 0 && alive(before) {
 				t.Error("the agent is alive")
