@@ -206,7 +206,7 @@ func TestRefused(t *testing.T) {
 		"an event nobody knows":           {text: "notify.events = ['finish']\n", want: []string{"notify.events has \"finish\"", "done"}},
 		"a message in the clear":          {text: "notify.webhook = 'http://hooks.example.org/secret'\n", want: []string{"notify.webhook: http to hooks.example.org"}},
 		"an address of a file":            {text: "notify.webhook = 'file://x/secret'\n", want: []string{"notify.webhook: file is not https"}},
-		"an address without a host":       {text: "notify.webhook = 'hooks'\n", want: []string{"notify.webhook: it is no address"}},
+		"an address without a host":       {text: "notify.webhook = 'hooks'\n", want: []string{"notify.webhook: it must be a URL"}},
 		"a message without an end":        {text: "notify.timeout = '0s'\n", want: []string{"notify.timeout is 0"}},
 		"an agent without anything":       {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
 		"an agent of an empty list":       {text: "agents.x.command = []\n", want: []string{"repo.toml", "agents.x has no command"}},
