@@ -143,11 +143,13 @@ type Report struct {
 // Proof tells what the answer of a test suite is worth.
 type Proof struct {
 	Calibration Calibration `json:"calibration"`
-	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
-	Named       bool        `json:"named,omitempty"`   // the tests that ran were compared by name with those of the base
-	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
-	Held        *Held       `json:"held,omitempty"`    // nil where no test of the base changed
-	Asks        string      `json:"asks,omitempty"`    // what a person has to agree to before the change is merged
+	Why         string      `json:"why,omitempty"`      // why it is uncalibrated
+	Named       bool        `json:"named,omitempty"`    // the tests that ran were compared by name with those of the base
+	Missing     []string    `json:"missing,omitempty"`  // tests that ran on the base and do not run now; at most 50
+	New         []string    `json:"new,omitempty"`      // with Named: tests that pass and did not run on the base, renamed ones too; at most 100
+	MoreNew     int         `json:"more_new,omitempty"` // how many more of them there are
+	Held        *Held       `json:"held,omitempty"`     // nil where no test of the base changed
+	Asks        string      `json:"asks,omitempty"`     // what a person has to agree to before the change is merged
 }
 
 // Calibration tells whether a suite was seen to fail a test that must fail and to pass one that must pass.

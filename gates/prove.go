@@ -14,6 +14,8 @@ import (
 
 const (
 	maxMissing    = 50 // names in a proof
+	maxNew        = 100
+	maxNewText    = 8 << 10 // bytes of the names of new tests: an event has to stay small
 	maxMissingSay = 20 // findings about missing tests in a report
 )
 

@@ -15,6 +15,7 @@ func (p *prover) compare(one *proven) {
 	rep := &p.Reports[one.at]
 	proof := proofOf(rep)
 	proof.Named = true
+	proof.New, proof.MoreNew = fresh(one.base, one.now)
 	runs := names.Runs{Base: one.base}
 	for _, other := range p.suites { // a test that moved to another suite is not gone
 		if other.at != one.at {
@@ -56,6 +57,22 @@ func (p *prover) compare(one *proven) {
 		})
 	}
 	rep.Status = statusOf(rep.Findings)
+}
+
+// fresh names the tests that pass now and did not run on the base, and counts those beyond the bounds of a proof.
+func fresh(base, now []testout.Case) (names []string, more int) {
+	known, size := byKey(base), 0
+	for _, c := range now {
+		if _, was := known[c.Key()]; was || c.Status != testout.Passed {
+			continue
+		}
+		if size += len(c.Name); more > 0 || len(names) == maxNew || size > maxNewText {
+			more++
+			continue
+		}
+		names = append(names, c.Name)
+	}
+	return names, more
 }
 
 // hidden reports the tests that made the command fail on the base, and that still fail while it passes.

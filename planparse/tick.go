@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // boxPattern finds what may be a checkbox. Whether it is one, the parser says; here only texts are compared
@@ -34,4 +35,31 @@ func Tick(src []byte, lines map[int]bool) ([]byte, int) {
 		out.Write(line)
 	}
 	return out.Bytes(), changed
+}
+
+// WordingOf returns a function that gives the lines first to last of src as they count for a comparison: without the state
+// of checkboxes, without blank lines, and with one space for any white space.
+func WordingOf(src []byte) func(first, last int) string {
+	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
+		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'})
+	}
+	box, lines := regexp.MustCompile(boxPattern), lineOffsets(src)
+	return func(first, last int) string {
+		first, last = max(first, 1), min(last, len(lines))
+		if first > last {
+			return ""
+		}
+		stop := len(src)
+		if last < len(lines) {
+			stop = lines[last]
+		}
+		var out []string
+		for line := range bytes.Lines(src[lines[first-1]:stop]) {
+			line = box.ReplaceAll(line, []byte("${1}[ ]${2}"))
+			if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "\uFFFD")), " "); text != "" {
+				out = append(out, text)
+			}
+		}
+		return strings.Join(out, "\n")
+	}
 }

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -187,6 +189,8 @@ type Info struct {
 	Settings     map[string]Setting `json:"settings,omitempty"` // that differ from the built-in ones, by key; a resume under others is refused
 	Batches      []BatchInfo        `json:"batches"`
 
+	Requirements []RequirementInfo `json:"requirements,omitempty"` // as they were worded when the run started
+
 	Speculate   bool              `json:"speculate,omitempty"`     // work may start on, and gates may look at, what is not merged yet
 	Escalate    bool              `json:"escalate,omitempty"`      // a failure moves a batch one tier up (MODEL-10)
 	Models      map[string]string `json:"models,omitempty"`        // model of each tier
@@ -213,6 +217,50 @@ type Setting struct {
 	Sum  string `json:"sum"`
 	Text string `json:"text,omitempty"`
 	From string `json:"from"` // file or variable
+}
+
+// RequirementInfo is a requirement as it was worded when a run started.
+type RequirementInfo struct {
+	ID      string   `json:"id"`
+	Path    string   `json:"path"`
+	Line    int      `json:"line"`
+	Digest  string   `json:"digest"`            // of its wording, see [WordingDigest]
+	Text    string   `json:"text,omitempty"`    // its wording; "" where there was no room for it
+	Batches []string `json:"batches,omitempty"` // keys of the batches that name it
+}
+
+// WordingDigest is the short hex SHA-256 by which two wordings are compared.
+func WordingDigest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// The bounds of what a run keeps of requirements.
+const (
+	maxRequirements    = 400
+	maxRequirementText = 32 << 10 // bytes of all wordings
+)
+
+// Keep takes up the requirements of a run, as far as the event that starts it has room for them: first all of them lose
+// their wording, then they are left out.
+func (i *Info) Keep(list []RequirementInfo) {
+	i.Requirements = slices.Clone(list[:min(len(list), maxRequirements)])
+	room := maxRequirementText
+	for n := range i.Requirements {
+		q := &i.Requirements[n]
+		if room -= len(q.Text); room < 0 {
+			q.Text = ""
+		}
+	}
+	if _, err := (Event{Job: i}).Encode(); err == nil {
+		return
+	}
+	for n := range i.Requirements {
+		i.Requirements[n].Text = ""
+	}
+	if _, err := (Event{Job: i}).Encode(); err != nil {
+		i.Requirements = nil
+	}
 }
 
 // BatchInfo is a batch as the run sees it.

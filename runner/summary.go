@@ -95,6 +95,8 @@ type GateResult struct {
 	Tests    *gates.TestCount `json:"tests,omitempty"`
 	Findings int              `json:"findings,omitempty"`
 	Said     []string         `json:"said,omitempty"` // what it warns of, in words
+	Command  string           `json:"command,omitempty"`
+	Proof    *gates.Proof     `json:"proof,omitempty"` // of a test suite
 }
 
 // Fold turns the events of one run into its [Summary], one event at a time. The zero Fold is ready.

@@ -147,7 +147,7 @@ func TestSummaryOfBatches(t *testing.T) {
 				Reports: []gates.Report{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: []gates.Finding{{}, {}}}},
 			}),
 			want:  []string{"edit"},
-			check: func(s Summary) any { return s.Batches[0].Gates }, value: []GateResult{{"vet", gates.Fail, "red", nil, 2, nil}},
+			check: func(s Summary) any { return s.Batches[0].Gates }, value: []GateResult{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: 2}},
 		},
 		"time between sessions does not count": {
 			plan: "a",

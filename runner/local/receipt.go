@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,15 @@ type Receipt struct {
 	Model       string           `json:"model,omitempty"`
 	CostUSD     *float64         `json:"cost_usd"` // null: unknown
 	At          time.Time        `json:"at"`
+
+	Requirements []RequirementReceipt `json:"requirements,omitempty"` // those that the batch names
+}
+
+// RequirementReceipt is a requirement as it was worded when the run started.
+type RequirementReceipt struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	Digest string `json:"digest"` // of its wording
 }
 
 // GateReceipt is what one gate said of the tree.
@@ -164,6 +174,11 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 		r.CostUSD = f.cost
 	}
 	r.Gates = f.gates
+	for _, q := range w.info.Requirements {
+		if slices.Contains(q.Batches, b.Key) {
+			r.Requirements = append(r.Requirements, RequirementReceipt{q.ID, q.Path, q.Digest})
+		}
+	}
 	path = w.Layout.Receipt(w.run, c.Batch)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

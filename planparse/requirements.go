@@ -1,0 +1,236 @@
+package planparse
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Requirement is something that a document asks for under an id.
+type Requirement struct {
+	ID     string          `json:"id"`               // as tasks name it: "FR-001", "US1", "1.2"; for OpenSpec its title
+	Parent string          `json:"parent,omitempty"` // id of the requirement that it is a part of
+	Kind   RequirementKind `json:"kind"`
+	Title  string          `json:"title"` // its first line, without the id and without marks
+	Text   string          `json:"-"`     // its wording, see [WordingOf]
+	Path   string          `json:"path"`
+	Line   int             `json:"line"`
+}
+
+// RequirementKind says in which form a requirement is written.
+type RequirementKind string
+
+// The kinds of requirements.
+const (
+	KindID          RequirementKind = "id"          // a line that begins with an id: FR-001, SC-001, REQ-12
+	KindStory       RequirementKind = "story"       // spec-kit: ### User Story 1 - Title
+	KindRequirement RequirementKind = "requirement" // Kiro: ### Requirement 1; OpenSpec: ### Requirement: Title
+	KindCriterion   RequirementKind = "criterion"   // Kiro: a numbered item below a requirement
+	KindScenario    RequirementKind = "scenario"    // OpenSpec: #### Scenario: Title
+)
+
+// idPattern is an id in text: groups of capitals and digits, a hyphen, and a number: "REQ-12", "NFR-SEC-01", "FR-003a".
+const idPattern = `[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]+(?:\.[0-9]+)*[a-z]?`
+
+// notIDs are the prefixes of names of standards, which look like ids.
+const notIDs = " AES BASE CVE ES GPT HTTP ISO MD RFC RSA SHA TLS UTF "
+
+// A requirementReader reads one document.
+type requirementReader struct {
+	*builder
+	path    string
+	skip    func(line int) bool
+	found   []Requirement
+	seen    map[string]bool
+	story   *regexp.Regexp // User Story 1 - Title
+	number  *regexp.Regexp // Requirement 1: Title
+	named   *regexp.Regexp // Requirement: Title, Scenario: Title
+	leading *regexp.Regexp // **FR-001**: text
+	counted *regexp.Regexp // 1. text, 1.1 text
+	wording func(first, last int) string
+}
+
+// Requirements reads the requirements of a document. The path is only noted. A document that is not text has none.
+//
+// A requirement is, outside of fences and comments: a heading "User Story 1" (US1), "Requirement 1" (1, and the numbered
+// items below it 1.1, 1.2), "Requirement: Title" or "Scenario: Title"; and a heading, list item, paragraph line or row of a
+// table that begins with an id. That id is in bold, in code, in brackets or followed by ":", "|", ")" or a dash, so that a
+// sentence that begins with UTF-8 defines nothing. The first place that defines an id counts.
+func Requirements(path string, src []byte) []Requirement {
+	return requirements(path, src, func(int) bool { return false })
+}
+
+// Requirements returns what the plan itself defines outside of its batches.
+func (p *Plan) Requirements(path string, src []byte) []Requirement {
+	return requirements(path, src, func(line int) bool {
+		return slices.ContainsFunc(p.Batches, func(b Batch) bool { return b.StartLine <= line && line <= b.EndLine })
+	})
+}
+
+func requirements(path string, src []byte, skip func(line int) bool) []Requirement {
+	if readable(src) != nil {
+		return nil
+	}
+	r := &requirementReader{
+		builder: newBuilder(path, src), path: path, skip: skip, seen: map[string]bool{},
+		story:   regexp.MustCompile(`(?i)^user story (\d+)\b[\s:.–—-]*(.*)$`),
+		number:  regexp.MustCompile(`(?i)^requirement (\d+(?:\.\d+)*)\b[\s:.–—-]*(.*)$`),
+		named:   regexp.MustCompile(`(?i)^(requirement|scenario)\s*:\s*(\S.*)$`),
+		leading: regexp.MustCompile("^([|\\s]*)([*_`\\[]*)(" + idPattern + "(?:, " + idPattern + ")*)([*_`\\]]*)\\s*(:|\\||\\)|–|—|- |\\.\\s|$)?(.*)$"),
+		counted: regexp.MustCompile(`^\s*(?:(\d+)[.)]|(?:[-*+]\s+)?(\d+(?:\.\d+)+)[.)]?)\s+(.*)$`),
+	}
+	r.wording = WordingOf(r.src)
+	r.read()
+	return r.found
+}
+
+// read walks over the marks. open is the heading whose requirement the next marks belong to.
+func (r *requirementReader) read() {
+	open, level, removed := -1, 0, 0
+	for i := range r.marks {
+		m := &r.marks[i]
+		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) {
+			continue
+		}
+		if m.kind == markHeading {
+			title := plain(m.text)
+			if removed > 0 && m.level <= removed {
+				removed = 0
+			}
+			if strings.EqualFold(title, "REMOVED Requirements") { // OpenSpec: what is no longer asked for
+				removed = m.level
+			}
+			if removed > 0 {
+				continue
+			}
+			if open >= 0 && m.level <= level {
+				open = -1
+			}
+			if at := r.heading(i, title, open); at >= 0 && r.found[at].Kind != KindScenario {
+				open, level = at, m.level
+			}
+			continue
+		}
+		if removed > 0 {
+			continue
+		}
+		if open >= 0 && r.criterion(i, r.found[open]) {
+			continue
+		}
+		r.line(i)
+	}
+	slices.SortStableFunc(r.found, func(a, b Requirement) int { return cmp.Compare(a.Line, b.Line) })
+}
+
+// heading takes up a requirement that a heading opens, and returns its index or -1.
+func (r *requirementReader) heading(i int, title string, open int) int {
+	last := r.sectionEnd(i)
+	if m := r.story.FindStringSubmatch(title); m != nil {
+		return r.add(Requirement{ID: "US" + m[1], Kind: KindStory, Title: m[2]}, i, last)
+	}
+	if m := r.number.FindStringSubmatch(title); m != nil {
+		return r.add(Requirement{ID: m[1], Kind: KindRequirement, Title: m[2]}, i, last)
+	}
+	m := r.named.FindStringSubmatch(title)
+	switch {
+	case m == nil:
+		return r.line(i)
+	case strings.EqualFold(m[1], "requirement"):
+		return r.add(Requirement{ID: m[2], Kind: KindRequirement, Title: m[2]}, i, last)
+	case open >= 0 && r.found[open].Kind == KindRequirement:
+		return r.add(Requirement{ID: r.found[open].ID + " / " + m[2], Parent: r.found[open].ID, Kind: KindScenario, Title: m[2]}, i, last)
+	}
+	return -1
+}
+
+// criterion takes up a numbered item below a numbered requirement.
+func (r *requirementReader) criterion(i int, of Requirement) bool {
+	m := &r.marks[i]
+	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent >= 0 {
+		return false
+	}
+	c := r.counted.FindStringSubmatch(string(r.lineText(m.line)))
+	if c == nil {
+		return false
+	}
+	id := c[2]
+	if c[1] != "" {
+		id = of.ID + "." + c[1]
+	}
+	return belongs(id, of.ID) && r.add(Requirement{ID: id, Parent: of.ID, Kind: KindCriterion, Title: c[3]}, i, r.blockEnd(i)) >= 0
+}
+
+// line takes up the ids that a line begins with, and returns the index of the first or -1.
+func (r *requirementReader) line(i int) int {
+	m := &r.marks[i]
+	f := r.leading.FindStringSubmatch(string(m.text))
+	if f == nil || f[2] == "" && f[5] == "" && m.kind != markHeading && !strings.Contains(f[1], "|") {
+		return -1
+	}
+	last := r.blockEnd(i)
+	if m.kind == markHeading {
+		last = r.sectionEnd(i)
+	}
+	first := -1
+	for id := range strings.SplitSeq(f[3], ", ") {
+		if standard(id) {
+			continue
+		}
+		at := r.add(Requirement{ID: id, Kind: KindID, Title: strings.Trim(f[6], " |*_:–—-")}, i, last)
+		if first < 0 {
+			first = at
+		}
+	}
+	return first
+}
+
+// standard reports whether an id is the name of a standard, such as UTF-8.
+func standard(id string) bool { return strings.Contains(notIDs, " "+Prefix(id)+" ") }
+
+// Prefix is an id without its number: "REQ" of "REQ-12".
+func Prefix(id string) string { return id[:max(0, strings.LastIndexByte(id, '-'))] }
+
+func (r *requirementReader) add(q Requirement, i, last int) int {
+	q.ID = strings.Join(strings.Fields(q.ID), " ")
+	if r.seen[q.ID] {
+		return -1
+	}
+	r.seen[q.ID] = true
+	q.Path, q.Line = r.path, r.marks[i].line
+	q.Title = strings.Join(strings.Fields(plain([]byte(q.Title))), " ")
+	q.Text = r.wording(q.Line, last)
+	r.found = append(r.found, q)
+	return len(r.found) - 1
+}
+
+// sectionEnd returns the last line of the section that heading i opens.
+func (r *requirementReader) sectionEnd(i int) int {
+	for j := i + 1; j < len(r.marks); j++ {
+		if m := &r.marks[j]; m.kind == markHeading && m.level <= r.marks[i].level {
+			return r.trimEnd(r.marks[i].line, m.line-1)
+		}
+	}
+	return r.trimEnd(r.marks[i].line, len(r.lines))
+}
+
+// blockEnd returns the last line of what stands in item i, or of the paragraph that goes on from line i. A row of a table is
+// one line, and the next line that begins with an id is another requirement.
+func (r *requirementReader) blockEnd(i int) int {
+	m := &r.marks[i]
+	end := m.end
+	for j := i + 1; j < len(r.marks); j++ {
+		next := &r.marks[j]
+		inside := false
+		for up := next.parent; up >= i; up = r.marks[up].parent {
+			inside = inside || up == i
+		}
+		goesOn := m.kind == markText && next.kind == markText && next.parent == m.parent && next.line == end+1 &&
+			!strings.HasPrefix(string(m.text), "|") && r.leading.FindSubmatch(next.text) == nil
+		if !inside && !goesOn {
+			break
+		}
+		end = max(end, next.end)
+	}
+	return end
+}
