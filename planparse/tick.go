@@ -19,16 +19,25 @@ func SameButTicks(a, b []byte) bool {
 
 // Tick returns src with the checkboxes on the given lines (1-based) ticked, and how many it changed. A line
 // without an open checkbox stays as it is.
-func Tick(src []byte, lines map[int]bool) ([]byte, int) {
+func Tick(src []byte, lines map[int]bool) ([]byte, int) { return setBoxes(src, lines, " \t", 'x') }
+
+// Untick returns src with the checkboxes on the given lines (1-based) open.
+func Untick(src []byte, lines map[int]bool) []byte {
+	out, _ := setBoxes(src, lines, "xX", ' ')
+	return out
+}
+
+// setBoxes gives the checkboxes on the lines whose state is one of from another state, and counts them.
+func setBoxes(src []byte, lines map[int]bool, from string, to byte) ([]byte, int) {
 	box := regexp.MustCompile(boxPattern)
 	out := bytes.Buffer{}
 	changed, n := 0, 0
 	for line := range bytes.Lines(src) {
 		n++
 		if lines[n] {
-			if at := box.FindSubmatchIndex(line); at != nil && (line[at[3]+1] == ' ' || line[at[3]+1] == '\t') {
+			if at := box.FindSubmatchIndex(line); at != nil && strings.IndexByte(from, line[at[3]+1]) >= 0 {
 				line = bytes.Clone(line)
-				line[at[3]+1] = 'x'
+				line[at[3]+1] = to
 				changed++
 			}
 		}

@@ -13,10 +13,27 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// page is a variable because embed knows no constants.
+// page is a variable because embed knows no constants, as are those below.
 //
 //go:embed page.html
 var page string
+
+// style is that of all pages.
+//
+//go:embed page.css
+var style string
+
+// styled makes a template of a page with the style in it.
+func styled(text string) (*template.Template, error) {
+	t, err := template.New("report").Parse(text)
+	if err == nil {
+		_, err = t.New("style").Parse(style)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return t, nil
+}
 
 // view is what page.html shows. All strings are clean; html/template escapes them.
 type view struct {
@@ -64,9 +81,9 @@ type troubles struct {
 // WriteHTML writes the report of a run as one page that needs nothing else. Past may be nil; with it the page tells
 // what went wrong on the way.
 func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
-	t, err := template.New("report").Parse(page)
+	t, err := styled(page)
 	if err != nil {
-		return fmt.Errorf("report: %w", err)
+		return err
 	}
 	if err := t.Execute(to, viewOf(s, past)); err != nil {
 		return fmt.Errorf("report of run %s: %w", s.Run, err)

@@ -43,7 +43,8 @@ func layers() []layer {
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
-		{"runner/report", []string{"runner", "gates", "routing", "internal"}},
+		{"runner/report", []string{"runner", "runner/trace", "gates", "routing", "internal"}},
+		{"runner/trace", []string{"runner", "runner/local", "planparse", "internal"}},
 		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"agents/agenttest", []string{"agents"}},

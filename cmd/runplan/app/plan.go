@@ -130,7 +130,9 @@ func newCheckCommand(a *App) *cobra.Command {
 		Use:   "check PLAN.md",
 		Short: "Judge a plan without running it",
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
-would make it better. Nothing is run and nothing is changed.` + exitStatus(exitOK, exitFailed, exitUsage),
+would make it better. Nothing is run and nothing is changed.
+
+Where runs of the plan proved tasks, it says how many, and which were proven against other wording.` + exitStatus(exitOK, exitFailed, exitUsage),
 		Args: exactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := readPlan(args[0])
@@ -144,12 +146,14 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 			cover := plan.Cover(src)
 			r.Coverage = &cover
 			out := a.hiding()
+			proved := a.provedOf(cmd.Context(), args[0])
 			if asJSONFlag {
-				if err := asJSON(out, r); err != nil {
+				if err := asJSON(out, checkedPlan{r, proved}); err != nil {
 					return err
 				}
 			} else {
 				printCheck(out, args[0], plan, r)
+				printProved(out, proved)
 			}
 			if err := invalid(args[0], plan); err != nil {
 				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")

@@ -101,6 +101,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	info.Agents = who.infos(p.config.Config)
+	info.Keep(p.requirements(a, info.Plan, plan, text))
 	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
 	if o.dryRun && o.json {
 		return asJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), a.forecast(ctx, p, plan, decision, "")))

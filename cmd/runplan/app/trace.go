@@ -1,0 +1,267 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/runner/trace"
+)
+
+type traceOptions struct {
+	json, markdown, html bool
+	run, at              string
+}
+
+func newTraceCommand(a *App) *cobra.Command {
+	var o traceOptions
+	cmd := &cobra.Command{
+		Use:   "trace [WHAT]",
+		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
+		Long: `Show what a run proved of its plan: for each task the requirements that it names, the batch, the commit and where
+it is now, the files, the new tests, the gates and the candidates. Or start at the other end.
+
+WHAT is one of these; without it the newest run is shown:
+
+  RUN                a run: its id or the beginning of it, its plan, or the name in its branch
+  FILE:LINE          a line of a file in the checkout, or in --at REV: which batch and task it comes from
+  COMMIT             a commit: a hash of at least four digits, a branch or a tag
+  REQUIREMENT        FR-001, US1, 1.2, or the title of an OpenSpec requirement: which tasks meet it
+  TASK               a task of the plan: 1/2 is task 2 of batch 1, T007 a task with that number
+  TEST               a test: the whole name, or the part behind the last /, . or ::
+
+What has several meanings is written run:, line:, commit:, req:, task: or test: before it. A requirement, task or
+test is looked for in the newest run of each plan, or in --run RUN.
+
+  runplan trace
+  runplan trace docs/plans/login.md --markdown
+  runplan trace auth/login.go:42
+  runplan trace FR-003
+
+docs/trace.md says what counts as a requirement. A task that was proven against another wording than the plan or
+its requirement has now is shown with both.
+
+Status 1 says that no run made what was asked for.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := atMostOne(cmd, "json", "markdown", "html"); err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			j, err := p.openJournal(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			t := tracing{app: a, project: p, journal: j, options: o, reports: map[string]*trace.Report{}}
+			if t.runs, err = j.Runs(cmd.Context()); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return t.forward(cmd.Context(), o.run)
+			}
+			return t.trace(cmd.Context(), strings.TrimSpace(args[0]))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
+	f.BoolVar(&o.html, "html", false, "print one page of HTML that needs nothing else")
+	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
+	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is looked at (else the checkout)")
+	return cmd
+}
+
+// tracing answers one question about the runs of a project.
+type tracing struct {
+	app     *App
+	project *project
+	journal *store.Journal
+	options traceOptions
+	runs    []store.Run // newest first
+	reports map[string]*trace.Report
+}
+
+// forward shows what a run proved of its plan.
+func (t *tracing) forward(ctx context.Context, name string) error {
+	run, err := t.find(name)
+	if err != nil {
+		return err
+	}
+	t.app.tellForged(ctx, t.project, run)
+	r, err := t.report(ctx, run, true)
+	if err != nil {
+		return err
+	}
+	out := t.app.hiding()
+	switch {
+	case t.options.json:
+		return asJSON(out, r)
+	case t.options.markdown:
+		_, err = io.WriteString(out, report.TraceMarkdown(r))
+	case t.options.html:
+		err = report.WriteTraceHTML(out, r)
+	default:
+		style, width := t.display()
+		err = report.Trace(out, r, style, width)
+	}
+	return err
+}
+
+// display says what standard output can show, and how wide it is; 0 is no bound.
+func (t *tracing) display() (ui.Style, int) {
+	out := t.app.stdoutFile()
+	width, _ := ui.Size(out)
+	if !ui.IsTerminal(out) {
+		width = 0
+	}
+	return ui.StyleFor(t.app.Getenv, out), width
+}
+
+// find returns the id of the run that is meant, "" is the newest.
+func (t *tracing) find(name string) (string, error) {
+	for _, r := range t.runs {
+		if name == "" || t.isRun(r, name) {
+			return r.ID, nil
+		}
+	}
+	if name == "" {
+		return "", usage(fmt.Errorf("%s has no runs yet", t.project.repo.Root), "start one: runplan PLAN.md")
+	}
+	return "", noSuchRun(name)
+}
+
+// isRun tells whether a run is meant by a name.
+func (t *tracing) isRun(r store.Run, name string) bool {
+	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
+		return true
+	}
+	if !strings.HasSuffix(name, ".md") {
+		return false
+	}
+	file, err := t.project.planPath(name)
+	return err == nil && r.Plan == file
+}
+
+// report traces a run, with the older ones of its plan for what it left out where they are wanted.
+func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Report, error) {
+	id := fmt.Sprint(run, older)
+	if r := t.reports[id]; r != nil {
+		return r, nil
+	}
+	r, err := t.project.tracedRun(ctx, t.app, t.journal, t.runs, run, older)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Locate(ctx, t.project.repo); err != nil {
+		return nil, fail(exitCannotRun, err, "")
+	}
+	t.reports[id] = r
+	return r, nil
+}
+
+// tracedRun reads what a report is made of, and puts it together without what git knows.
+func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+	var in trace.Input
+	plan, begun := "", false
+	for _, r := range runs {
+		begun = begun || r.ID == id
+		if !begun || r.ID != id && (!older || r.Plan != plan) {
+			continue
+		}
+		plan = r.Plan
+		run, err := readRun(ctx, j, r.ID)
+		switch {
+		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // of another runplan, which may tell of it
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("run %s: %w", r.ID, err)
+		}
+		in.Runs = append(in.Runs, run)
+	}
+	if len(in.Runs) == 0 {
+		return nil, noSuchRun(id)
+	}
+	text, err := os.ReadFile(p.planFileOf(plan))
+	if err == nil {
+		in.Text = []byte(a.redactor(p).String(string(text)))
+		if _, err := planparse.Parse(plan, in.Text); err != nil {
+			return nil, usage(err, "")
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, usage(fmt.Errorf("read the plan: %w", err), "see that it is a file that you can read")
+	} else {
+		text = in.Runs[0].PlanText
+	}
+	in.Stated = p.stated(a, plan, []byte(a.redactor(p).String(string(text))))
+	return trace.Build(in)
+}
+
+// readRun reads a run from its journal.
+func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error) {
+	sums, err := local.List(ctx, j, runner.Filter{Run: id, Latest: true})
+	if err != nil {
+		return trace.Run{}, err
+	}
+	run := trace.Run{Summary: sums[0]}
+	begun := false
+	for ev, err := range local.Events(ctx, j, id, 0) {
+		if err != nil {
+			return run, err
+		}
+		if ev.Job == nil {
+			continue
+		}
+		if run.Info = *ev.Job; !begun {
+			run.Started, begun = run.Info, true
+		}
+	}
+	run.PlanText, err = j.PlanText(ctx, id)
+	return run, err
+}
+
+// planFileOf is where the plan of a run lies.
+func (p *project) planFileOf(plan string) string {
+	if filepath.IsAbs(plan) {
+		return plan
+	}
+	return filepath.Join(p.repo.Root, filepath.FromSlash(plan))
+}
+
+// requirements is what a run keeps of the requirements around its plan.
+func (p *project) requirements(a *App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
+	hidden := []byte(a.redactor(p).String(string(text)))
+	return p.stated(a, name, hidden).Info(plan, hidden)
+}
+
+// stated reads the requirements of a plan from the documents around it. No link leads out of the repository, or out of the
+// folder of a plan that lies elsewhere.
+func (p *project) stated(a *App, plan string, text []byte) trace.Stated {
+	dir, name := p.repo.Root, plan
+	if filepath.IsAbs(plan) {
+		dir, name = filepath.Dir(plan), path.Base(filepath.ToSlash(plan))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return trace.Stated{}
+	}
+	defer root.Close()
+	return trace.Read(root.FS(), name, text, a.redactor(p).String)
+}

@@ -1,0 +1,305 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/runner/trace"
+)
+
+// meaning is one thing that WHAT may be. find says whether there is such a thing, and what it has to do with.
+type meaning struct {
+	prefix string
+	find   func(context.Context, string) (answer *trace.Answer, run string, err error)
+}
+
+func (t *tracing) meanings() []meaning {
+	return []meaning{
+		{"run", t.asRun}, {"line", t.asLine}, {"commit", t.asCommit}, {"req", t.asRequirement}, {"task", t.asTask}, {"test", t.asTest},
+	}
+}
+
+// trace finds out what is asked for, and answers.
+func (t *tracing) trace(ctx context.Context, what string) error {
+	all := t.meanings()
+	if prefix, rest, ok := strings.Cut(what, ":"); ok {
+		if i := slices.IndexFunc(all, func(m meaning) bool { return m.prefix == prefix }); i >= 0 {
+			all, what = all[i:i+1], strings.TrimSpace(rest)
+		}
+	}
+	if what == "" {
+		return usage(errors.New("nothing is asked for"), "see: runplan trace --help")
+	}
+	var answers []*trace.Answer
+	var found []string
+	run := ""
+	for _, m := range all {
+		a, r, err := m.find(ctx, what)
+		if err != nil {
+			return err
+		}
+		if a != nil || r != "" {
+			answers, found, run = append(answers, a), append(found, m.prefix+":"+what), r
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return usage(fmt.Errorf("%s is no run, line, commit, requirement, task or test that a run knows of", what), "runplan trace --help lists what it may be, runplan trace what the newest run has")
+	case len(found) > 1:
+		return usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
+	case answers[0] == nil:
+		return t.forward(ctx, run)
+	}
+	return t.show(answers[0])
+}
+
+// show prints an answer. That no run made something is told, and is a failure.
+func (t *tracing) show(a *trace.Answer) error {
+	out := t.app.hiding()
+	var err error
+	switch {
+	case t.options.json:
+		err = asJSON(out, a)
+	case t.options.html:
+		return usage(errors.New("--html shows a whole run"), "runplan trace --html; or for this question --json or --markdown")
+	case t.options.markdown:
+		_, err = fmt.Fprint(out, report.AnswerMarkdown(a))
+	default:
+		style, width := t.display()
+		err = report.Answer(out, a, style, width)
+	}
+	if err == nil && !a.Made {
+		err = fail(exitFailed, errors.New(""), "")
+	}
+	return err
+}
+
+func (t *tracing) asRun(_ context.Context, what string) (*trace.Answer, string, error) {
+	run, err := t.find(what)
+	if err != nil {
+		return nil, "", nil
+	}
+	return nil, run, nil
+}
+
+// asLine finds which commit a line comes from.
+func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, string, error) {
+	m := regexp.MustCompile(`^(.+):([1-9][0-9]{0,8})$`).FindStringSubmatch(what)
+	if m == nil {
+		return nil, "", nil
+	}
+	file, rev, err := t.file(ctx, m[1])
+	if file == "" || err != nil {
+		return nil, "", err
+	}
+	n, _ := strconv.Atoi(m[2])
+	line, commit, err := trace.Blame(ctx, t.project.repo, rev, file, n)
+	if errors.Is(err, trace.ErrNotCommitted) {
+		return &trace.Answer{Asked: what, Kind: "line", Line: &line, Note: "the line is not committed yet"}, "", nil
+	}
+	if err != nil {
+		return nil, "", usage(err, "give a line that the file has, of a file that git tracks")
+	}
+	a, err := t.ofCommit(ctx, what, "line", file, commit)
+	if a != nil {
+		a.Line = &line
+	}
+	return a, "", err
+}
+
+// file finds a file of the checkout, or of --at, and returns its path in the repository; "" where there is none.
+func (t *tracing) file(ctx context.Context, name string) (file, rev string, err error) {
+	if file, err = t.project.planPath(name); err != nil || filepath.IsAbs(file) {
+		return "", "", err
+	}
+	if t.options.at == "" {
+		if info, err := os.Stat(filepath.Join(t.project.repo.Root, filepath.FromSlash(file))); err != nil || info.IsDir() {
+			return "", "", nil
+		}
+		return file, "", nil
+	}
+	if rev, err = t.project.repo.Resolve(ctx, t.options.at); err != nil || rev == "" {
+		return "", "", usage(fmt.Errorf("--at %s is no commit", t.options.at), "give a hash, a branch or a tag")
+	}
+	return file, rev, nil
+}
+
+// asCommit finds a commit. Words of less than four letters are none, so that 1.2 or US1 asks nobody.
+func (t *tracing) asCommit(ctx context.Context, what string) (*trace.Answer, string, error) {
+	if len(what) < 4 || strings.HasPrefix(what, "-") || strings.ContainsAny(what, " \t\n") {
+		return nil, "", nil
+	}
+	hash, err := t.project.repo.Resolve(ctx, what)
+	if err != nil || hash == "" {
+		return nil, "", nil // git says the same of what is no name at all
+	}
+	commit, err := trace.ReadCommit(ctx, t.project.repo, hash)
+	if err != nil {
+		return nil, "", err
+	}
+	a, err := t.ofCommit(ctx, what, "commit", "", commit)
+	return a, "", err
+}
+
+// ofCommit answers for a commit: by what its message says, else by the journal's own record of commits.
+func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace.Authored) (*trace.Answer, error) {
+	parts := trace.Parts(c.Message)
+	if len(parts) == 0 {
+		var err error
+		if parts, err = t.recorded(ctx, c.Hash); err != nil {
+			return nil, err
+		}
+	}
+	none := &trace.Answer{Asked: what, Kind: kind, Commit: &c, Note: "no run made it"}
+	if len(parts) == 0 {
+		return none, nil
+	}
+	for _, run := range t.runs {
+		if !slices.ContainsFunc(parts, func(p trace.Part) bool { return p.Run == run.ID }) {
+			continue
+		}
+		r, err := t.report(ctx, run.ID, false)
+		if err != nil {
+			return nil, err
+		}
+		if a := r.OfBatches(what, kind, file, parts); len(a.Batches) > 0 {
+			a.Commit = &c
+			return &a, nil
+		}
+	}
+	none.Made, none.Parts = true, parts
+	none.Note = "by its message a run made it, of which the journal here knows nothing"
+	return none, nil
+}
+
+// recorded looks for a commit among those that runs merged. A hook may have taken the trailers out of its message.
+func (t *tracing) recorded(ctx context.Context, hash string) ([]trace.Part, error) {
+	for _, run := range t.runs {
+		read, err := readRun(ctx, t.journal, run.ID)
+		if err != nil {
+			continue // of another runplan
+		}
+		for _, b := range read.Summary.Batches {
+			if b.Commit == hash && b.State == "merged" && hash != read.Info.Base {
+				return []trace.Part{{Run: run.ID, Batch: b.Key}}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// each calls f with the report of the newest run of each plan, or of --run, until f says that it has found something.
+func (t *tracing) each(ctx context.Context, f func(*trace.Report) bool) error {
+	if t.options.run != "" {
+		run, err := t.find(t.options.run)
+		if err != nil {
+			return err
+		}
+		r, err := t.report(ctx, run, true)
+		if err == nil {
+			f(r)
+		}
+		return err
+	}
+	seen := map[string]bool{}
+	for _, run := range t.runs {
+		if seen[run.Plan] {
+			continue
+		}
+		seen[run.Plan] = true
+		r, err := t.report(ctx, run.ID, true)
+		if err != nil {
+			return err
+		}
+		if f(r) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (t *tracing) asRequirement(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
+	err = t.each(ctx, func(r *trace.Report) bool {
+		a, ok := r.OfRequirement(what)
+		if ok {
+			answer = &a
+		}
+		return ok
+	})
+	return answer, "", err
+}
+
+func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
+	var several []string
+	err = t.each(ctx, func(r *trace.Report) bool {
+		a, found := r.OfTask(what)
+		if len(found) == 0 {
+			return false
+		}
+		answer = &a
+		for _, f := range found {
+			several = append(several, "task:"+f.Name())
+		}
+		return true
+	})
+	if len(several) > 1 {
+		return nil, "", usage(fmt.Errorf("%d tasks have the number %s", len(several), what), "write one of: %s", strings.Join(several, ", "))
+	}
+	return answer, "", err
+}
+
+// asTest finds a test that was new in a batch, else the place in which the checkout has a test of that name.
+func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
+	err = t.each(ctx, func(r *trace.Report) bool {
+		a, ok := r.OfTest(what)
+		if ok {
+			answer = &a
+		}
+		return ok
+	})
+	if answer != nil || err != nil || len(what) < 4 {
+		return answer, "", err
+	}
+	head, _, err := t.project.repo.Head(ctx)
+	if err != nil {
+		return nil, "", nil
+	}
+	var places []git.Hit
+	err = t.project.repo.Grep(ctx, head, []string{what}, func(h git.Hit) {
+		if testcode.IsTest(h.Path) && strings.Contains(h.Text, what) {
+			places = append(places, h)
+		}
+	})
+	if err != nil {
+		return nil, "", nil // a partial clone does not have all files
+	}
+	for _, h := range places {
+		src, err := t.project.repo.Run(ctx, "show", head+":"+h.Path)
+		if err != nil {
+			continue
+		}
+		if _, ok := testcode.Read(h.Path, src).Find(what); !ok {
+			continue
+		}
+		line, commit, err := trace.Blame(ctx, t.project.repo, head, h.Path, h.Line)
+		if err != nil {
+			return nil, "", err
+		}
+		a, err := t.ofCommit(ctx, what, "test", h.Path, commit)
+		if a != nil {
+			a.Line = &line
+		}
+		return a, "", err
+	}
+	return nil, "", nil
+}

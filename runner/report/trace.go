@@ -1,0 +1,437 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/trace"
+)
+
+// The bounds of lists in a trace for a terminal. The pages and the JSON have all.
+const (
+	fewFiles = 8
+	fewTests = 8
+	fewLines = 6 // of a wording
+)
+
+// stateFace is how a state of a trace looks.
+func stateFace(s trace.State) face {
+	switch s {
+	case trace.Proven:
+		return face{"proven", ui.Good}
+	case trace.Older:
+		return face{"older wording", ui.Warn}
+	case trace.Partly:
+		return face{"partly proven", ui.Busy}
+	case trace.Failed:
+		return face{"failed", ui.Bad}
+	case trace.Ticked:
+		return face{"ticked, not proven", ui.Warn}
+	case trace.Unnamed:
+		return face{"no task names it", ui.Warn}
+	case trace.Skipped:
+		return face{"skipped", ui.Muted}
+	}
+	return face{"open", ui.Idle}
+}
+
+// Trace writes what a run proved of its plan for a terminal. A width above 0 cuts titles so that lines fit where they can.
+func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
+	t := tracer{w: w, st: st, width: width}
+	o := outcomeOf(runner.Summary{Status: r.Status})
+	t.line("%s  %s  %s", st.Bold(traceTitle(r)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word), st.Faint("run "+ui.Sanitize(r.Run)+", "+ui.Sanitize(r.Plan)))
+	t.line("%s", traceCounts(r))
+	if r.PlanGone {
+		t.line("%s", st.Tone(ui.Warn, ui.Sanitize(r.Plan)+" is gone; the plan is shown as the run was started with"))
+	}
+	t.line("")
+	t.tasks(r.Tasks)
+	if len(r.Batches) > 0 {
+		t.line("")
+		t.batches(r.Batches)
+	}
+	if len(r.Requirements) > 0 {
+		t.line("")
+		t.requirements(r.Requirements)
+	}
+	t.problems(r)
+	return t.err
+}
+
+// Answer writes what one thing has to do with.
+func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
+	t := tracer{w: w, st: st, width: width}
+	if l := a.Line; l != nil {
+		t.line("%s  %s", st.Bold(fmt.Sprintf("%s:%d", ui.Sanitize(l.Path), l.Line)), st.Faint(ui.Cut(ui.Sanitize(l.Text), 100, st.Ellipsis())))
+	}
+	if c := a.Commit; c != nil {
+		t.line("commit %s by %s, %s: %s", short(c.Hash), ui.Sanitize(c.Author), c.At.Format("2006-01-02 15:04 MST"), ui.Sanitize(c.Subject))
+	}
+	if a.Run != "" {
+		t.line("run %s of %s", ui.Sanitize(a.Run), ui.Sanitize(a.Plan))
+	}
+	for _, p := range a.Parts {
+		t.line("run %s, batch %s", ui.Sanitize(p.Run), ui.Sanitize(p.Batch))
+	}
+	if a.Note != "" {
+		t.line("%s", ui.Sanitize(a.Note))
+	}
+	if len(a.Tasks) > 0 {
+		t.line("")
+		t.tasks(a.Tasks)
+	}
+	if len(a.Batches) > 0 {
+		t.line("")
+		t.batches(a.Batches)
+	}
+	if len(a.Requirements) > 0 {
+		t.line("")
+		t.requirements(a.Requirements)
+	}
+	t.drift(a.Drift)
+	return t.err
+}
+
+// tracer writes a trace, and keeps the first error.
+type tracer struct {
+	w     io.Writer
+	st    ui.Style
+	width int
+	err   error
+}
+
+func (t *tracer) line(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+	}
+}
+
+// table writes rows with one column cut so that the lines fit.
+func (t *tracer) table(header []string, rows [][]string, cut int) {
+	room := 60
+	if t.width > 0 {
+		room = max(12, t.width-widthWithout(append(slices.Clone(header), ""), withEmpty(rows), cut)+24)
+	}
+	for _, r := range rows {
+		r[cut] = ui.Cut(r[cut], room, t.st.Ellipsis())
+	}
+	for i := range header {
+		header[i] = t.st.Faint(header[i])
+	}
+	if t.err == nil {
+		t.err = ui.Table(t.w, header, rows)
+	}
+}
+
+// withEmpty gives each row another column, so that [widthWithout] counts the last.
+func withEmpty(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i, r := range rows {
+		out[i] = append(slices.Clone(r), "")
+	}
+	return out
+}
+
+func (t *tracer) tone(f face) string { return t.st.Tone(f.tone, t.st.Icon(f.tone)+" "+f.word) }
+
+func (t *tracer) tasks(tasks []trace.Task) {
+	var rows [][]string
+	for _, x := range tasks {
+		rows = append(rows, []string{
+			ui.Sanitize(x.Name()), ui.Sanitize(x.Title), t.tone(stateFace(x.State)), proofWords(x), fmt.Sprint(x.Line),
+			ui.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
+		})
+	}
+	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows, 1)
+}
+
+// proofWords is the commit that proved a task.
+func proofWords(x trace.Task) string {
+	if x.Proof == nil {
+		return none
+	}
+	return orNone(short(x.Proof.Commit))
+}
+
+func (t *tracer) batches(batches []trace.Batch) {
+	for _, b := range batches {
+		f := batchFace(b)
+		head := fmt.Sprintf("batch %s  %s  %s", ui.Sanitize(b.Number), ui.Sanitize(b.Title), t.tone(f))
+		if text := batchWords(b); text != "" {
+			head += "  " + t.st.Faint(text)
+		}
+		t.line("%s", head)
+		if b.Commit != nil {
+			t.entry("commit", short(b.Commit.Hash)+" "+ui.Sanitize(b.Commit.Where))
+		} else if b.Reason != "" {
+			t.entry("why", ui.Sanitize(b.Reason))
+		}
+		if b.Commit != nil {
+			t.entry("files", filesWords(b, fewFiles))
+			t.entry("tests", testWords(b, fewTests))
+		}
+		if len(b.Gates) > 0 {
+			t.entry("gates", gateWords(b))
+		}
+		for _, c := range b.Candidates {
+			f := candidateFace(c, false)
+			t.entry(fmt.Sprintf("c%d", c.Number), strings.TrimSpace(ui.Sanitize(c.Variant)+"  "+t.tone(f)+"  "+t.st.Faint(candidateWhy(c))))
+		}
+	}
+}
+
+// entry writes one fact of a batch, on as many lines as it takes.
+func (t *tracer) entry(name, text string) {
+	const indent = 10
+	if t.width <= 0 {
+		t.line("  %s%s", ui.Pad(name, indent-2), text)
+		return
+	}
+	row := ""
+	flush := func() {
+		t.line("  %s%s", ui.Pad(name, indent-2), row)
+		name, row = "", ""
+	}
+	for _, word := range strings.Fields(text) {
+		if row != "" && indent+ui.Width(row)+1+ui.Width(word) > t.width {
+			flush()
+		}
+		row = strings.TrimPrefix(row+" "+word, " ")
+	}
+	flush()
+}
+
+func batchFace(b trace.Batch) face {
+	return faceOf(runner.Summary{Status: runner.RunStopped}, runner.BatchSummary{Key: b.Key, State: b.State})
+}
+
+// batchWords says who did a batch, and in how many attempts.
+func batchWords(b trace.Batch) string {
+	var parts []string
+	if b.Attempts > 0 {
+		parts = append(parts, phrase.Count(b.Attempts, "attempt"))
+	}
+	if b.Agent != "" {
+		parts = append(parts, "by "+ui.Sanitize(b.Agent))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// filesWords lists the files of a batch with the lines that were added and removed.
+func filesWords(b trace.Batch, most int) string {
+	if b.Files == nil {
+		return "unknown: git no longer has the commit"
+	}
+	if len(b.Files) == 0 {
+		return "none were changed"
+	}
+	var parts []string
+	for _, f := range b.Files[:min(most, len(b.Files))] {
+		parts = append(parts, ui.Sanitize(f.Path)+" "+fileLines(f))
+	}
+	if n := len(b.Files) - most; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", n))
+	}
+	added, removed := b.Lines()
+	return fmt.Sprintf("%s; %s, +%d -%d", strings.Join(parts, ", "), phrase.Count(len(b.Files), "file"), added, removed)
+}
+
+func fileLines(f trace.File) string {
+	if f.Added == nil || f.Removed == nil {
+		return "(binary)"
+	}
+	return fmt.Sprintf("+%d -%d", *f.Added, *f.Removed)
+}
+
+// testWords says how many tests passed before and after a batch, and which are new.
+func testWords(b trace.Batch, most int) string {
+	text := testsOf(b.TestsBefore, b.TestsAfter)
+	if text == none {
+		return "unknown: no gate counted tests"
+	}
+	switch n := len(b.NewTests) + b.MoreNew; {
+	case b.NewTests == nil:
+		return text + "; new ones are not known by name"
+	case n == 0:
+		return text + "; none is new"
+	default:
+		names := make([]string, 0, most)
+		for _, name := range b.NewTests[:min(most, len(b.NewTests))] {
+			names = append(names, ui.Sanitize(name))
+		}
+		if more := n - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		return fmt.Sprintf("%s; new: %s", text, strings.Join(names, ", "))
+	}
+}
+
+// gateWords lists the gates of a batch with their verdicts, and why for those that did not pass.
+func gateWords(b trace.Batch) string {
+	var parts []string
+	for _, g := range b.Gates {
+		text := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
+		if g.Status != gates.Pass && g.Note != "" {
+			text += " (" + ui.Cut(ui.Sanitize(g.Note), 60, "…") + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *tracer) requirements(list []trace.Requirement) {
+	var rows [][]string
+	for _, q := range list {
+		id := ui.Sanitize(q.ID)
+		if q.Parent != "" {
+			id = "  " + id
+		}
+		title := ui.Sanitize(q.Title)
+		if q.Title == q.ID || strings.HasSuffix(q.ID, " / "+q.Title) {
+			title = ""
+		}
+		rows = append(rows, []string{
+			ui.Cut(id, 40, t.st.Ellipsis()), title, t.tone(stateFace(q.State)), ui.Cut(orNone(ui.Sanitize(strings.Join(q.Tasks, ", "))), 30, t.st.Ellipsis()),
+			fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line),
+		})
+	}
+	t.table([]string{"requirement", "text", "state", "tasks", "stated at"}, rows, 1)
+}
+
+// problems lists what does not fit together.
+func (t *tracer) problems(r *trace.Report) {
+	if len(r.Unnamed)+len(r.Unstated) > 0 {
+		t.line("")
+	}
+	if len(r.Unnamed) > 0 {
+		t.line("%s", t.st.Tone(ui.Warn, fmt.Sprintf("no task names %s", listed(r.Unnamed, 12))))
+	}
+	for _, u := range r.Unstated {
+		t.line("%s", t.st.Tone(ui.Warn, fmt.Sprintf("%s:%d: task %s names %s, which no document states", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task), ui.Sanitize(u.ID))))
+	}
+	t.drift(r.Drift)
+}
+
+// Drifts writes what was proven against older wording, with both wordings.
+func Drifts(w io.Writer, list []trace.Drift) error {
+	t := tracer{w: w}
+	t.drift(list)
+	return t.err
+}
+
+func (t *tracer) drift(list []trace.Drift) {
+	for _, d := range list {
+		t.line("")
+		t.line("%s", t.st.Tone(ui.Warn, DriftLine(d)))
+		was, is := wordings(d)
+		for _, l := range cutLines(was) {
+			t.line("  then: %s", l)
+		}
+		for _, l := range cutLines(is) {
+			t.line("  now:  %s", l)
+		}
+	}
+}
+
+// DriftLine says what was proven against older wording, and by whom.
+func DriftLine(d trace.Drift) string {
+	what := fmt.Sprintf("%s %s", d.Kind, ui.Sanitize(d.ID))
+	if d.Kind == "requirement" {
+		what += " of task " + ui.Sanitize(d.Task)
+	}
+	at := ui.Sanitize(d.Path)
+	if d.Line > 0 {
+		at += fmt.Sprintf(":%d", d.Line)
+	}
+	return fmt.Sprintf("%s: %s was proven against older wording (run %s, commit %s)", at, what, ui.Sanitize(d.Run), orNone(short(d.Commit)))
+}
+
+// wordings returns the lines in which two wordings differ.
+func wordings(d trace.Drift) (was, is []string) {
+	then, now := strings.Split(d.Then, "\n"), strings.Split(d.Now, "\n")
+	switch {
+	case d.Then == "":
+		was = []string{"(the wording was not kept)"}
+	default:
+		was = without(then, now)
+	}
+	switch {
+	case d.Now == "":
+		is = []string{"(it is no longer stated)"}
+	default:
+		is = without(now, then)
+	}
+	return clean(was), clean(is)
+}
+
+// without returns the lines of a that b does not have as often.
+func without(a, b []string) []string {
+	n := map[string]int{}
+	for _, l := range b {
+		n[l]++
+	}
+	var out []string
+	for _, l := range a {
+		if n[l]--; n[l] < 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func clean(lines []string) []string {
+	for i := range lines {
+		lines[i] = ui.Sanitize(lines[i])
+	}
+	return lines
+}
+
+func cutLines(lines []string) []string {
+	if n := len(lines) - fewLines; n > 0 {
+		return append(slices.Clone(lines[:fewLines]), "and "+phrase.Count(n, "more line", "more lines"))
+	}
+	return lines
+}
+
+func listed(ids []string, most int) string {
+	text := ui.Sanitize(strings.Join(ids[:min(most, len(ids))], ", "))
+	if n := len(ids) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+func traceTitle(r *trace.Report) string {
+	return cmp.Or(ui.Sanitize(r.Title), ui.Sanitize(r.Plan))
+}
+
+// traceCounts sums a trace up in one line.
+func traceCounts(r *trace.Report) string {
+	c := r.Count()
+	parts := []string{fmt.Sprintf("%d of %s proven", c.Proven, phrase.Count(c.Tasks, "task"))}
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{c.Older, "against older wording"}, {c.Failed, "failed"}, {c.Ticked, "ticked and not proven"}, {c.Open, "open"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+		}
+	}
+	if len(r.Requirements) > 0 {
+		n := 0
+		for _, q := range r.Requirements {
+			if q.State == trace.Proven {
+				n++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%d of %s proven", n, phrase.Count(len(r.Requirements), "requirement")))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/trace"
+)
+
+// tracePage is what a trace looks like.
+//
+//go:embed trace.html
+var tracePage string
+
+// traceView is what trace.html shows. All strings are clean; html/template escapes them.
+type traceView struct {
+	Title, Outcome, Tone, Icon string
+	About                      []string
+	Tiles                      []tile
+	Batches                    []traceBatch
+	Requirements               []traceRequirement
+	Problems                   []string
+	Drift                      []traceDrift
+}
+
+type traceBatch struct {
+	Number, Title, State, Tone, Icon string
+	Tasks                            []traceTask
+	Entries                          []fact
+	Files                            []traceFile
+	Tests                            []string
+}
+
+type traceTask struct {
+	Name, Title, State, Tone, Icon string
+	Commit                         string
+	Line                           int
+	Requirements                   []string
+}
+
+type traceFile struct{ Path, Lines string }
+
+type traceRequirement struct {
+	ID, Text, State, Tone, Icon, At string
+	Tasks                           []string
+	Part                            bool
+}
+
+type traceDrift struct {
+	Head     string
+	Was, Now []string
+}
+
+// WriteTraceHTML writes what a run proved of its plan as one page that needs nothing else.
+func WriteTraceHTML(to io.Writer, r *trace.Report) error {
+	t, err := styled(tracePage)
+	if err != nil {
+		return err
+	}
+	if err := t.Execute(to, traceViewOf(r)); err != nil {
+		return fmt.Errorf("trace of run %s: %w", r.Run, err)
+	}
+	return nil
+}
+
+func traceViewOf(r *trace.Report) traceView {
+	o := outcomeOf(runner.Summary{Status: r.Status})
+	v := traceView{
+		Title: traceTitle(r), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone),
+		About: []string{"run " + ui.Sanitize(r.Run), ui.Sanitize(r.Plan), "run branch " + ui.Sanitize(r.Branch)}, Tiles: traceTiles(r),
+	}
+	if r.On != "" {
+		v.About = append(v.About, "looked at on "+ui.Sanitize(r.On))
+	}
+	if r.PlanGone {
+		v.Problems = append(v.Problems, "The plan file is gone; the plan is shown as the run was started with.")
+	}
+	for _, b := range r.Batches {
+		v.Batches = append(v.Batches, traceBatchOf(r, b))
+	}
+	for _, q := range r.Requirements {
+		f := stateFace(q.State)
+		text := ui.Sanitize(q.Title)
+		if q.Title == q.ID {
+			text = ""
+		}
+		v.Requirements = append(v.Requirements, traceRequirement{
+			ID: ui.Sanitize(q.ID), Text: text, State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone), Tasks: clean(append([]string{}, q.Tasks...)),
+			At: fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line), Part: q.Parent != "",
+		})
+	}
+	if len(r.Unnamed) > 0 {
+		v.Problems = append(v.Problems, "No task names "+ui.Sanitize(strings.Join(r.Unnamed, ", "))+".")
+	}
+	for _, u := range r.Unstated {
+		v.Problems = append(v.Problems, fmt.Sprintf("%s:%d: task %s names %s, which no document states.", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task), ui.Sanitize(u.ID)))
+	}
+	for _, d := range r.Drift {
+		was, is := wordings(d)
+		v.Drift = append(v.Drift, traceDrift{DriftLine(d), was, is})
+	}
+	return v
+}
+
+func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
+	f := batchFace(b)
+	out := traceBatch{Number: ui.Sanitize(b.Number), Title: ui.Sanitize(b.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone)}
+	for _, e := range batchEntries(b, 0, 0) {
+		switch e.Name {
+		case "files":
+			if len(b.Files) > 0 {
+				continue
+			}
+		case "tests":
+			e.Value, _, _ = strings.Cut(e.Value, "; new: ")
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	for _, x := range b.Files {
+		out.Files = append(out.Files, traceFile{ui.Sanitize(x.Path), fileLines(x)})
+	}
+	out.Tests = clean(append([]string{}, b.NewTests...))
+	if b.MoreNew > 0 {
+		out.Tests = append(out.Tests, fmt.Sprintf("and %d more", b.MoreNew))
+	}
+	for _, t := range r.TasksOf(b) {
+		f := stateFace(t.State)
+		out.Tasks = append(out.Tasks, traceTask{
+			Name: ui.Sanitize(t.Name()), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+			Commit: proofWords(t), Line: t.Line, Requirements: clean(append([]string{}, t.Requirements...)),
+		})
+	}
+	return out
+}
+
+func traceTiles(r *trace.Report) []tile {
+	c := r.Count()
+	out := []tile{{"tasks proven", fmt.Sprintf("%d of %d", c.Proven, c.Tasks), "", string(ui.Idle)}}
+	if c.Proven == c.Tasks && c.Tasks > 0 {
+		out[0].Tone = string(ui.Good)
+	}
+	if c.Older > 0 {
+		out = append(out, tile{"older wording", fmt.Sprint(c.Older), "", string(ui.Warn)})
+	}
+	if c.Failed > 0 {
+		out = append(out, tile{"failed", fmt.Sprint(c.Failed), "", string(ui.Bad)})
+	}
+	if n := len(r.Requirements); n > 0 {
+		proven := 0
+		for _, q := range r.Requirements {
+			if q.State == trace.Proven {
+				proven++
+			}
+		}
+		t := tile{"requirements proven", fmt.Sprintf("%d of %d", proven, n), "", string(ui.Idle)}
+		if u := len(r.Unnamed); u > 0 {
+			t.Note = fmt.Sprintf("%d without a task", u)
+		}
+		out = append(out, t)
+	}
+	tests, files, named := 0, map[string]bool{}, false
+	for _, b := range r.Batches {
+		tests += len(b.NewTests) + b.MoreNew
+		named = named || b.NewTests != nil
+		for _, f := range b.Files {
+			files[f.Path] = true
+		}
+	}
+	if named {
+		out = append(out, tile{"new tests", fmt.Sprint(tests), "", string(ui.Idle)})
+	}
+	return append(out, tile{"files changed", fmt.Sprint(len(files)), "", string(ui.Idle)})
+}

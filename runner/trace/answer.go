@@ -1,0 +1,208 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
+)
+
+// Answer says what one line, commit, requirement, task or test has to do with.
+type Answer struct {
+	Asked        string        `json:"asked"`
+	Kind         string        `json:"kind"` // line, commit, requirement, task or test
+	Made         bool          `json:"made"` // by a run
+	Note         string        `json:"note,omitempty"`
+	Line         *Line         `json:"line,omitempty"`
+	Commit       *Authored     `json:"commit,omitempty"`
+	Parts        []Part        `json:"parts,omitempty"` // batches that the commit names, where the journal does not have their run
+	Run          string        `json:"run,omitempty"`
+	Plan         string        `json:"plan,omitempty"`
+	Batches      []Batch       `json:"batches"`
+	Tasks        []Task        `json:"tasks"`
+	Requirements []Requirement `json:"requirements"`
+	Drift        []Drift       `json:"drift"`
+}
+
+// Line is a line of a file.
+type Line struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// Authored is a commit as git has it.
+type Authored struct {
+	Hash    string    `json:"hash"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at"`
+	Subject string    `json:"subject"`
+	Message string    `json:"-"`
+}
+
+// ErrNotCommitted says that a line is in no commit yet.
+var ErrNotCommitted = errors.New("the line is not committed yet")
+
+// Blame finds the commit that a line of a file comes from, as the file is in the checkout, or in a commit if rev is one.
+func Blame(ctx context.Context, repo *git.Repo, rev, file string, line int) (Line, Authored, error) {
+	at := fmt.Sprintf("%d,%d", line, line)
+	args := []string{"blame", "--porcelain", "-L", at}
+	if rev != "" {
+		args = append(args, rev)
+	}
+	out, err := repo.Run(ctx, append(args, "--", file)...)
+	if err != nil {
+		return Line{}, Authored{}, fmt.Errorf("ask git where %s:%d comes from: %w", file, line, err)
+	}
+	hash, _, _ := strings.Cut(out, " ")
+	found := Line{Path: file, Line: line}
+	for l := range strings.Lines(out) {
+		if text, ok := strings.CutPrefix(l, "\t"); ok {
+			found.Text = strings.TrimRight(text, "\r\n")
+		}
+	}
+	if strings.Trim(hash, "0") == "" {
+		return found, Authored{}, ErrNotCommitted
+	}
+	c, err := ReadCommit(ctx, repo, hash)
+	return found, c, err
+}
+
+// ReadCommit reads who made a commit, and its message.
+func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, error) {
+	out, err := repo.Run(ctx, "show", "-s", "--no-show-signature", "--format=%H%x1f%an%x1f%at%x1f%s%x1f%B", hash, "--")
+	if err != nil {
+		return Authored{}, fmt.Errorf("read commit %s: %w", hash, err)
+	}
+	f := strings.SplitN(out, "\x1f", 5)
+	if len(f) < 5 {
+		return Authored{}, fmt.Errorf("read commit %s: git printed %q", hash, out)
+	}
+	at, _ := strconv.ParseInt(f[2], 10, 64)
+	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
+}
+
+// answer fills in what belongs to batches and tasks.
+func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
+	a := Answer{Asked: asked, Kind: kind, Run: r.Run, Plan: r.Plan, Batches: []Batch{}, Tasks: []Task{}, Requirements: []Requirement{}, Drift: []Drift{}}
+	named := map[string]bool{}
+	for _, t := range r.Tasks {
+		if !task(t) {
+			continue
+		}
+		a.Tasks = append(a.Tasks, t)
+		for _, id := range t.Requirements {
+			named[id] = true
+		}
+	}
+	for _, b := range r.Batches {
+		if batch(b) || slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.key == b.Key }) {
+			a.Batches = append(a.Batches, b)
+			a.Made = a.Made || b.merged()
+		}
+	}
+	for _, q := range r.Requirements {
+		if named[q.ID] || asked == q.ID && kind == "requirement" {
+			a.Requirements = append(a.Requirements, q)
+		}
+	}
+	for _, d := range r.Drift {
+		if slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.Name() == d.Task }) {
+			a.Drift = append(a.Drift, d)
+		}
+	}
+	return a
+}
+
+// OfBatches answers for batches of the traced run. Where a squashed commit holds several, those count that changed the file.
+// Tasks that name the file come first.
+func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
+	if file != "" && len(parts) > 1 {
+		var touched []Part
+		for _, b := range r.Batches {
+			if slices.Contains(parts, b.part) && slices.ContainsFunc(b.Files, func(f File) bool { return f.Path == file }) {
+				touched = append(touched, b.part)
+			}
+		}
+		if len(touched) > 0 {
+			parts = touched
+		}
+	}
+	a := r.answer(asked, kind, func(b Batch) bool { return slices.Contains(parts, b.part) }, func(t Task) bool {
+		return t.Proof != nil && slices.Contains(parts, Part{t.Proof.Run, t.Proof.Batch})
+	})
+	names := func(t Task) bool {
+		return file != "" && (strings.Contains(t.wording, file) || strings.Contains(t.wording, path.Base(file)))
+	}
+	n := 0
+	for _, t := range a.Tasks {
+		n += rank(names(t))
+	}
+	if n > 0 && n < len(a.Tasks) {
+		slices.SortStableFunc(a.Tasks, func(x, y Task) int { return cmp.Compare(rank(names(y)), rank(names(x))) })
+		a.Note = fmt.Sprintf("a batch has one commit; of its tasks the first %s %s", phrase.Count(n, "names", "name"), file)
+		if n == 1 {
+			a.Note = fmt.Sprintf("a batch has one commit; of its tasks the first names %s", file)
+		}
+	}
+	return a
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// OfRequirement answers for a requirement, with its parts. It is known where a document states it or a task names it.
+func (r *Report) OfRequirement(id string) (Answer, bool) {
+	q, stated := r.Requirement(id)
+	a := r.answer(id, "requirement", func(Batch) bool { return false }, func(t Task) bool {
+		return slices.Contains(t.Requirements, id) || slices.Contains(q.Tasks, t.Name())
+	})
+	if !stated {
+		a.Note = "no document states " + id
+	}
+	a.Requirements = slices.DeleteFunc(a.Requirements, func(x Requirement) bool { return x.ID != id && x.Parent != id && x.ID != q.Parent })
+	return a, stated || len(a.Tasks) > 0
+}
+
+// OfTask answers for the tasks of that name: "1/2", or the number alone where one task has it.
+func (r *Report) OfTask(name string) (a Answer, found []Task) {
+	is := func(t Task) bool { return t.Name() == name }
+	if !slices.ContainsFunc(r.Tasks, is) {
+		is = func(t Task) bool { return t.Number == name }
+	}
+	for _, t := range r.Tasks {
+		if is(t) {
+			found = append(found, t)
+		}
+	}
+	return r.answer(name, "task", func(Batch) bool { return false }, is), found
+}
+
+// OfTest answers for a test that was new in a batch. The name is the whole one, or the part behind the last "/", "." or "::".
+func (r *Report) OfTest(name string) (Answer, bool) {
+	is := func(test string) bool {
+		rest, ok := strings.CutSuffix(test, name)
+		return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "::") || strings.HasSuffix(rest, " "))
+	}
+	brought := func(b Batch) bool { return slices.ContainsFunc(b.NewTests, is) }
+	if name == "" || !slices.ContainsFunc(r.Batches, brought) {
+		return Answer{}, false
+	}
+	of := map[string]bool{}
+	for _, b := range r.Batches {
+		of[b.Key] = brought(b)
+	}
+	return r.answer(name, "test", brought, func(t Task) bool { return of[t.key] }), true
+}
