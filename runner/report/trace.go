@@ -145,7 +145,7 @@ func (t *tracer) tasks(tasks []trace.Task) {
 	var rows [][]string
 	for _, x := range tasks {
 		rows = append(rows, []string{
-			ui.Sanitize(x.Name()), ui.Sanitize(x.Title), t.tone(stateFace(x.State)), proofWords(x), fmt.Sprint(x.Line),
+			ui.Sanitize(x.Name), ui.Sanitize(x.Title), t.tone(stateFace(x.State)), proofWords(x), fmt.Sprint(x.Line),
 			ui.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
 		})
 	}

@@ -130,7 +130,7 @@ func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
 	for _, t := range r.TasksOf(b) {
 		f := stateFace(t.State)
 		out.Tasks = append(out.Tasks, traceTask{
-			Name: ui.Sanitize(t.Name()), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+			Name: ui.Sanitize(t.Name), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
 			Commit: proofWords(t), Line: t.Line, Requirements: clean(append([]string{}, t.Requirements...)),
 		})
 	}

@@ -65,7 +65,7 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 	}
 	b.WriteString("\n## Tasks\n\n| task | title | state | commit | line | requirements |\n|---|---|---|---|--:|---|\n")
 	for _, x := range tasks {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", md(x.Name()), md(x.Title), toneWords(stateFace(x.State)), proofWords(x), x.Line,
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", md(x.Name), md(x.Title), toneWords(stateFace(x.State)), proofWords(x), x.Line,
 			md(orNone(strings.Join(x.Requirements, ", "))))
 	}
 }

@@ -90,9 +90,15 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
 }
 
+// Nobody is the answer where no run is known to have made something.
+func Nobody(asked, kind, note string) *Answer {
+	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{}, Requirements: []Requirement{}, Drift: []Drift{}}
+}
+
 // answer fills in what belongs to batches and tasks.
 func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
-	a := Answer{Asked: asked, Kind: kind, Run: r.Run, Plan: r.Plan, Batches: []Batch{}, Tasks: []Task{}, Requirements: []Requirement{}, Drift: []Drift{}}
+	a := *Nobody(asked, kind, "")
+	a.Run, a.Plan = r.Run, r.Plan
 	named := map[string]bool{}
 	for _, t := range r.Tasks {
 		if !task(t) {
@@ -115,7 +121,7 @@ func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Ta
 		}
 	}
 	for _, d := range r.Drift {
-		if slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.Name() == d.Task }) {
+		if slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.Name == d.Task }) {
 			a.Drift = append(a.Drift, d)
 		}
 	}
@@ -167,7 +173,7 @@ func rank(first bool) int {
 func (r *Report) OfRequirement(id string) (Answer, bool) {
 	q, stated := r.Requirement(id)
 	a := r.answer(id, "requirement", func(Batch) bool { return false }, func(t Task) bool {
-		return slices.Contains(t.Requirements, id) || slices.Contains(q.Tasks, t.Name())
+		return slices.Contains(t.Requirements, id) || slices.Contains(q.Tasks, t.Name)
 	})
 	if !stated {
 		a.Note = "no document states " + id
@@ -178,7 +184,7 @@ func (r *Report) OfRequirement(id string) (Answer, bool) {
 
 // OfTask answers for the tasks of that name: "1/2", or the number alone where one task has it.
 func (r *Report) OfTask(name string) (a Answer, found []Task) {
-	is := func(t Task) bool { return t.Name() == name }
+	is := func(t Task) bool { return t.Name == name }
 	if !slices.ContainsFunc(r.Tasks, is) {
 		is = func(t Task) bool { return t.Number == name }
 	}

@@ -46,20 +46,27 @@ type building struct {
 func tasksOf(plan *planparse.Plan, text []byte) []Task {
 	var out []Task
 	wording := planparse.WordingOf(text)
+	alike := !slices.ContainsFunc(plan.Batches, func(b planparse.Batch) bool { // each batch is one task
+		return len(b.Tasks) > 1 || len(b.Tasks) == 1 && b.Tasks[0].Number != b.Number
+	})
 	for i := range plan.Batches {
 		b := &plan.Batches[i]
 		if b.Checkpoint != nil {
 			continue
 		}
 		for _, t := range b.Tasks {
+			name := b.Number + "/" + t.Number
+			if alike {
+				name = b.Number
+			}
 			out = append(out, Task{
-				Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done, Requirements: []string{}, State: Open,
+				Name: name, Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done, Requirements: []string{}, State: Open,
 				key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
 			})
 		}
 		if len(b.Tasks) == 0 {
 			out = append(out, Task{
-				Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{}, State: Open,
+				Name: b.Number, Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{}, State: Open,
 				key: b.Key, wording: wording(b.StartLine, b.EndLine),
 			})
 		}
@@ -84,7 +91,7 @@ func (b *building) tasks() {
 				continue
 			}
 			if line > 0 {
-				task = t.Name()
+				task = t.Name
 			}
 			if !slices.Contains(t.Requirements, m.ID) {
 				t.Requirements = append(t.Requirements, m.ID)
@@ -153,7 +160,7 @@ func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 	}
 	t.Proof = &Proof{Run: run.Summary.Run, Batch: then.key, Commit: sum.Commit}
 	t.State = Proven
-	d := Drift{Kind: "task", ID: t.Name(), Path: b.Plan, Line: t.Line, Run: run.Summary.Run, Commit: sum.Commit, Then: then.wording, Now: t.wording, Task: t.Name()}
+	d := Drift{Kind: "task", ID: t.Name, Path: b.Plan, Line: t.Line, Run: run.Summary.Run, Commit: sum.Commit, Then: then.wording, Now: t.wording, Task: t.Name}
 	switch {
 	case accepted(run, then.key) && b.asAccepted(run, then.key, t.key): // the run went on with the wording of now
 	case accepted(run, then.key):
@@ -175,7 +182,7 @@ func (b *building) requirementDrift(t *Task, run Run, id, commit string) {
 		return // nobody stated it then, or the run is of before requirements were kept
 	}
 	then := run.Info.Requirements[i]
-	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text, Task: t.Name()}
+	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text, Task: t.Name}
 	if j := slices.IndexFunc(b.in.Stated.All, func(q planparse.Requirement) bool { return q.ID == id }); j >= 0 {
 		q := b.in.Stated.All[j]
 		d.Path, d.Line, d.Now = q.Path, q.Line, q.Text
@@ -287,7 +294,7 @@ func (b *building) requirements() {
 		for _, t := range b.Tasks {
 			if slices.ContainsFunc(t.Requirements, func(id string) bool { return id == q.ID || parent[id] == q.ID || q.Parent != "" && id == q.Parent }) {
 				of = append(of, t)
-				out.Tasks = append(out.Tasks, t.Name())
+				out.Tasks = append(out.Tasks, t.Name)
 			}
 		}
 		if len(of) == 0 && b.in.Stated.aside[q.Path] {

@@ -61,6 +61,7 @@ type Report struct {
 
 // Task is a task of the plan. A batch without tasks counts as one.
 type Task struct {
+	Name         string   `json:"name"`   // how people call it: "2/1" is task 1 of batch 2
 	Batch        string   `json:"batch"`  // number of its batch in the plan
 	Number       string   `json:"number"` // "" where it is a batch
 	Title        string   `json:"title"`
@@ -79,17 +80,6 @@ type Proof struct {
 	Run    string `json:"run"`
 	Batch  string `json:"batch"` // key in that run
 	Commit string `json:"commit"`
-}
-
-// Name is how people call the task.
-func (t Task) Name() string {
-	switch {
-	case t.Number == "":
-		return t.Batch
-	case t.Number == t.Batch:
-		return t.Number
-	}
-	return t.Batch + "/" + t.Number
 }
 
 // Batch is a batch of the plan with what the run made of it that proved it, or the newest run where none did.

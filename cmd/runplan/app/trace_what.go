@@ -105,7 +105,9 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 	n, _ := strconv.Atoi(m[2])
 	line, commit, err := trace.Blame(ctx, t.project.repo, rev, file, n)
 	if errors.Is(err, trace.ErrNotCommitted) {
-		return &trace.Answer{Asked: what, Kind: "line", Line: &line, Note: "the line is not committed yet"}, "", nil
+		a := trace.Nobody(what, "line", "the line is not committed yet")
+		a.Line = &line
+		return a, "", nil
 	}
 	if err != nil {
 		return nil, "", usage(err, "give a line that the file has, of a file that git tracks")
@@ -160,7 +162,8 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 			return nil, err
 		}
 	}
-	none := &trace.Answer{Asked: what, Kind: kind, Commit: &c, Note: "no run made it"}
+	none := trace.Nobody(what, kind, "no run made it")
+	none.Commit = &c
 	if len(parts) == 0 {
 		return none, nil
 	}
@@ -248,7 +251,7 @@ func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer
 		}
 		answer = &a
 		for _, f := range found {
-			several = append(several, "task:"+f.Name())
+			several = append(several, "task:"+f.Name)
 		}
 		return true
 	})
