@@ -3,6 +3,8 @@ package gates
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +120,28 @@ func TestMissingTestsAreNamed(t *testing.T) {
 	s.Before = &TestCount{Passed: 9}
 	if v, err = Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil); err != nil || v.Status != Pass {
 		t.Errorf("%v %+v", err, v)
+	}
+}
+
+// New tests are those that pass and did not run on the base; beyond the bounds of a proof they are counted.
+func TestNewTestsAreNamed(t *testing.T) {
+	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestNew")...)}, asked("TestA"), nil)
+	if err != nil || v.Reports[0].Proof == nil || !slices.Equal(v.Reports[0].Proof.New, []string{"TestNew"}) || v.Reports[0].Proof.MoreNew != 0 {
+		t.Errorf("%v %+v", err, v.Reports[0].Proof)
+	}
+	var many []string
+	for i := range maxNew + 7 {
+		many = append(many, fmt.Sprint("Test", i))
+	}
+	if names, more := fresh(nil, passed(many...)); len(names) != maxNew || more != 7 {
+		t.Errorf("%d names and %d more", len(names), more)
+	}
+	long := strings.Repeat("x", maxNewText/2)
+	if names, more := fresh(nil, passed(long+"1", long+"2", "TestShort")); len(names) != 1 || more != 2 {
+		t.Errorf("%d long names and %d more", len(names), more)
+	}
+	if names, more := fresh(nil, []testout.Case{{Name: "TestRed", Status: testout.Failed}}); names != nil || more != 0 {
+		t.Errorf("a test that fails is new: %v", names)
 	}
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,33 @@ func TestIDsOfCommands(t *testing.T) {
 	} {
 		if kind, candidate := KindOf(id), CandidateOf(id); kind != want.kind || candidate != want.candidate {
 			t.Errorf("%q: %s of candidate %d, want %+v", id, kind, candidate, want)
+		}
+	}
+}
+
+// Requirements lose their wording, and then their place, before the event that starts a run grows too large.
+func TestRequirementsFitTheFirstEvent(t *testing.T) {
+	var list []RequirementInfo
+	for i := range 2 * maxRequirements {
+		list = append(list, RequirementInfo{ID: fmt.Sprint("REQ-", i), Digest: "0123456789abcdef", Text: strings.Repeat("x", 500)})
+	}
+	var info Info
+	info.Keep(list)
+	texts := 0
+	for _, q := range info.Requirements {
+		texts += len(q.Text)
+	}
+	if len(info.Requirements) != maxRequirements || texts == 0 || texts > maxRequirementText || list[len(list)-1].Text == "" {
+		t.Errorf("%d requirements with %d bytes", len(info.Requirements), texts)
+	}
+	for title, want := range map[int]int{MaxMessage - 40_000: maxRequirements, MaxMessage - 10_000: 0} {
+		full := Info{Title: strings.Repeat("t", title)}
+		full.Keep(list)
+		if len(full.Requirements) != want || want > 0 && full.Requirements[0].Text != "" {
+			t.Errorf("beside %d bytes %d requirements are kept, want %d without wording", title, len(full.Requirements), want)
+		}
+		if _, err := (Event{Job: &full}).Encode(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -39,7 +39,13 @@ type traceTask struct {
 	Name, Title, State, Tone, Icon string
 	Commit                         string
 	Line                           int
-	Requirements                   []string
+	Requirements                   []traceID
+}
+
+// traceID is the id of a requirement, and whether the page has its row.
+type traceID struct {
+	ID    string
+	Known bool
 }
 
 type traceFile struct{ Path, Lines string }
@@ -129,9 +135,14 @@ func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
 	}
 	for _, t := range r.TasksOf(b) {
 		f := stateFace(t.State)
+		var ids []traceID
+		for _, id := range t.Requirements {
+			_, known := r.Requirement(id)
+			ids = append(ids, traceID{ui.Sanitize(id), known})
+		}
 		out.Tasks = append(out.Tasks, traceTask{
 			Name: ui.Sanitize(t.Name), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
-			Commit: proofWords(t), Line: t.Line, Requirements: clean(append([]string{}, t.Requirements...)),
+			Commit: proofWords(t), Line: t.Line, Requirements: ids,
 		})
 	}
 	return out
