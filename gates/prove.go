@@ -16,7 +16,7 @@ const (
 	maxMissing    = 50 // names in a proof
 	maxNew        = 100
 	maxNewText    = 8 << 10 // bytes of the names of new tests: an event has to stay small
-	maxMissingSay = 20 // findings about missing tests in a report
+	maxMissingSay = 20      // findings about missing tests in a report
 )
 
 // proven is what is known of one suite.
