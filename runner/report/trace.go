@@ -51,6 +51,9 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	if r.PlanGone {
 		t.line("%s", st.Tone(ui.Warn, ui.Sanitize(r.Plan)+" is gone; the plan is shown as the run was started with"))
 	}
+	if r.Undone != "" {
+		t.line("%s", st.Tone(ui.Warn, undoneWords(r)))
+	}
 	t.line("")
 	t.tasks(r.Tasks)
 	if len(r.Batches) > 0 {
@@ -410,6 +413,11 @@ func listed(ids []string, most int) string {
 
 func traceTitle(r *trace.Report) string {
 	return cmp.Or(ui.Sanitize(r.Title), ui.Sanitize(r.Plan))
+}
+
+// undoneWords says that a run proves nothing any more.
+func undoneWords(r *trace.Report) string {
+	return "what the run landed was taken back by commit " + short(r.Undone) + ", so it proves nothing"
 }
 
 // traceCounts sums a trace up in one line.

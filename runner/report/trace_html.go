@@ -85,6 +85,9 @@ func traceViewOf(r *trace.Report) traceView {
 	if r.PlanGone {
 		v.Problems = append(v.Problems, "The plan file is gone; the plan is shown as the run was started with.")
 	}
+	if r.Undone != "" {
+		v.Problems = append(v.Problems, undoneWords(r))
+	}
 	for _, b := range r.Batches {
 		v.Batches = append(v.Batches, traceBatchOf(r, b))
 	}

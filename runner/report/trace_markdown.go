@@ -15,6 +15,9 @@ func TraceMarkdown(r *trace.Report) string {
 	if r.PlanGone {
 		fmt.Fprintf(&b, "\nThe plan file is gone; the plan is shown as the run was started with.\n")
 	}
+	if r.Undone != "" {
+		fmt.Fprintf(&b, "\n%s\n", md(undoneWords(r)))
+	}
 	markdownTasks(&b, r.Tasks)
 	markdownBatches(&b, r.Batches)
 	markdownRequirements(&b, r.Requirements)

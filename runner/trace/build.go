@@ -13,7 +13,7 @@ import (
 func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{
-		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status, Branch: newest.Summary.Branch,
+		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status, Branch: newest.Summary.Branch, Undone: newest.Summary.Undone,
 		Tasks: []Task{}, Batches: []Batch{}, Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{}, Drift: []Drift{},
 	}
 	text := in.Text
@@ -146,7 +146,7 @@ func (b *building) proofs() error {
 // prove takes up what a run made of a task, unless a newer run proved it.
 func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 	sum, ok := batchOf(run, then.key)
-	if !ok || t.Proof != nil {
+	if !ok || t.Proof != nil || run.Summary.Undone != "" {
 		return
 	}
 	if sum.State != string(runner.Passed) {

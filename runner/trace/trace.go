@@ -48,8 +48,9 @@ type Report struct {
 	Plan         string           `json:"plan"`
 	Title        string           `json:"title"`
 	Status       runner.RunStatus `json:"status"`
-	Branch       string           `json:"branch"` // the run branch
-	On           string           `json:"on"`     // the branch that commits are looked for on; "" where HEAD is detached
+	Branch       string           `json:"branch"`           // the run branch
+	On           string           `json:"on"`               // the branch that commits are looked for on; "" where HEAD is detached
+	Undone       string           `json:"undone,omitempty"` // commit that took back what the run landed: it proves nothing any more
 	PlanGone     bool             `json:"plan_gone,omitempty"`
 	Tasks        []Task           `json:"tasks"`
 	Batches      []Batch          `json:"batches"`

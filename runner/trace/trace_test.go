@@ -87,6 +87,11 @@ func run(id, text string, merged ...string) Run {
 	return r
 }
 
+func undone(r Run) Run {
+	r.Summary.Undone = "c"
+	return r
+}
+
 // A task is proven by the newest run that merged it, wherever it stands in the plan now.
 func TestProofs(t *testing.T) {
 	const then = "## Batch 1: a\n### Task 1: x\none\n## Batch 2: b\n### Task 1: y\ntwo\n"
@@ -97,6 +102,7 @@ func TestProofs(t *testing.T) {
 	}{
 		"all in one run":               {then, []Run{run("r", then, "1", "2")}, []string{"1/1 proven r1", "2/1 proven r2"}},
 		"what it skipped, an older":    {then, []Run{run("s", then, "2"), run("r", then, "1")}, []string{"1/1 proven r1", "2/1 proven s2"}},
+		"a run that was undone":        {then, []Run{undone(run("s", then, "1", "2")), run("r", then, "1")}, []string{"1/1 proven r1", "2/1 open"}},
 		"nobody":                       {then, []Run{run("r", then, "2")}, []string{"1/1 skipped", "2/1 proven r2"}},
 		"another wording":              {strings.Replace(then, "two", "three", 1), []Run{run("r", then, "1", "2")}, []string{"1/1 proven r1", "2/1 older r2"}},
 		"a batch was put in front":     {"## Batch 1: new\n### Task 1: z\nzero\n" + strings.NewReplacer("Batch 1", "Batch 2", "Batch 2", "Batch 3").Replace(then), []Run{run("r", then, "1", "2")}, []string{"1/1 open", "2/1 proven r1", "3/1 proven r2"}},

@@ -279,7 +279,7 @@ func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer
 	}
 	var places []git.Hit
 	err = t.project.repo.Grep(ctx, head, []string{what}, func(h git.Hit) {
-		if testcode.IsTest(h.Path) && strings.Contains(h.Text, what) {
+		if testcode.Language(h.Path) != "" && strings.Contains(h.Text, what) {
 			places = append(places, h)
 		}
 	})
