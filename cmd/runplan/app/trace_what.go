@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/runner/trace"
 )
@@ -279,7 +280,7 @@ func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer
 	}
 	var places []git.Hit
 	err = t.project.repo.Grep(ctx, head, []string{what}, func(h git.Hit) {
-		if testcode.Language(h.Path) != "" && strings.Contains(h.Text, what) {
+		if language.IsTest(h.Path) && strings.Contains(h.Text, what) {
 			places = append(places, h)
 		}
 	})
