@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -55,6 +56,14 @@ type Program struct {
 	Limit time.Duration `json:"-"`
 	// Reaper, if not nil, ends the program should this one be killed.
 	Reaper *proc.Reaper `json:"-"`
+
+	seen *accepted // [Find] makes it
+}
+
+// accepted are the texts of somebody's own rules that a program has taken.
+type accepted struct {
+	mu    sync.Mutex
+	rules []string
 }
 
 // Found tells whether there is a program. The zero Program is none.
@@ -79,7 +88,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	case path == "":
 		return Program{}, fmt.Errorf("find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
 	}
-	p := Program{Path: path, Env: env}
+	p := Program{Path: path, Env: env, seen: &accepted{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%s --version took more than %s", path, versionLimit))
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})
