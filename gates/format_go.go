@@ -15,15 +15,14 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Bounds of what is formatted in this process: the printer takes very long for code that is nested without end, and cannot
-// be stopped.
+// Limits for formatting in this process: the printer is very slow on deeply nested code and cannot be stopped.
 const (
 	maxFormatted = 64 << 10 // bytes of a file
 	maxNested    = 100      // nodes within each other
 )
 
-// goUnformatted returns the Go files that gofmt may have something to do with. Where the installed gofmt is of the release
-// of Go that this program is built with, files that this program would not change are left out: gofmt would not either.
+// goUnformatted returns the Go files that gofmt may change. If the installed gofmt is of the Go release that built this
+// program, files that this program would not change are left out.
 func goUnformatted(dir string, files, env []string) []string {
 	if !sameGofmt(env) {
 		return files

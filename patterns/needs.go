@@ -15,9 +15,9 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// To start the program takes longer than to look at a few files. So each rule is read for the text that a file must hold
-// before the rule can match in it: the words of patterns, the regular expressions, the keywords of some kinds. A rule is
-// given to the program only with a file that holds its text. Whatever is not understood here is taken to match anywhere.
+// Starting the program takes longer than looking at a few files. So the text that a file must contain for a match is
+// derived from each rule: the words of patterns, the regular expressions, the keywords of some kinds. The program gets
+// a rule only if a file contains its text. A rule that is not understood here may match in any file.
 
 // need is a condition on the text of a file. The zero need holds for each text.
 type need struct {
@@ -101,7 +101,9 @@ func hasWord(text, word string) bool {
 			return false
 		}
 		i, at = at+i, at+i+1
-		if end := i + len(word); (i == 0 || !letter(text[i-1])) && (end == len(text) || !letter(text[end]) && !('0' <= text[end] && text[end] <= '9')) {
+		before, after := text[:i], text[i+len(word):]
+		begins := before == "" || !letter(before[i-1])
+		if begins && (after == "" || !letter(after[0]) && (after[0] < '0' || after[0] > '9')) {
 			return true
 		}
 	}
@@ -109,8 +111,8 @@ func hasWord(text, word string) bool {
 
 // ruleKeys are the keys of a rule file that are known here. Those of any other may say what a rule matches.
 var ruleKeys = []string{
-	"id", "language", "rule", "constraints", "utils", "transform", "fix", "rewriters", "severity", "message", "note", "labels", "files", "ignores", "url",
-	"metadata",
+	"id", "language", "rule", "constraints", "utils", "transform", "fix", "rewriters", "severity", "message", "note",
+	"labels", "files", "ignores", "url", "metadata",
 }
 
 // needOf is the need of a rule document for files in a language. Constraints are left out: they only narrow a match.
@@ -190,25 +192,29 @@ func (r reader) util(v any) need {
 	return r.rule(r.utils[name])
 }
 
-// kindWords are the words without which the text of some kinds of nodes cannot be. Each of them begins something that has to
-// go on: a parser that mends broken code makes up a token only where what it belongs to ends with it.
+// kindWords returns the keyword that each node of some kinds contains. Only keywords that need more text behind them
+// are listed: in broken code a parser inserts a missing token only where the token ends its node.
 func kindWords(language string) map[string]string {
 	switch language {
 	case "go":
 		return map[string]string{
-			"defer_statement": "defer", "for_statement": "for", "go_statement": "go", "func_literal": "func", "function_declaration": "func", "method_declaration": "func",
+			"defer_statement": "defer", "for_statement": "for", "go_statement": "go",
+			"func_literal": "func", "function_declaration": "func", "method_declaration": "func",
 		}
 	case "python":
 		return map[string]string{
-			"except_clause": "except", "try_statement": "try", "for_statement": "for", "while_statement": "while", "with_statement": "with",
-			"function_definition": "def", "class_definition": "class", "assert_statement": "assert",
+			"except_clause": "except", "try_statement": "try", "for_statement": "for", "while_statement": "while",
+			"with_statement": "with", "function_definition": "def", "class_definition": "class", "assert_statement": "assert",
 		}
 	case "typescript", "tsx", "javascript":
 		return map[string]string{
-			"catch_clause": "catch", "try_statement": "try", "for_statement": "for", "for_in_statement": "for", "while_statement": "while", "do_statement": "do",
+			"catch_clause": "catch", "try_statement": "try", "for_statement": "for", "for_in_statement": "for",
+			"while_statement": "while", "do_statement": "do",
 		}
 	case "java":
-		return map[string]string{"catch_clause": "catch", "try_statement": "try", "for_statement": "for", "while_statement": "while"}
+		return map[string]string{
+			"catch_clause": "catch", "try_statement": "try", "for_statement": "for", "while_statement": "while",
+		}
 	}
 	return nil
 }
@@ -268,7 +274,8 @@ func regexNeed(expr string) need {
 		return need{}
 	}
 	tree = loose(tree.Simplify())
-	for tree.Op == syntax.OpConcat && len(tree.Sub) > 1 && optional(tree.Sub[0]) { // what may be missing at an end says nothing
+	// An optional part at an end says nothing.
+	for tree.Op == syntax.OpConcat && len(tree.Sub) > 1 && optional(tree.Sub[0]) {
 		tree.Sub = tree.Sub[1:]
 	}
 	for tree.Op == syntax.OpConcat && len(tree.Sub) > 1 && optional(tree.Sub[len(tree.Sub)-1]) {
@@ -289,11 +296,13 @@ func regexNeed(expr string) need {
 	return n
 }
 
-// loose is an expression that matches in a text wherever the given one matches in a part of it, as the program reads it: it
-// has no conditions on what is around, and its classes have the characters beyond ASCII that \s, \d and \w have there.
+// loose returns an expression that matches in a text wherever the program finds re in a part of the text: without
+// anchors, and with all characters beyond ASCII in classes that may come from \s, \d or \w, which Rust reads as
+// Unicode.
 func loose(re *syntax.Regexp) *syntax.Regexp {
 	switch re.Op {
-	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary:
 		return &syntax.Regexp{Op: syntax.OpEmptyMatch}
 	case syntax.OpCharClass:
 		has := func(list string) bool {
@@ -329,8 +338,8 @@ func loose(re *syntax.Regexp) *syntax.Regexp {
 
 func optional(re *syntax.Regexp) bool { return re.Op == syntax.OpStar || re.Op == syntax.OpQuest }
 
-// portable reports whether an expression means the same to Go and to Rust's regex, apart from what [loose] makes up for. It
-// lets through what is surely so.
+// portable reports whether Go and Rust read an expression alike, apart from the differences that [loose] covers. It
+// accepts only syntax that is known to be alike.
 func portable(expr string) bool {
 	for i, class := 0, false; i < len(expr); i++ {
 		rest := expr[i+1:]
@@ -351,7 +360,7 @@ func portable(expr string) bool {
 		case class && c == ']':
 			class = false
 		case class:
-			if c == '[' || strings.HasPrefix(expr[i:], "&&") || strings.HasPrefix(expr[i:], "--") || strings.HasPrefix(expr[i:], "~~") {
+			if c == '[' || setSign.MatchString(expr[i:]) {
 				return false
 			}
 		case c == '[':
@@ -362,7 +371,9 @@ func portable(expr string) bool {
 			if strings.HasPrefix(rest, "]") {
 				return false
 			}
-		case c == '(' && strings.HasPrefix(rest, "?") && !groupFlags.MatchString(rest), c == '{' && !repetition.MatchString(rest):
+		case c == '(' && strings.HasPrefix(rest, "?") && !groupFlags.MatchString(rest):
+			return false
+		case c == '{' && !repetition.MatchString(rest):
 			return false
 		}
 	}
@@ -372,4 +383,5 @@ func portable(expr string) bool {
 var (
 	groupFlags = lazyre.New(`^\?[ism]*[:)]`)
 	repetition = lazyre.New(`^\d+(,\d*)?\}`)
+	setSign    = lazyre.New(`^(&&|--|~~)`) // of Rust, between sets of characters
 )

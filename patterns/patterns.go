@@ -60,7 +60,7 @@ type Program struct {
 	seen *accepted // [Find] makes it
 }
 
-// accepted are the texts of somebody's own rules that a program has taken.
+// accepted holds the texts of users' rules that a program has accepted.
 type accepted struct {
 	mu    sync.Mutex
 	rules []string

@@ -46,7 +46,7 @@ type Result struct {
 // dir can switch a rule off unseen; see suppress.go for what a comment can do. Without files nothing is
 // looked at, and Scanned is 0. An error says that the scan is not to be trusted.
 //
-// The program gets the files in which a rule can find something, and those rules; where there are none it is not started.
+// The program gets the files in which a rule can match, and those rules; without any it is not started.
 func Scan(ctx context.Context, p Program, dir string, files []string, rules []Rule) (Result, error) {
 	res := Result{Hits: []Hit{}, Version: p.Version}
 	if !p.Found() {

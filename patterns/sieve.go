@@ -2,13 +2,13 @@ package patterns
 
 import "slices"
 
-// sieve finds out which rules can find something in which files. The program compiles every rule that it is given, which
-// takes longer than it looks at a few files.
+// sieve finds the rules that can match in some files. The program compiles each rule that it gets, which takes longer
+// than looking at a few files.
 type sieve struct {
 	docs []document
-	mine []bool // it is one of somebody's own rules
-	used []bool // it can find something in one of the files
-	own  string // the text of somebody's own rules
+	mine []bool // the rule is not built in
+	used []bool // the rule can match in one of the files
+	own  string // the text of the rules that are not built in
 }
 
 func newSieve(rules []Rule) *sieve {
@@ -26,9 +26,9 @@ func newSieve(rules []Rule) *sieve {
 	return v
 }
 
-// sift notes the rules that can find something in a file: those for its language whose text it holds. A rule of somebody's
-// own may be for a language that the program finds within another one. A file whose comments are about rules is looked at
-// anyway. What HTML holds is in several languages, and is not sifted.
+// sift notes the rules that can match in a file: those for its language whose text the file contains. A user's rule
+// may be for a language that is embedded in another, so its language does not count. A file with suppressions is
+// always looked at. HTML embeds several languages and is not sifted.
 func (v *sieve) sift(s *source, text []byte) {
 	if s.language == "html" {
 		return
@@ -44,9 +44,9 @@ func (v *sieve) sift(s *source, text []byte) {
 	}
 }
 
-// sifted returns the files that the program has to look at, and the rules for them. Where the language of a file is known
-// to the program alone all rules are kept. Somebody's own rules that it has not accepted yet are given to it with all files:
-// a broken one is an error at once, and not the day that it would have found something.
+// sifted returns the files that the program has to look at, and the rules for them. If only the program knows the
+// language of a file, all rules are kept. Users' rules that the program has not accepted yet run on all files, so that
+// a broken one is an error at once.
 func (v *sieve) sifted(look []source, accepted bool) (ask []source, docs []document) {
 	all := false
 	for i := range look {
