@@ -38,7 +38,7 @@ func goUnformatted(dir string, files, env []string) []string {
 
 // sameGofmt reports whether the gofmt of env is that of Go itself, in the release of this program.
 func sameGofmt(env []string) bool {
-	path, err := proc.Look("gofmt", env)
+	path, err := proc.LookPath("gofmt", env)
 	if err != nil {
 		return false
 	}
