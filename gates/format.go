@@ -139,7 +139,7 @@ func formatters(w *work, files []string) []formatter {
 		}
 	}
 	var out []formatter
-	if len(goFiles) > 0 {
+	if goFiles = goUnformatted(dir, goFiles, w.environ(nil)); len(goFiles) > 0 {
 		out = append(out, formatter{tool: "gofmt", args: []string{"gofmt", "-w"}, files: goFiles})
 	}
 	for _, root := range slices.Sorted(maps.Keys(python)) {

@@ -91,24 +91,8 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	early, stop := begin(ctx, order, s)
 	defer stop()
 	failed, failedCost := "", Cost(0)
-	for i, g := range order {
-		info := g.Info()
-		var rep Report
-		if failed != "" && info.Cost > failedCost {
-			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed before it", Command: info.Command}
-		} else {
-			var err error
-			if answer := early[i]; answer != nil {
-				rep, err = answer()
-			} else {
-				rep, err = check(ctx, g, info, s)
-			}
-			if err != nil {
-				release()
-				return v, err
-			}
-			rep = Join(rep, v.Reports)
-		}
+	take := func(i int, info Info, rep Report) {
+		rep = Join(rep, v.Reports)
 		v.Reports = append(v.Reports, rep)
 		if i <= judge && (rep.Tests != nil || isSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
 			waiting = append(waiting, len(v.Reports)-1)
@@ -118,6 +102,39 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 		if failed == "" && rep.decided() && (!onwards || info.Cost > Instant) {
 			failed, failedCost = rep.Gate, info.Cost
 		}
+	}
+	var late []int // gates that are still at work beside the next one
+	for i, g := range order {
+		info := g.Info()
+		answer := early[i]
+		if answer != nil && failed == "" && i != judge && i+1 < len(order) {
+			late = append(late, i)
+			continue
+		}
+		var rep Report
+		var err error
+		switch {
+		case failed != "" && info.Cost > failedCost:
+			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed before it", Command: info.Command}
+		case answer != nil:
+			rep, err = answer()
+		default:
+			rep, err = check(ctx, g, info, s)
+		}
+		for _, k := range late {
+			r, lateErr := early[k]()
+			if lateErr != nil {
+				release()
+				return v, lateErr
+			}
+			take(k, order[k].Info(), r)
+		}
+		late = nil
+		if err != nil {
+			release()
+			return v, err
+		}
+		take(i, info, rep)
 		if i != judge {
 			continue
 		}
@@ -143,7 +160,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 }
 
 // begin starts the gates that are programs, look at nothing but the tree and cannot fail: no other gate depends on what
-// they say, so they run beside those that come before them. stop ends what nothing waited for.
+// they say, so they run beside those that come before them and the one that comes after. stop ends what nothing waited for.
 func begin(ctx context.Context, order []Gate, s Subject) (early map[int]func() (Report, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup

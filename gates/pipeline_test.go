@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -104,6 +105,54 @@ func TestPipelineOrder(t *testing.T) {
 				t.Errorf("status %s, ok %v", v.Status, v.OK())
 			}
 		})
+	}
+}
+
+// meeting is a gate that answers once another one is at work as well.
+type meeting struct {
+	fixed
+	here, there chan struct{}
+}
+
+func (m meeting) Check(ctx context.Context, s Subject) (Report, error) {
+	close(m.here)
+	select {
+	case <-m.there:
+		return m.fixed.Check(ctx, s)
+	case <-ctx.Done():
+		return Report{}, context.Cause(ctx)
+	}
+}
+
+// A program that cannot fail looks beside the gate that comes after it, and its report still stands in its place.
+func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
+	defer cancel()
+	a, b := make(chan struct{}), make(chan struct{})
+	program := gate("patterns", Cheap, Pass).advisory()
+	program.info.Pure, program.info.Command = true, "ast-grep scan"
+	var seen []string
+	v, err := Run(ctx, []Gate{gate("first", Instant, Pass), meeting{program, a, b}, meeting{gate("tests", Costly, Pass), b, a}}, Subject{}, func(r Report) {
+		seen = append(seen, r.Gate)
+	})
+	if err != nil || v.Status != Pass {
+		t.Fatalf("%+v, error %v", v, err)
+	}
+	want := []string{"first", "patterns", "tests"}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+	for i, r := range v.Reports {
+		if r.Gate != want[i] {
+			t.Errorf("report %d is of %s", i, r.Gate)
+		}
+	}
+	// A gate that cannot look ends the run, also where the next one has answered.
+	program.err = errors.New("blind")
+	c := make(chan struct{})
+	close(c)
+	if _, err := Run(t.Context(), []Gate{gate("first", Instant, Pass), meeting{program, make(chan struct{}), c}, gate("tests", Costly, Pass)}, Subject{}, nil); err == nil {
+		t.Error("a gate that could not look was passed over")
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 	if err != nil {
 		return err
 	}
-	look, skip, _, err := sources(dir, files, func(string) bool { return true })
+	look, skip, _, err := sources(dir, files, func(string) bool { return true }, nil)
 	if err != nil {
 		return err
 	}

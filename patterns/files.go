@@ -28,11 +28,14 @@ type source struct {
 	byName   string // name to be taken for language, for scripts without a file name extension
 	comments []suppression
 	neutral  []byte // text without ignoreWord, nil when it has none
+	idle     bool   // no rule can find anything in it, so the program need not look
+	sifted   bool   // the rules that can are known
 }
 
 // sources sorts the files of a request: those to look at, those that nobody can look at, with the reason, and
-// those in languages that are not wanted. The paths may be absolute if they lie in dir.
-func sources(dir string, files []string, wanted func(language string) bool) (look []source, skipped []Skip, other []string, err error) {
+// those in languages that are not wanted. The paths may be absolute if they lie in dir. sift, if not nil, is shown the text
+// of each file as the program will see it.
+func sources(dir string, files []string, wanted func(language string) bool, sift func(s *source, text []byte)) (look []source, skipped []Skip, other []string, err error) {
 	seen := map[string]bool{}
 	names := map[string]string{} // base name of a script → its language
 	for _, f := range files {
@@ -48,7 +51,7 @@ func sources(dir string, files []string, wanted func(language string) bool) (loo
 			other = append(other, rel)
 			continue
 		}
-		s, why := open(dir, rel)
+		s, why := open(dir, rel, sift)
 		if why == "" && s.byName != "" && !wanted(s.language) {
 			other = append(other, rel)
 			continue
@@ -90,7 +93,7 @@ func relative(dir, file string) (string, error) {
 }
 
 // open looks whether the program will look at a file, and how.
-func open(dir, rel string) (source, string) {
+func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	s := source{path: rel, language: languageOf(rel)}
 	if strings.ContainsFunc(rel, unicode.IsControl) || !utf8.ValidString(rel) {
 		return s, "its name has control characters"
@@ -136,6 +139,10 @@ func open(dir, rel string) (source, string) {
 	}
 	if bytes.Contains(text, []byte(ignoreWord)) {
 		s.neutral = bytes.ReplaceAll(text, []byte(ignoreWord), []byte(neutralWord))
+		text = s.neutral
+	}
+	if sift != nil {
+		sift(&s, text)
 	}
 	return s, ""
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -54,6 +55,14 @@ type Program struct {
 	Limit time.Duration `json:"-"`
 	// Reaper, if not nil, ends the program should this one be killed.
 	Reaper *proc.Reaper `json:"-"`
+
+	seen *accepted // [Find] makes it
+}
+
+// accepted holds the texts of users' rules that a program has accepted.
+type accepted struct {
+	mu    sync.Mutex
+	rules []string
 }
 
 // Found tells whether there is a program. The zero Program is none.
@@ -78,7 +87,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	case path == "":
 		return Program{}, fmt.Errorf("find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
 	}
-	p := Program{Path: path, Env: env}
+	p := Program{Path: path, Env: env, seen: &accepted{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%s --version took more than %s", path, versionLimit))
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})

@@ -23,7 +23,7 @@ func TestProseIsNotLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saw, err := p.run(t.Context(), dir, files, text(rules)+ownRules(rules))
+	saw, err := p.run(t.Context(), dir, files, text(rules)+ownRules(nil, newSieve(rules).docs))
 	if err != nil || len(saw.files) > 0 {
 		t.Errorf("the program looked at %v (%v)", saw.files, err)
 	}
@@ -32,7 +32,7 @@ func TestProseIsNotLookedAt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/bash\necho x\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	look, _, other, err := sources(dir, []string{"a.txt", "run"}, func(string) bool { return true })
+	look, _, other, err := sources(dir, []string{"a.txt", "run"}, func(string) bool { return true }, nil)
 	if err != nil || len(look) != 1 || len(other) != 1 || other[0] != "a.txt" {
 		t.Errorf("looks at %v, not at %v (%v)", look, other, err)
 	}

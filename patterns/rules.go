@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -30,7 +31,14 @@ type Rule struct {
 	File      string   `json:"file"`
 	Shadows   Layer    `json:"shadows,omitempty"` // it stands in for a rule of that layer
 
-	docs []string // one YAML document per language
+	docs []document // one per language
+}
+
+// document is a rule as the program reads it, for one language.
+type document struct {
+	text     string
+	language string
+	need     func() need // of a file that it can match in
 }
 
 // Severity ranks a hit, in ast-grep's words.
@@ -234,18 +242,24 @@ func parseRule(doc string) (Rule, error) {
 			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
 		}
 		r.Languages = append(r.Languages, l)
-		r.docs = append(r.docs, key.ReplaceAllString(doc, "language: "+l))
+		r.docs = append(r.docs, document{key.ReplaceAllString(doc, "language: "+l), l, sync.OnceValue(func() need { return needOf(doc, l) })})
 	}
 	return r, nil
 }
 
 // text is what the program reads.
 func text(rules []Rule) string {
-	var b strings.Builder
+	var docs []document
 	for _, r := range rules {
-		for _, doc := range r.docs {
-			b.WriteString("---\n" + strings.Trim(doc, "\r\n") + "\n")
-		}
+		docs = append(docs, r.docs...)
+	}
+	return textOf(docs)
+}
+
+func textOf(docs []document) string {
+	var b strings.Builder
+	for _, doc := range docs {
+		b.WriteString("---\n" + strings.Trim(doc.text, "\r\n") + "\n")
 	}
 	return b.String()
 }

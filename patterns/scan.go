@@ -45,6 +45,8 @@ type Result struct {
 // Scan looks for rules in the given files: paths relative to dir, or absolute ones inside of it. Nothing in
 // dir can switch a rule off unseen; see suppress.go for what a comment can do. Without files nothing is
 // looked at, and Scanned is 0. An error says that the scan is not to be trusted.
+//
+// The program gets the files in which a rule can match, and those rules; without any it is not started.
 func Scan(ctx context.Context, p Program, dir string, files []string, rules []Rule) (Result, error) {
 	res := Result{Hits: []Hit{}, Version: p.Version}
 	if !p.Found() {
@@ -57,7 +59,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 			languages[l] = true
 		}
 	}
-	look, skipped, other, err := sources(dir, files, func(l string) bool { return languages[l] })
+	v := newSieve(rules)
+	look, skipped, other, err := sources(dir, files, func(l string) bool { return languages[l] }, v.sift)
 	if err != nil {
 		return res, err
 	}
@@ -69,10 +72,13 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 		res.sort()
 		return res, nil
 	}
-	rules = rulesFor(look, rules)
-	saw, err := p.run(ctx, dir, look, text(rules)+ownRules(rules))
+	ask, docs := v.sifted(look, p.knows(v.own))
+	saw, err := p.run(ctx, dir, ask, textOf(docs)+ownRules(ask, docs))
 	if err != nil {
 		return res, explain(ctx, p, rules, err)
+	}
+	if len(ask) > 0 {
+		p.accept(v.own)
 	}
 	hits, comments := map[string][]Hit{}, map[string][]record{}
 	for _, r := range saw.records {
@@ -101,6 +107,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	known := func(rule string) bool { _, ok := lessons[rule]; return ok }
 	for _, s := range look {
 		switch why, looked := saw.files[s.path], saw.looked(s.path); {
+		case !looked && s.idle:
+			res.Scanned++
 		case looked && why == "" && s.language == "":
 			res.Skipped = append(res.Skipped, Skip{s.path, "runplan does not know this file name extension, so comments in it could hide anything"})
 		case looked && why == "":
@@ -120,22 +128,6 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	res.sort()
 	return res, nil
-}
-
-// rulesFor returns the rules that may find something in files: those for their languages. The program compiles every rule
-// that it is given, which takes longer than it looks at a few files. Where only the program knows the language of a file,
-// or a file holds parts in other languages, all are kept.
-func rulesFor(files []source, rules []Rule) []Rule {
-	languages := map[string]bool{}
-	for _, f := range files {
-		if f.language == "" || f.language == "html" {
-			return rules
-		}
-		languages[f.language] = true
-	}
-	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { // a broken rule of somebody's own is told anyway
-		return r.Layer == BuiltIn && !slices.ContainsFunc(r.Languages, func(l string) bool { return languages[l] })
-	})
 }
 
 // sort brings all in one order: the program answers in another one each time.
@@ -166,11 +158,16 @@ func (r *Result) sort() {
 // rulePartial marks what the program could not parse. A rule may be blind there.
 const rulePartial = "runplan-partial"
 
-// ownRules are ours, for each language that rules is about.
-func ownRules(rules []Rule) string {
+// ownRules are ours, for the languages of the files and of the rules.
+func ownRules(files []source, docs []document) string {
 	var languages []string
-	for _, r := range rules {
-		languages = append(languages, r.Languages...)
+	for _, f := range files {
+		if f.sifted {
+			languages = append(languages, f.language)
+		}
+	}
+	for _, d := range docs {
+		languages = append(languages, d.language)
 	}
 	slices.Sort(languages)
 	languages = slices.Compact(languages)

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// teamGoal is what a run may take, as a part of the time that no scheduler can beat.
+const teamGoal = 1.08
+
 // distribution is a figure of many graphs.
 type distribution struct {
 	name   string
@@ -61,7 +64,7 @@ func histogram(name string, values []float64, from, step float64, steps int) []s
 // teamFigures puts what was measured into the table, with the distribution below it.
 func (b *bench) teamFigures(runs []*teamRun) {
 	var wall, journal, best, blind, busy, untold, again, foretold, unread, foreseen []float64
-	var hand, head, tail, between []float64
+	var hand, head, tail, between, beyond []float64
 	worst := runs[0]
 	for _, r := range runs {
 		floor := float64(r.floor(teamWorkers))
@@ -74,6 +77,9 @@ func (b *bench) teamFigures(runs []*teamRun) {
 		busy = append(busy, over(occupied))
 		foretold = append(foretold, off(r.foretold, r.speedUp(r.told)))
 		hand, head, tail = append(hand, r.told.hand.Seconds()), append(head, r.told.head.Seconds()), append(tail, r.told.tail.Seconds())
+		for i, took := range r.told.executed {
+			beyond = append(beyond, (took - r.took[i]).Seconds())
+		}
 		between = append(between, (r.told.journal - occupied - r.told.head - r.told.tail).Seconds())
 		if r.first != nil {
 			untold, again = append(untold, over(r.first.wall)), append(again, over(r.second.wall))
@@ -88,12 +94,16 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	}
 	floor := worst.floor(teamWorkers)
 	b.add(fmt.Sprintf("team, worst of %d graphs (longest chain, work ÷ %d)", len(runs), teamWorkers),
-		seconds(worst.told.wall), seconds(floor), float64(worst.told.wall)/float64(floor), 1.1)
+		seconds(worst.told.wall), seconds(floor), float64(worst.told.wall)/float64(floor), teamGoal)
 	_, middle, _, _ := quantiles(wall)
 	_, could, _, _ := quantiles(best)
 	b.figures = append(b.figures, figure{
 		"team, wall ÷ floor, median (list schedule that knows all)", fmt.Sprintf("%.3f", middle), fmt.Sprintf("%.3f", could),
-		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ 1.1: %d of %d", count(wall, 1.1), len(wall)), count(wall, 1.1) == len(wall),
+		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ %g: %d of %d", teamGoal, count(wall, teamGoal), len(wall)), count(wall, teamGoal) == len(wall),
+	})
+	_, each, most9, _ := quantiles(beyond)
+	b.figures = append(b.figures, figure{
+		fmt.Sprintf("team, worker occupied beyond its agent, median of %d batches (p90)", len(beyond)), ms(each * 1e9), ms(most9 * 1e9), "", "p90 ≤ 60 ms", most9 <= 0.06,
 	})
 	for _, p := range []struct {
 		what   string
@@ -110,13 +120,13 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	}
 	b.notes = append(b.notes, fmt.Sprintf("team mode, %d workers, %d random graphs: parts of max(critical path, work ÷ workers)", teamWorkers, len(runs)))
 	b.notes = append(b.notes, rows([]distribution{
-		{"list schedule, longest chain first, times known", best, 1.1},
-		{"list schedule, times not known (all as long)", blind, 1.1},
-		{"times known, with what batches occupied a worker", busy, 1.1},
-		{"the run, from its first event to its last", journal, 1.1},
-		{"the run, the whole process", wall, 1.1},
-		{"without estimates in the plan", untold, 1.1},
-		{"the same once more, with that run as history", again, 1.1},
+		{"list schedule, longest chain first, times known", best, teamGoal},
+		{"list schedule, times not known (all as long)", blind, teamGoal},
+		{"times known, with what batches occupied a worker", busy, teamGoal},
+		{"the run, from its first event to its last", journal, teamGoal},
+		{"the run, the whole process", wall, teamGoal},
+		{"without estimates in the plan", untold, teamGoal},
+		{"the same once more, with that run as history", again, teamGoal},
 	})...)
 	b.notes = append(b.notes, "", "predicted speed-up, off by a part of the real one")
 	b.notes = append(b.notes, rows([]distribution{
@@ -124,7 +134,7 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	})...)
 	b.notes = append(b.notes, "", "where the time goes, in seconds")
 	b.notes = append(b.notes, rows([]distribution{
-		{"a batch: worker occupied beyond the agent's sleep", hand, 0}, {"a run: before the first agent", head, 0},
+		{"a batch: worker occupied beyond the agent's sleep", beyond, 0}, {"a run: the mean of its batches", hand, 0}, {"a run: before the first agent", head, 0},
 		{"a run: after the last agent", tail, 0}, {"a run: all else, against the schedule of occupied workers", between, 0},
 	})...)
 	b.notes = append(b.notes, "")

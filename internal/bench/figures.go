@@ -181,13 +181,18 @@ func (b *bench) bare(dir string, batches int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// batch compares the time of a batch with that of the git commands it cannot do without: batches of text, and batches of
-// code, which ast-grep looks at where it is installed.
+// batch compares the time of a batch with that of the git commands it cannot do without: batches of text, of code in which
+// no rule of ast-grep can find anything, and of code that ast-grep looks at where it is installed.
 func (b *bench) batch() error {
 	if err := b.batches("", func(n int) string { return plan(n) }); err != nil {
 		return err
 	}
-	return b.batches(" of Go code", func(n int) string { return planOf(n, "go", "p%d.go", "package parts\n\nconst P%d = 1\n") })
+	if err := b.batches(" of Go code", func(n int) string { return planOf(n, "go", "p%d.go", "package parts\n\nconst P%d = 1\n") }); err != nil {
+		return err
+	}
+	return b.batches(" of Go code that ast-grep looks at", func(n int) string {
+		return planOf(n, "go", "p%d.go", "package parts\n\nimport \"os\"\n\nfunc P%d() {\n\tfor {\n\t\tdefer os.Remove(\"x\")\n\t}\n}\n")
+	})
 }
 
 func (b *bench) batches(what string, plan func(n int) string) error {

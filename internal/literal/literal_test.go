@@ -68,6 +68,30 @@ func TestRequiredBefore(t *testing.T) {
 	}
 }
 
+// Whether an expression crosses lines is worked out on the way; it is the same as from the outside.
+func TestAnalysisKnowsWhatCrossesLines(t *testing.T) {
+	for _, expr := range []string{`a{0,30}\nb`, `(?:x\s*y){2,9}z`, `(?s)a.*b`, `[^x]{1,50}foo`, `(a|\n)b?`, `(?:\n)*abc`, `(?:a\n)?`, `(?:a|b){3}[^\n]+`, `abc`, ``} {
+		re, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if re = re.Simplify(); analyse(re).crosses != CrossesLines(re) {
+			t.Errorf("%s: %v, want %v", expr, analyse(re).crosses, CrossesLines(re))
+		}
+	}
+}
+
+// The analysis looks at each part once, however deep an expression is.
+func BenchmarkRequired(b *testing.B) {
+	re, err := syntax.Parse(`(?:[^x]{1,9}key){0,100}\s*=`, syntax.Perl)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		Required(re)
+	}
+}
+
 func find(lits []Lit, text string) []string {
 	buf := make([]byte, len(text), len(text)+Pad)
 	copy(buf, text)

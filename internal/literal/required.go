@@ -61,6 +61,8 @@ type info struct {
 	exact []Lit // all that it can match; nil when that is not known or too much
 	first []Lit // each match begins with one of these; nil when exact says it, or nothing is known
 	any   Need  // each match contains one of these
+
+	crosses bool // it can match a line feed
 }
 
 // start is what each match begins with.
@@ -71,6 +73,8 @@ func (i info) start() []Lit {
 	return i.first
 }
 
+// analyse looks at each part once: whether a part crosses lines is told with the rest, as expressions with repetitions are
+// nested as deeply as they are long.
 func analyse(re *syntax.Regexp) info {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
@@ -78,26 +82,28 @@ func analyse(re *syntax.Regexp) info {
 		return info{exact: []Lit{{}}}
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase != 0 {
-			return info{exact: []Lit{{strings.ToLower(string(re.Rune)), true}}}
+			return info{exact: []Lit{{strings.ToLower(string(re.Rune)), true}}, crosses: CrossesLines(re)}
 		}
-		return info{exact: []Lit{{string(re.Rune), false}}}
+		return info{exact: []Lit{{string(re.Rune), false}}, crosses: CrossesLines(re)}
 	case syntax.OpCharClass:
-		return info{exact: class(re.Rune)}
+		return info{exact: class(re.Rune), crosses: CrossesLines(re)}
 	case syntax.OpCapture:
 		return analyse(re.Sub[0])
 	case syntax.OpPlus:
 		sub := analyse(re.Sub[0])
-		return info{first: sub.start(), any: better(sub.any, Need{Any: sub.exact})}
+		return info{first: sub.start(), any: better(sub.any, Need{Any: sub.exact}), crosses: sub.crosses}
 	case syntax.OpQuest:
-		if sub := analyse(re.Sub[0]); sub.exact != nil && len(sub.exact) < most {
-			return info{exact: append(slices.Clone(sub.exact), Lit{})}
+		sub := analyse(re.Sub[0])
+		if sub.exact != nil && len(sub.exact) < most {
+			return info{exact: append(slices.Clone(sub.exact), Lit{}), crosses: sub.crosses}
 		}
+		return info{crosses: sub.crosses}
 	case syntax.OpConcat:
 		return concat(re.Sub)
 	case syntax.OpAlternate:
 		return alternate(re.Sub)
 	}
-	return info{}
+	return info{crosses: CrossesLines(re)}
 }
 
 // class lists a small class of characters.
@@ -144,16 +150,16 @@ func concat(subs []*syntax.Regexp) info {
 			}
 			run, before = next, crossed
 			if i.exact == nil {
-				before = crossed || CrossesLines(sub)
+				before = crossed || i.crosses
 			}
 		}
-		crossed = crossed || CrossesLines(sub)
+		crossed = crossed || i.crosses
 	}
 	if whole {
-		return info{exact: run}
+		return info{exact: run, crosses: crossed}
 	}
 	flush()
-	return info{first: first, any: best}
+	return info{first: first, any: best, crosses: crossed}
 }
 
 func cross(a, b []Lit) []Lit {
@@ -175,6 +181,7 @@ func alternate(subs []*syntax.Regexp) info {
 	exact, known, starts := true, true, true
 	for _, sub := range subs {
 		i := analyse(sub)
+		out.crosses = out.crosses || i.crosses
 		exact = exact && i.exact != nil && len(out.exact)+len(i.exact) <= most
 		if exact {
 			out.exact = append(out.exact, i.exact...)
