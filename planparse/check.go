@@ -190,28 +190,6 @@ func isTestPath(path string) bool {
 		containsAny(base, "_test.", ".test.", ".spec.", "-test.", "test.")
 }
 
-// RuntimeHints names what a batch shares with the machine it runs on, and so with batches that run beside
-// it: a server, a fixed port, a database, services. They are hints, taken from words in its text.
-func RuntimeHints(b Batch) []string {
-	low := strings.ToLower(b.Title + "\n" + b.Text)
-	var hints []string
-	for _, h := range []struct {
-		name  string
-		words []string
-	}{
-		{"starts a server", []string{"starts server", "start server", "start the server", "runserver", "npm run dev", "npm start", "uvicorn ", "gunicorn "}},
-		{"uses a fixed port", []string{"localhost:", "127.0.0.1:", "0.0.0.0:", "--port ", "service port", "port="}},
-		{"changes a database", []string{"modifies db", "modify db", "modifies the database", "db migration", "database migration", "alembic",
-			"create table", "alter table", "drop table", "run migration", "migrate deploy", "schema migration"}},
-		{"controls services", []string{"docker compose", "docker-compose", "systemctl ", "kubectl ", "docker run"}},
-	} {
-		if containsAny(low, h.words...) {
-			hints = append(hints, h.name)
-		}
-	}
-	return hints
-}
-
 // ConcernBatched reports whether the plan is cut by concern: first everything is built, then everything is
 // tested. Such batches can be judged by nothing when they land, and don't run well side by side.
 func ConcernBatched(p *Plan) bool {

@@ -34,7 +34,7 @@ func TestMode(t *testing.T) {
 	late := "Late tests\n**Files:**\n- Test: `t/test_a.py`"
 	build := func(n int) string { return fmt.Sprintf("Build %d\n**Files:**\n- Create: `c%d/c%d.py`", n, n, n) }
 	port := func(n int) string {
-		return fmt.Sprintf("Serve %d\nUse localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`", n, n, n, n, n)
+		return fmt.Sprintf("Serve %d\nOpen localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`", n, n, n, n, n)
 	}
 	const enough = 16
 	for name, tt := range map[string]struct {

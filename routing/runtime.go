@@ -45,25 +45,15 @@ func targetsOf(b *planparse.Batch) []string {
 			out = append(out, target)
 		}
 	}
-	text := func(s string) {
-		for _, port := range portsIn(s) {
+	planparse.EachAction(b, func(a planparse.Action) {
+		for _, port := range portsIn(a.Text) {
 			add("uses port " + port)
 		}
-	}
-	command := func(s string) {
-		for _, words := range commandsIn(s) {
-			add(targetOf(words))
-		}
-	}
-	text(b.Title)
-	eachLine(b, func(l textLine) {
-		text(l.text)
-		if l.fenced {
-			command(l.text)
+		if !a.Command {
 			return
 		}
-		for _, span := range spansOf(l.text) {
-			command(span)
+		for _, words := range commandsIn(a.Text) {
+			add(targetOf(words))
 		}
 	})
 	return out

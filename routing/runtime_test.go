@@ -13,10 +13,10 @@ import (
 func TestSameTarget(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
 		{"Start the server on port 9000.", "Run: `curl http://localhost:9000/`", "uses port 9000"},
-		{"Run: `curl http://127.0.0.1:9000/`", "Listen at `:9000`.", "uses port 9000"},
+		{"Run: `curl http://127.0.0.1:9000/`", "Open the page at port 9000.", "uses port 9000"},
 		{"Run: `serve -p 9000`", "```sh\nserve --port 9000\n```", "uses port 9000"},
 		{"```sh\nPORT=9000 ./serve\n```", "Run: `serve --port=9000`", "uses port 9000"},
-		{"Run: `docker run -p 9000:80 x`", "Port: 9000", "uses port 9000"},
+		{"Run: `docker run -p 9000:80 x`", "Run: `nc localhost 9000; curl localhost:9000`", "uses port 9000"},
 		{"Run: `psql appdb -f one.sql`", "Run: `psql -h db -U me -f two.sql appdb`", "uses the PostgreSQL database appdb"},
 		{"Run: `psql -d appdb`", "Run: `psql \"postgres://me@db/appdb?x=1\"`", "uses the PostgreSQL database appdb"},
 		{"Run: `mysql -D appdb`", "```sh\nmysql -u root -pX appdb < two.sql\n```", "uses the MySQL database appdb"},
