@@ -86,6 +86,33 @@ func (c *checker) sharedFiles() {
 			}
 		}
 	}
+	c.parallelSafe(alone)
+}
+
+// parallelSafe names the batches that could run beside the others. A test and the code that it tests could not, whatever their files are.
+func (c *checker) parallelSafe(alone map[int]bool) {
+	about := map[string][2][]int{} // by what a file is about: the batches with the code, and those with tests of it
+	for i := range c.plan.Batches {
+		for _, p := range allFiles(&c.plan.Batches[i]) {
+			kin := about[subject(p)]
+			k := 0
+			if isTestPath(p) {
+				k = 1
+			}
+			kin[k] = append(kin[k], i)
+			about[subject(p)] = kin
+		}
+	}
+	for _, kin := range about {
+		for _, code := range kin[0] {
+			for _, test := range kin[1] {
+				if code != test {
+					delete(alone, code)
+					delete(alone, test)
+				}
+			}
+		}
+	}
 	var safe []string
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]

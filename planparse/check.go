@@ -191,10 +191,14 @@ func isTestPath(path string) bool {
 }
 
 // ConcernBatched reports whether the plan is cut by concern: first everything is built, then everything is
-// tested. Such batches can be judged by nothing when they land, and don't run well side by side.
+// tested. Such batches can be judged by nothing when they land, and don't run well side by side. One last batch that verifies the whole
+// is none of that: builds and then a verification.
 func ConcernBatched(p *Plan) bool {
 	built, tests := 0, 0
-	for _, b := range p.Batches {
+	for i, b := range p.Batches {
+		if i == len(p.Batches)-1 && tests == 0 && verifiesAll(b.Title) {
+			break
+		}
 		switch TypeOf(b) {
 		case TypeTestOnly:
 			if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Test) > 0 { // to run what is there in the end is no concern of its own
@@ -209,4 +213,9 @@ func ConcernBatched(p *Plan) bool {
 		}
 	}
 	return built >= 2 && tests >= 1
+}
+
+// verifiesAll reports whether a title speaks of looking at the whole.
+func verifiesAll(title string) bool {
+	return containsAny(strings.ToLower(title), "verif", "validat", "final", "integration", "e2e", "end-to-end", "acceptance", "smoke", "regression", "trace", "audit")
 }

@@ -58,6 +58,8 @@ func TestAdvice(t *testing.T) {
 		"a plan that miscounts itself":    {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`", "## Batch 2: B"), "counts-disagree"},
 		"tests that get fewer":            {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`", "Expected: 7 tests"), "counts-disagree"},
 		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch parallel-safe concern-batched"},
+		"building, then a verification":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Final verification", "- Test: `c_test.go`"), "no-wiring-batch parallel-safe"},
+		"building, then all the tests":    {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `a_test.go`", "Run: `x`", "## Batch 4: Final tests", "- Test: `b_test.go`"), "no-wiring-batch concern-batched"},
 		"too much for one agent":          {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a", "### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
 		"a server in a parallel batch":    {task("## Batch 1: A", "parallel_safe: true", "", "Start the server on localhost:8080."), "shared-runtime"},
 		"an empty batch":                  {task("## Batch 1: Wire", "## Batch 2: B"), "empty-batch"},

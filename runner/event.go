@@ -31,6 +31,7 @@ const (
 	Executed   EventKind = "executed"
 	Rebased    EventKind = "rebased"
 	Gated      EventKind = "gated"
+	Tried      EventKind = "tried"
 	Judged     EventKind = "judged"
 	Committed  EventKind = "committed"
 	Merged     EventKind = "merged"
@@ -44,9 +45,10 @@ const (
 	Waited   EventKind = "waited"
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
-	Spent        EventKind = "spent"         // what an agent cost whose command was called off
-	Withdrawn    EventKind = "withdrawn"     // for readers, as those below: a command lost its ground and was called off
-	BatchStarted EventKind = "batch.started" // for readers; the machine ignores these
+	Spent        EventKind = "spent"          // what an agent cost whose command was called off
+	Withdrawn    EventKind = "withdrawn"      // for readers, as those below: a command lost its ground and was called off
+	BatchPutBack EventKind = "batch.put_back" // for readers: candidates on which the batch began, in On, did not hold
+	BatchStarted EventKind = "batch.started"  // for readers; the machine ignores these
 	BatchPassed  EventKind = "batch.passed"
 	BatchFailed  EventKind = "batch.failed"
 	BatchSkipped EventKind = "batch.skipped"
@@ -257,6 +259,7 @@ const (
 	Execute CommandKind = "execute"
 	Rebase  CommandKind = "rebase" // put a candidate on top of what will be below it
 	Gate    CommandKind = "gate"
+	Trial   CommandKind = "trial" // gates look at a red candidate where its agent made it, without what others merged since
 	Judge   CommandKind = "judge" // say who won
 	Commit  CommandKind = "commit"
 	Merge   CommandKind = "merge"

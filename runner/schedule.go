@@ -236,3 +236,6 @@ func (m *Machine) Pending() []Command {
 	}
 	return cmds
 }
+
+// gating counts the gates that are at work, whatever they look at.
+func (m *Machine) gating() int { return m.atWork(Gate) + m.atWork(Trial) }
