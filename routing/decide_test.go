@@ -45,7 +45,8 @@ func TestMode(t *testing.T) {
 		mode    string
 		workers int
 		rule    string
-		failing bool // memory can't be read
+		failing bool          // memory can't be read
+		took    time.Duration // of earlier batches; 0 is no history
 
 		want     Mode
 		workersW int
@@ -54,6 +55,10 @@ func TestMode(t *testing.T) {
 		"19":                        {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20":                        {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "would run up to 3 batches at a time"}},
 		"60":                        {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "would run up to 3 batches at a time"}},
+		"19 and a forecast":         {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
+		"20 and a forecast":         {score: 20, took: 10 * time.Minute, want: Team, workersW: 2, reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is 20, not above 60"}},
+		"60 and no gain":            {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless, reasons: []string{"is 60, and team mode needs more than 60"}},
+		"40, forecast, no teams":    {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless, reasons: []string{"is 40, and by the forecast a team saves", "team mode would save about"}},
 		"61":                        {score: 61, want: Team, workersW: 2, reasons: []string{"team: the parallelism score is 61, above 60", "2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
 		"61 without teams":          {score: 61, noTeams: true, want: Headless, reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
 		"61 without memory":         {score: 61, memory: enough - 0.001, want: Headless, reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
@@ -92,6 +97,9 @@ func TestMode(t *testing.T) {
 			}
 			o := Options{Mode: tt.mode, Workers: tt.workers, TeamsEnabled: !tt.noTeams, Rules: rules(tt.score), Memory: machine(tt.memory)}
 			o.Rules.Team = tt.rule
+			for range leastSamples {
+				o.History = append(o.History, Sample{Class: string(Implementation), Duration: tt.took, Passed: true})
+			}
 			if tt.failing {
 				o.Memory = func() (uint64, error) { return 0, errors.New("no such thing") }
 			}
