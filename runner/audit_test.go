@@ -171,7 +171,7 @@ func (a *audit) look(d decider, cmds []Command) error {
 		if n := a.atWork(Gate) + a.atWork(Trial); n > a.info.Workers {
 			return fmt.Errorf("%d gates at once, but there are %d workers", n, a.info.Workers)
 		}
-		if n := a.atWork(c.Kind); c.Kind == Execute && n > a.info.Workers {
+		if n := a.atWork(c.Kind); c.Kind == Execute && n > max(a.info.Workers, a.info.Candidates) {
 			return fmt.Errorf("%d times %s at once, but there are %d workers", n, c.Kind, a.info.Workers)
 		}
 		if n := a.atWork(Review) + a.atWork(Fidelity); n > max(1, a.info.Workers) {

@@ -182,6 +182,7 @@ type Info struct {
 	Model        string             `json:"model,omitempty"`
 	Mode         string             `json:"mode"`
 	Workers      int                `json:"workers"`
+	Candidates   int                `json:"candidates,omitempty"` // that compete and may be worked on at the same time, where these are more than workers (C-11)
 	Land         string             `json:"land"`
 	MaxAttempts  int                `json:"max_attempts"`
 	ConfigDigest string             `json:"config_digest"`
@@ -209,6 +210,9 @@ type Info struct {
 
 	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
 }
+
+// AtOnce is how many candidates of a batch may be worked on at the same time.
+func (i Info) AtOnce() int { return max(i.Workers, i.Candidates) }
 
 // Setting is one setting under which a run was started: its value by digest, and for people where it holds no secret.
 type Setting struct {

@@ -27,6 +27,7 @@ type Machine struct {
 	byKey  map[string]*track
 	out    map[string]Command // handed out, not yet reported on
 	width  int                // agents at work at the same time; less than the run's workers once agents could not be started side by side
+	single bool               // candidates could not be started side by side
 	tip    string             // commit of the run branch
 	queue  []*track           // candidates on their way to the run branch, the first to land first
 	chain  []*track           // the part of the queue in which each stands on those before it, as of the last look
@@ -267,7 +268,7 @@ func (m *Machine) report(e Event) []Command {
 	}
 	switch {
 	case e.Outcome == OutcomeUnstarted && !t.alone:
-		m.width = 1 // an agent that cannot be started beside others may be started alone (TEAM-10)
+		m.width, m.single = 1, true // an agent that cannot be started beside others may be started alone (TEAM-10)
 	case e.Outcome == OutcomeUnstarted:
 		if m.stop == nil {
 			m.stop = &Stop{OutcomeError, e.Reason}

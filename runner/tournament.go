@@ -88,7 +88,7 @@ func (m *Machine) enter(s start, agent string) Command {
 			t.cup.before = m.before
 		}
 	}
-	t.alone, t.parked = m.width == 1, nil
+	t.alone, t.parked = max(m.width, m.crowd()) == 1, nil
 	c := Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.cup.before}
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
