@@ -43,13 +43,11 @@ func (c *checker) wiring() {
 	}
 }
 
-// sharedFiles finds batches that touch the same file without an order between them, files that are created
-// twice, and batches that could run beside the others.
+// sharedFiles finds batches that touch the same file without an order between them, and files that are created twice.
 func (c *checker) sharedFiles() {
 	touches := map[string][]int{}
 	var paths []string
 	creates := map[string]int{}
-	alone := map[int]bool{}
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
 		for _, p := range b.Files.Create {
@@ -66,16 +64,12 @@ func (c *checker) sharedFiles() {
 			if at := touches[p]; len(at) == 0 || at[len(at)-1] != i {
 				touches[p] = append(at, i)
 			}
-			alone[i] = true
 		}
 	}
 	advised := map[[2]int]bool{}
 	for _, p := range paths {
 		at := touches[p]
 		for k, i := range at {
-			if len(at) > 1 {
-				delete(alone, i)
-			}
 			if k == 0 {
 				continue
 			}
@@ -85,44 +79,6 @@ func (c *checker) sharedFiles() {
 				c.advise("shared-file", b, "%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key, before.Key)
 			}
 		}
-	}
-	c.parallelSafe(alone)
-}
-
-// parallelSafe names the batches that could run beside the others. A test and the code that it tests could not, whatever their files are.
-func (c *checker) parallelSafe(alone map[int]bool) {
-	about := map[string][2][]int{} // by what a file is about: the batches with the code, and those with tests of it
-	for i := range c.plan.Batches {
-		for _, p := range allFiles(&c.plan.Batches[i]) {
-			kin := about[subject(p)]
-			k := 0
-			if isTestPath(p) {
-				k = 1
-			}
-			kin[k] = append(kin[k], i)
-			about[subject(p)] = kin
-		}
-	}
-	for _, kin := range about {
-		for _, code := range kin[0] {
-			for _, test := range kin[1] {
-				if code != test {
-					delete(alone, code)
-					delete(alone, test)
-				}
-			}
-		}
-	}
-	var safe []string
-	for i := range c.plan.Batches {
-		b := &c.plan.Batches[i]
-		if alone[i] && !b.ParallelSafe && len(b.DependsOn) == 0 && len(RuntimeHints(*b)) == 0 && TypeOf(*b) != TypeWiring {
-			safe = append(safe, b.Key)
-		}
-	}
-	if len(safe) > 1 {
-		c.advise("parallel-safe", nil, "batches %s touch files that no other batch touches; if they need nothing of each other, "+
-			"write \"parallel_safe: true\" below their headings", strings.Join(safe, ", "))
 	}
 }
 
