@@ -192,9 +192,6 @@ func (c *checker) batches() {
 		if !verifies(b) {
 			c.advise("no-verification", b, "batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
 		}
-		if hints := RuntimeHints(*b); len(hints) > 0 && b.ParallelSafe {
-			c.advise("shared-runtime", b, "batch %s is marked parallel_safe but %s", b.Key, strings.Join(hints, ", "))
-		}
 		if i := strings.Index(b.Text, "TBD"); i >= 0 {
 			c.advise("placeholder", b, "batch %s holds a \"TBD\"; an agent will make something up for it", b.Key)
 		}

@@ -60,7 +60,6 @@ func TestAdvice(t *testing.T) {
 		"building, then a verification":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Final verification", "- Test: `c_test.go`"), "no-wiring-batch"},
 		"building, then all the tests":    {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `a_test.go`", "Run: `x`", "## Batch 4: Final tests", "- Test: `b_test.go`"), "no-wiring-batch concern-batched"},
 		"too much for one agent":          {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a", "### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
-		"a server in a parallel batch":    {task("## Batch 1: A", "parallel_safe: true", "", "Start the server on localhost:8080."), "shared-runtime"},
 		"an empty batch":                  {task("## Batch 1: Wire", "## Batch 2: B"), "empty-batch"},
 		"a hole in the plan":              {task("## Batch 1: A", "TBD"), "placeholder"},
 		"a heading that almost is a task": {task("## Batch 1: A", "### Task 1: a", "### Task 2 do it"), "near-miss-heading"},
@@ -91,36 +90,6 @@ func TestTypeOf(t *testing.T) {
 	} {
 		if got := TypeOf(c.b); got != c.want {
 			t.Errorf("%s %+v is %s, want %s", c.b.Title, c.b.Files, got, c.want)
-		}
-	}
-}
-
-// What a batch does to the machine is a hint; what its design says of ports, servers and databases is none.
-func TestRuntimeHints(t *testing.T) {
-	for text, want := range map[string]string{
-		"Starts server X on port 80.":                                            "starts a server, uses a fixed port",
-		"This batch modifies DB rows.":                                           "changes a database",
-		"Runtime: starts server, modifies DB":                                    "starts a server, changes a database",
-		"- [ ] **Step 1: Start the server manually**":                            "starts a server",
-		"- [ ] **Step 2: Open browser to http://localhost:9876**":                "uses a fixed port",
-		"Run: `docker compose up -d`":                                            "controls services",
-		"```bash\nsystemctl --user restart hub\n```":                             "controls services",
-		"```sh\nPORT=9000 npm start\n```":                                        "starts a server, uses a fixed port",
-		"Run the DB migrations.":                                                 "changes a database",
-		"Run: `alembic upgrade head`":                                            "changes a database",
-		"Write a function.":                                                      "",
-		"The server listens on localhost:8080 and modifies the database.":        "",
-		"`main.go` loads the settings, starts the server and waits.":             "",
-		"Shared runtime hints: \"starts server\", \"modifies DB\"":               "",
-		"Add a schema migration with ALTER TABLE.":                               "",
-		"Key rule: use `systemctl restart` only where it is needed.":             "",
-		"```python\nclient.get(\"http://localhost:8080\")\n```":                  "",
-		"Run: `pytest --cov-report=term-missing`":                                "",
-		"Run: `systemctl --user show hub`":                                       "",
-		"The Service Ports table lists docker-compose and port 8080 of the API.": "",
-	} {
-		if diff := cmp.Diff(want, strings.Join(RuntimeHints(parse(t, in("# P", "## Batch 1: A", text)).Batches[0]), ", ")); diff != "" {
-			t.Errorf("%s\n%s", text, diff)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func Assess(p *planparse.Plan) []planparse.Advice {
 		return nil
 	}
 	s := layoutOf(g, workOf(p))
-	return slices.Concat(s.parallelSafe(), s.undeclared(), s.parallel())
+	return slices.Concat(s.parallelSafe(), s.sharedRuntime(), s.undeclared(), s.parallel())
 }
 
 // workOf tells which batches are work: the others are empty or ask a person.
@@ -59,6 +59,18 @@ func (s *layout) parallelSafe() []planparse.Advice {
 	}
 	return []planparse.Advice{{Code: "parallel-safe", Line: 1, Message: fmt.Sprintf("batches %s touch files that no other batch touches, and none names what "+
 		"another one makes; write \"parallel_safe: true\" below their headings", strings.Join(keys, ", "))}}
+}
+
+// sharedRuntime finds batches that are marked parallel_safe and touch the machine.
+func (s *layout) sharedRuntime() []planparse.Advice {
+	var out []planparse.Advice
+	for _, i := range s.run {
+		if b := &s.plan.Batches[i]; b.ParallelSafe && len(s.hints[i]) > 0 {
+			message := fmt.Sprintf("batch %s is marked parallel_safe but %s", b.Key, strings.Join(s.hints[i], ", "))
+			out = append(out, planparse.Advice{Code: "shared-runtime", Batch: b.Key, Line: b.StartLine, Message: message})
+		}
+	}
+	return out
 }
 
 // undeclared suggests depends_on where files or text show a dependency.

@@ -23,6 +23,8 @@ func TestAssess(t *testing.T) {
 		"files show a dependency": {batches(file("A", "a.py"), "B\n**Files:**\n- Modify: `a.py`"), []string{
 			`depends-on 2: B2 needs B1 (both change a.py); say so: "depends_on: batch-1"`,
 			"more-parallel 2: B1 and B2 share a.py: if B2 left 1 file alone, 3 workers would be 2.0 times as fast as one, instead of 1.0 times (by simulation)"}},
+		"a server in a parallel batch": {batches("A\nparallel_safe: true\n\nStart the server on localhost:8080."), []string{
+			"shared-runtime 1: batch 1 is marked parallel_safe but uses port 8080, starts a server, uses a fixed port"}},
 		"apart": {batches(file("A", "a.py"), file("B", "b.py")), []string{
 			`parallel-safe : batches 1, 2 touch files that no other batch touches, and none names what another one makes; write "parallel_safe: true" below their headings`}},
 		"a test and its code": {batches(file("A", "src/ledger.py"), file("B", "tests/test_ledger.py"), file("C", "c.py")), []string{

@@ -37,7 +37,7 @@ func general(hint string) bool {
 }
 
 // targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what the
-// batch does with it, as in [planparse.RuntimeHints], which only knows of which kind it is.
+// batch does with it, as in [runtimeHints], which only knows of which kind it is.
 func targetsOf(b *planparse.Batch) []string {
 	var out []string
 	add := func(target string) {
@@ -45,14 +45,14 @@ func targetsOf(b *planparse.Batch) []string {
 			out = append(out, target)
 		}
 	}
-	planparse.EachAction(b, func(a planparse.Action) {
-		for _, port := range portsIn(a.Text) {
+	eachAction(b, func(a action) {
+		for _, port := range portsIn(a.text) {
 			add("uses port " + port)
 		}
-		if !a.Command {
+		if !a.command {
 			return
 		}
-		for _, words := range commandsIn(a.Text) {
+		for _, words := range commandsIn(a.text) {
 			add(targetOf(words))
 		}
 	})

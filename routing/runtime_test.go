@@ -58,3 +58,33 @@ func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
 		t.Errorf("%s: %q", d.Mode, d.Reasons)
 	}
 }
+
+// What a batch does to the machine is a hint; what its design says of ports, servers and databases is none.
+func TestRuntimeHints(t *testing.T) {
+	for text, want := range map[string]string{
+		"Starts server X on port 80.":                                            "starts a server, uses a fixed port",
+		"This batch modifies DB rows.":                                           "changes a database",
+		"Runtime: starts server, modifies DB":                                    "starts a server, changes a database",
+		"- [ ] **Step 1: Start the server manually**":                            "starts a server",
+		"- [ ] **Step 2: Open browser to http://localhost:9876**":                "uses a fixed port",
+		"Run: `docker compose up -d`":                                            "controls services",
+		"```bash\nsystemctl --user restart hub\n```":                             "controls services",
+		"```sh\nPORT=9000 npm start\n```":                                        "starts a server, uses a fixed port",
+		"Run the DB migrations.":                                                 "changes a database",
+		"Run: `alembic upgrade head`":                                            "changes a database",
+		"Write a function.":                                                      "",
+		"The server listens on localhost:8080 and modifies the database.":        "",
+		"`main.go` loads the settings, starts the server and waits.":             "",
+		"Shared runtime hints: \"starts server\", \"modifies DB\"":               "",
+		"Add a schema migration with ALTER TABLE.":                               "",
+		"Key rule: use `systemctl restart` only where it is needed.":             "",
+		"```python\nclient.get(\"http://localhost:8080\")\n```":                  "",
+		"Run: `pytest --cov-report=term-missing`":                                "",
+		"Run: `systemctl --user show hub`":                                       "",
+		"The Service Ports table lists docker-compose and port 8080 of the API.": "",
+	} {
+		if diff := cmp.Diff(want, strings.Join(runtimeHints(&parsed(t, "# P\n\n## Batch 1: A\n\n"+text+"\n").Batches[0]), ", ")); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
+		}
+	}
+}

@@ -1,34 +1,35 @@
-package planparse
+package routing
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/planparse"
 )
 
-// Action is something that a batch does on the machine it runs on: a command, or a sentence that tells somebody to act.
+// action is something that a batch does on the machine it runs on: a command, or a sentence that tells somebody to act.
 // What a design says of ports, servers and databases is none.
-type Action struct {
-	Text    string
-	Command bool // Text is a line for a shell
+type action struct {
+	text    string
+	command bool // text is a line for a shell
 }
 
-// EachAction calls f with the actions of a batch: its commands, the lines of its shell blocks, and its sentences such as "Start the
+// eachAction calls f with the actions of a batch: its commands, the lines of its shell blocks, and its sentences such as "Start the
 // server on port 8080" with the code spans in them.
-func EachAction(b *Batch, f func(Action)) {
+func eachAction(b *planparse.Batch, f func(action)) {
 	for _, c := range b.Commands {
 		for line := range strings.Lines(c.Run) {
-			f(Action{strings.TrimSpace(line), true})
+			f(action{strings.TrimSpace(line), true})
 		}
 	}
 	sentences(b.Title, f)
-	EachLine(b, func(l Line) {
+	planparse.EachLine(b, func(l planparse.Line) {
 		switch {
 		case !l.Fenced:
 			sentences(l.Text, f)
 		case isShell(l.Lang), l.Lang == "" && strings.HasPrefix(strings.TrimSpace(l.Text), "$ "):
-			f(Action{strings.TrimPrefix(strings.TrimSpace(l.Text), "$ "), true})
+			f(action{strings.TrimPrefix(strings.TrimSpace(l.Text), "$ "), true})
 		}
 	})
 }
@@ -49,7 +50,7 @@ var (
 )
 
 // sentences calls f with the sentences of a line of prose that tell to act.
-func sentences(text string, f func(Action)) {
+func sentences(text string, f func(action)) {
 	text = text[len(leadOfLine.FindString(text)):]
 	parts := sentenceEnd.Split(text, -1)
 	if label := runtimeLabel.FindString(text); label != "" {
@@ -57,9 +58,9 @@ func sentences(text string, f func(Action)) {
 	}
 	for _, s := range parts {
 		if s = strings.TrimLeft(s, " *_"); acting.MatchString(s) {
-			f(Action{s, false})
-			for _, span := range Spans(s) {
-				f(Action{span, true})
+			f(action{s, false})
+			for _, span := range planparse.Spans(s) {
+				f(action{span, true})
 			}
 		}
 	}
@@ -77,20 +78,20 @@ var (
 		`\bkubectl (?:-\S+ )*(?:apply|create|delete|rollout|scale|patch|replace|set|exec|run|drain|cordon)\b`)
 )
 
-// RuntimeHints names what a batch shares with the machine it runs on, and so with batches that run beside it: a server, a fixed port,
+// runtimeHints names what a batch shares with the machine it runs on, and so with batches that run beside it: a server, a fixed port,
 // a database, services (PLAN-07). They are taken from its actions.
-func RuntimeHints(b Batch) []string {
+func runtimeHints(b *planparse.Batch) []string {
 	var server, port, database, services bool
-	EachAction(&b, func(a Action) {
-		port = port || fixedPort.MatchString(a.Text)
-		if a.Command {
-			server = server || serverRun.MatchString(a.Text)
-			database = database || databaseRun.MatchString(a.Text)
-			services = services || servicesRun.MatchString(a.Text)
+	eachAction(b, func(a action) {
+		port = port || fixedPort.MatchString(a.text)
+		if a.command {
+			server = server || serverRun.MatchString(a.text)
+			database = database || databaseRun.MatchString(a.text)
+			services = services || servicesRun.MatchString(a.text)
 			return
 		}
-		server = server || serverSaid.MatchString(a.Text)
-		database = database || databaseSaid.MatchString(a.Text) && !serverSaid.MatchString(a.Text)
+		server = server || serverSaid.MatchString(a.text)
+		database = database || databaseSaid.MatchString(a.text) && !serverSaid.MatchString(a.text)
 	})
 	var hints []string
 	for _, h := range []struct {
