@@ -72,6 +72,8 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.watch.fold.Summary()).counts())
 	case runner.RunFinished:
 		out = append(out, p.ending(e)...)
+	case runner.Discarded, runner.Undone:
+		say(ui.Warn, "%s", e.Reason)
 	case runner.StopAsked:
 		say(ui.Warn, "stopping: %s", cmp.Or(e.Reason, stopWord(e.Outcome)))
 	case runner.Landed:

@@ -39,7 +39,7 @@ func layers() []layer {
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
-		{"runner/room", []string{"internal/git", "internal/phrase"}},
+		{"runner/room", []string{"internal/git", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
@@ -58,16 +58,16 @@ func layers() []layer {
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
-		{"gates/mutants", []string{"gates", "gates/testcode", "patterns", "internal/phrase"}},
+		{"gates/mutants", []string{"internal/language", "gates", "gates/testcode", "patterns", "internal/phrase"}},
 		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
-		{"gates/testcode", []string{"internal/lazyre"}},
-		{"gates/names", []string{"gates/testcode", "gates/testout", "planparse", "internal/lazyre"}},
+		{"gates/testcode", []string{"internal/language", "internal/lazyre"}},
+		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre"}},
 		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile", "internal/lazyre", "internal/phrase", "internal/redact"}},
-		{"planparse", nil},
+		{"planparse", []string{"internal/language"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
 		// The form of examples; each folder below is a step from runs and history to a model.
@@ -112,6 +112,7 @@ func layers() []layer {
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},
+		{"internal/language", nil}, // facts, for all layers
 		{"internal/literal", nil},
 		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},
