@@ -75,8 +75,9 @@ check: fresh lint test ## generated files are fresh, lint, test
 demo: build ## run examples/quickstart in a scratch repository
 	@bash examples/quickstart/demo.sh $(CURDIR)/$(BIN)
 
-corpus: ## score of the parser over the plans of the corpus; CORPUS=dir for another one
+corpus: ## score of the parser, and of the choice of the mode, over the plans of the corpus; CORPUS=dir for another one
 	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
+	@$(GO) test -count=1 -run '^TestTheQuickerModeIsChosen$$' -v ./routing
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@bash .ci/fuzz $(FUZZTIME)

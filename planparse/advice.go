@@ -45,13 +45,11 @@ func (c *checker) wiring() {
 	}
 }
 
-// sharedFiles finds batches that touch the same file without an order between them, files that are created
-// twice, and batches that could run beside the others.
+// sharedFiles finds batches that touch the same file without an order between them, and files that are created twice.
 func (c *checker) sharedFiles() {
 	touches := map[string][]int{}
 	var paths []string
 	creates := map[string]int{}
-	alone := map[int]bool{}
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
 		for _, p := range b.Files.Create {
@@ -68,16 +66,12 @@ func (c *checker) sharedFiles() {
 			if at := touches[p]; len(at) == 0 || at[len(at)-1] != i {
 				touches[p] = append(at, i)
 			}
-			alone[i] = true
 		}
 	}
 	advised := map[[2]int]bool{}
 	for _, p := range paths {
 		at := touches[p]
 		for k, i := range at {
-			if len(at) > 1 {
-				delete(alone, i)
-			}
 			if k == 0 {
 				continue
 			}
@@ -87,17 +81,6 @@ func (c *checker) sharedFiles() {
 				c.advise("shared-file", b, "%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key, before.Key)
 			}
 		}
-	}
-	var safe []string
-	for i := range c.plan.Batches {
-		b := &c.plan.Batches[i]
-		if alone[i] && !b.ParallelSafe && len(b.DependsOn) == 0 && len(RuntimeHints(*b)) == 0 && TypeOf(*b) != TypeWiring {
-			safe = append(safe, b.Key)
-		}
-	}
-	if len(safe) > 1 {
-		c.advise("parallel-safe", nil, "batches %s touch files that no other batch touches; if they need nothing of each other, "+
-			"write \"parallel_safe: true\" below their headings", strings.Join(safe, ", "))
 	}
 }
 
@@ -210,9 +193,6 @@ func (c *checker) batches() {
 		}
 		if !verifies(b) {
 			c.advise("no-verification", b, "batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
-		}
-		if hints := RuntimeHints(*b); len(hints) > 0 && b.ParallelSafe {
-			c.advise("shared-runtime", b, "batch %s is marked parallel_safe but %s", b.Key, strings.Join(hints, ", "))
 		}
 		if i := strings.Index(b.Text, "TBD"); i >= 0 {
 			c.advise("placeholder", b, "batch %s holds a \"TBD\"; an agent will make something up for it", b.Key)

@@ -185,33 +185,15 @@ func TypeOf(b Batch) BatchType {
 	return TypeRefactoring
 }
 
-// RuntimeHints names what a batch shares with the machine it runs on, and so with batches that run beside
-// it: a server, a fixed port, a database, services. They are hints, taken from words in its text.
-func RuntimeHints(b Batch) []string {
-	low := strings.ToLower(b.Title + "\n" + b.Text)
-	var hints []string
-	for _, h := range []struct {
-		name  string
-		words []string
-	}{
-		{"starts a server", []string{"starts server", "start server", "start the server", "runserver", "npm run dev", "npm start", "uvicorn ", "gunicorn "}},
-		{"uses a fixed port", []string{"localhost:", "127.0.0.1:", "0.0.0.0:", "--port ", "service port", "port="}},
-		{"changes a database", []string{"modifies db", "modify db", "modifies the database", "db migration", "database migration", "alembic",
-			"create table", "alter table", "drop table", "run migration", "migrate deploy", "schema migration"}},
-		{"controls services", []string{"docker compose", "docker-compose", "systemctl ", "kubectl ", "docker run"}},
-	} {
-		if containsAny(low, h.words...) {
-			hints = append(hints, h.name)
-		}
-	}
-	return hints
-}
-
 // ConcernBatched reports whether the plan is cut by concern: first everything is built, then everything is
-// tested. Such batches can be judged by nothing when they land, and don't run well side by side.
+// tested. Such batches can be judged by nothing when they land, and don't run well side by side. One last batch that verifies the whole
+// is none of that: builds and then a verification.
 func ConcernBatched(p *Plan) bool {
 	built, tests := 0, 0
-	for _, b := range p.Batches {
+	for i, b := range p.Batches {
+		if i == len(p.Batches)-1 && tests == 0 && verifiesAll(b.Title) {
+			break
+		}
 		switch TypeOf(b) {
 		case TypeTestOnly:
 			if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Test) > 0 { // to run what is there in the end is no concern of its own
@@ -226,4 +208,9 @@ func ConcernBatched(p *Plan) bool {
 		}
 	}
 	return built >= 2 && tests >= 1
+}
+
+// verifiesAll reports whether a title speaks of looking at the whole.
+func verifiesAll(title string) bool {
+	return containsAny(strings.ToLower(title), "verif", "validat", "final", "integration", "e2e", "end-to-end", "acceptance", "smoke", "regression", "trace", "audit")
 }

@@ -53,13 +53,13 @@ func TestAdvice(t *testing.T) {
 		"parts without wiring":            {task("## Batch 1: A", "x", "## Batch 2: B", "Run: `make`"), "no-wiring-batch no-verification"},
 		"a file that is created twice":    {task("## Batch 1: Wire a", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `a.go`"), "duplicate-create"},
 		"a file shared without an order":  {task("## Batch 1: Wire a", "- Modify: `a.go`", "Run: `x`", "## Batch 2: B", "parallel_safe: true", "", "- Modify: `a.go`"), "shared-file"},
-		"batches that could run together": {task("## Batch 1: A", "- Create: `a.go`", "- Test: `a_test.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Wiring"), "parallel-safe"},
 		"a test ahead of its code":        {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`", "## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code"},
 		"a plan that miscounts itself":    {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`", "## Batch 2: B"), "counts-disagree"},
 		"tests that get fewer":            {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`", "Expected: 7 tests"), "counts-disagree"},
-		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch parallel-safe concern-batched"},
+		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch concern-batched"},
+		"building, then a verification":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Final verification", "- Test: `c_test.go`"), "no-wiring-batch"},
+		"building, then all the tests":    {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `a_test.go`", "Run: `x`", "## Batch 4: Final tests", "- Test: `b_test.go`"), "no-wiring-batch concern-batched"},
 		"too much for one agent":          {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a", "### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
-		"a server in a parallel batch":    {task("## Batch 1: A", "parallel_safe: true", "", "Start the server on localhost:8080."), "shared-runtime"},
 		"an empty batch":                  {task("## Batch 1: Wire", "## Batch 2: B"), "empty-batch"},
 		"a hole in the plan":              {task("## Batch 1: A", "TBD"), "placeholder"},
 		"a heading that almost is a task": {task("## Batch 1: A", "### Task 1: a", "### Task 2 do it"), "near-miss-heading"},
@@ -91,16 +91,6 @@ func TestTypeOf(t *testing.T) {
 		if got := TypeOf(c.b); got != c.want {
 			t.Errorf("%s %+v is %s, want %s", c.b.Title, c.b.Files, got, c.want)
 		}
-	}
-}
-
-func TestRuntimeHints(t *testing.T) {
-	got := RuntimeHints(Batch{Title: "API", Text: "The script starts server X on port 80, modifies DB rows and calls docker compose up."})
-	if diff := cmp.Diff([]string{"starts a server", "changes a database", "controls services"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if got := RuntimeHints(Batch{Text: "Write a function."}); got != nil {
-		t.Error(got)
 	}
 }
 

@@ -12,11 +12,16 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// DefaultTeam is the rule for team mode as an expression over [TeamFact] (ROUTE-05, ROUTE-09).
-const DefaultTeam = "score > threshold && teams && memory_gb >= 2 * worker_gb && !concern_batched && runtime == 0"
+// DefaultTeam is the rule for team mode as an expression over [TeamFact] (ROUTE-05, ROUTE-09). Between the least score and the threshold
+// a forecast that rests on known times decides; without one the score does.
+const DefaultTeam = "(score > threshold || score >= 20 && saves >= 10) && teams && memory_gb >= 2 * worker_gb && !concern_batched && runtime == 0"
 
-// leastScore is the score from which on team mode is worth a word (ROUTE-05).
-const leastScore = 20
+// leastScore is the score from which on team mode is worth a word (ROUTE-05), and leastSaved how much of the time, in percent, it has to
+// save by the forecast: what is less is within what runs of the same batches differ by.
+const (
+	leastScore = 20
+	leastSaved = 10
+)
 
 // gigabyte is what a GB means here: 2^30 bytes.
 const gigabyte = 1 << 30
@@ -32,6 +37,7 @@ type TeamFact struct {
 	Runtime        int     `expr:"runtime"`         // batches that share state of the machine with another one
 	Width          int     `expr:"width"`           // batches that may run at the same time
 	Batches        int     `expr:"batches"`         // that are to run
+	Saves          float64 `expr:"saves"`           // percent of the time that a team saves, by history or the plan's estimates; 0 without any
 }
 
 // judge is a decision in the making.
@@ -53,6 +59,18 @@ func (j *judge) facts() {
 		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled, WorkerGB: j.o.Rules.WorkerMemGB, MemoryGB: memory,
 		ConcernBatched: planparse.ConcernBatched(j.s.plan), Runtime: len(j.s.sharing()), Width: len(j.s.width), Batches: len(j.s.run),
 	}
+	if e := j.forecast(); e.Wall != nil && *e.WallSequential > 0 {
+		j.f.Saves = 100 * (1 - float64(*e.Wall)/float64(*e.WallSequential))
+	}
+}
+
+// forecast is the estimate of a run in team mode.
+func (j *judge) forecast() Estimate {
+	needs := map[string][]string{}
+	for _, i := range j.s.run {
+		needs[j.s.plan.Batches[i].Key] = j.s.keys(j.s.needs[i])
+	}
+	return j.o.estimateOf(j.d.Steps, needs, max(1, min(j.could(), j.f.Width)))
 }
 
 // could is how many workers a team would have, whatever the mode is in the end. Where memory is not known it has no say.
@@ -189,7 +207,13 @@ func (j *judge) mode() error {
 		j.because("team: the rule routing.team holds: %s", rule)
 	case yes:
 		j.d.Mode = Team
-		j.because("team: the parallelism score is %d, above %d", j.f.Score, j.f.Threshold)
+		if j.f.Score > j.f.Threshold {
+			j.because("team: the parallelism score is %d, above %d", j.f.Score, j.f.Threshold)
+			return nil
+		}
+		e := j.forecast()
+		j.because("team: by the forecast it takes %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
+			about(*e.Wall), about(*e.WallSequential), j.f.Saves, j.f.Score, j.f.Threshold)
 	case custom:
 		j.because("headless: the rule routing.team does not hold: %s", rule)
 		j.because("its facts: score %d, threshold %d, teams %t, memory_gb %.1f, worker_gb %.1f, concern_batched %t, runtime %d, width %d, batches %d", j.f.Score, j.f.Threshold,
@@ -203,7 +227,7 @@ func (j *judge) mode() error {
 // headless says which lines of the built-in rule stand against team mode.
 func (j *judge) headless() {
 	f := j.f
-	if f.Score <= f.Threshold {
+	if f.Score <= f.Threshold && (f.Score < leastScore || f.Saves < leastSaved) {
 		if f.Score < leastScore {
 			j.because("headless: the parallelism score is %d, below %d: one batch after the other is as good", f.Score, leastScore)
 			return
@@ -216,9 +240,13 @@ func (j *judge) headless() {
 	if f.Runtime > 0 {
 		j.because("headless: %s share state of the machine outside of their files", j.s.few(j.s.sharing()))
 	}
-	if f.Score > f.Threshold && !f.Teams {
-		j.because("headless: the parallelism score is %d, above %d, but team mode is not switched on: set enabled = true under [team], "+
-			"or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team", f.Score, f.Threshold)
+	if !f.Teams && (f.Score > f.Threshold || f.Score >= leastScore && f.Saves >= leastSaved) {
+		why := fmt.Sprintf("is %d, above %d", f.Score, f.Threshold)
+		if f.Score <= f.Threshold {
+			why = fmt.Sprintf("is %d, and by the forecast a team saves %.0f %%", f.Score, f.Saves)
+		}
+		j.because("headless: the parallelism score %s, but team mode is not switched on: set enabled = true under [team], "+
+			"or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team", why)
 	}
 	if f.Teams && !j.d.Memory.OK {
 		j.because("headless: available memory: %s", j.d.Memory.Note)
@@ -230,12 +258,8 @@ func (j *judge) advise() {
 	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched || j.f.Runtime > 0 {
 		return
 	}
-	needs := map[string][]string{}
-	for _, i := range j.s.run {
-		needs[j.s.plan.Batches[i].Key] = j.s.keys(j.s.needs[i])
-	}
 	workers := min(j.o.Rules.MaxWorkers, j.f.Width)
-	if e := j.o.estimateOf(j.d.Steps, needs, workers); e.Wall != nil && e.WallSequential != nil {
+	if e := j.forecast(); e.Wall != nil && e.WallSequential != nil {
 		if saved := *e.WallSequential - *e.Wall; saved > 0 {
 			j.because("team mode would save about %s", about(saved))
 			return

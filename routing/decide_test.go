@@ -34,7 +34,7 @@ func TestMode(t *testing.T) {
 	late := "Late tests\n**Files:**\n- Test: `t/test_a.py`"
 	build := func(n int) string { return fmt.Sprintf("Build %d\n**Files:**\n- Create: `c%d/c%d.py`", n, n, n) }
 	port := func(n int) string {
-		return fmt.Sprintf("Serve %d\nUse localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`", n, n, n, n, n)
+		return fmt.Sprintf("Serve %d\nOpen localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`", n, n, n, n, n)
 	}
 	const enough = 16
 	for name, tt := range map[string]struct {
@@ -45,27 +45,33 @@ func TestMode(t *testing.T) {
 		mode    string
 		workers int
 		rule    string
-		failing bool // memory can't be read
+		failing bool          // memory can't be read
+		took    time.Duration // of earlier batches; 0 is no history
 
 		want     Mode
 		workersW int
 		reasons  []string
 	}{
-		"19":                     {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
-		"20":                     {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "would run up to 3 batches at a time"}},
-		"60":                     {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "would run up to 3 batches at a time"}},
-		"61":                     {score: 61, want: Team, workersW: 2, reasons: []string{"team: the parallelism score is 61, above 60", "2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
-		"61 without teams":       {score: 61, noTeams: true, want: Headless, reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
-		"61 without memory":      {score: 61, memory: enough - 0.001, want: Headless, reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
-		"61 with just enough":    {score: 61, memory: enough, want: Team, workersW: 2},
-		"61 and nobody knows":    {score: 61, failing: true, want: Headless, reasons: []string{"could not be read, which counts as too little: no such thing"}},
-		"concern-batched":        {score: 100, plan: batches(build(1), build(2), late), memory: 64, want: Headless, reasons: []string{"builds everything first"}},
-		"the machine is shared":  {score: 100, plan: batches(port(1), port(2)), memory: 64, want: Headless, reasons: []string{"B1, B2 share state of the machine"}},
-		"one alone uses a port":  {score: 100, plan: batches(port(1), build(2)), memory: 64, want: Team, workersW: 2},
-		"more memory":            {score: 61, memory: 24, want: Team, workersW: 3},
-		"memory for 21":          {score: 61, memory: 21, want: Team, workersW: 2},
-		"max_workers is a bound": {score: 61, memory: 1000, want: Team, workersW: 3},
-		"the width is a bound":   {score: 61, plan: wide(2), memory: 1000, want: Team, workersW: 2},
+		"19":                        {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
+		"20":                        {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "would run up to 3 batches at a time"}},
+		"60":                        {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "would run up to 3 batches at a time"}},
+		"19 and a forecast":         {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
+		"20 and a forecast":         {score: 20, took: 10 * time.Minute, want: Team, workersW: 2, reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is 20, not above 60"}},
+		"60 and no gain":            {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless, reasons: []string{"is 60, and team mode needs more than 60"}},
+		"40, forecast, no teams":    {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless, reasons: []string{"is 40, and by the forecast a team saves", "team mode would save about"}},
+		"61":                        {score: 61, want: Team, workersW: 2, reasons: []string{"team: the parallelism score is 61, above 60", "2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
+		"61 without teams":          {score: 61, noTeams: true, want: Headless, reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
+		"61 without memory":         {score: 61, memory: enough - 0.001, want: Headless, reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
+		"61 with just enough":       {score: 61, memory: enough, want: Team, workersW: 2},
+		"61 and nobody knows":       {score: 61, failing: true, want: Headless, reasons: []string{"could not be read, which counts as too little: no such thing"}},
+		"concern-batched":           {score: 100, plan: batches(build(1), build(2), late), memory: 64, want: Headless, reasons: []string{"builds everything first"}},
+		"builds and a verification": {score: 100, plan: batches(build(1), build(2), "Final verification\n**Files:**\n- Test: `t/test_a.py`"), memory: 64, want: Team, workersW: 2},
+		"the machine is shared":     {score: 100, plan: batches(port(1), port(2)), memory: 64, want: Headless, reasons: []string{"B1, B2 share state of the machine"}},
+		"one alone uses a port":     {score: 100, plan: batches(port(1), build(2)), memory: 64, want: Team, workersW: 2},
+		"more memory":               {score: 61, memory: 24, want: Team, workersW: 3},
+		"memory for 21":             {score: 61, memory: 21, want: Team, workersW: 2},
+		"max_workers is a bound":    {score: 61, memory: 1000, want: Team, workersW: 3},
+		"the width is a bound":      {score: 61, plan: wide(2), memory: 1000, want: Team, workersW: 2},
 
 		"headless asked for":                {score: 100, memory: 64, mode: "headless", want: Headless, reasons: []string{"headless: asked for"}},
 		"team asked for":                    {score: 0, noTeams: true, memory: 64, mode: "team", want: Team, workersW: 3, reasons: []string{"team: asked for"}},
@@ -91,6 +97,9 @@ func TestMode(t *testing.T) {
 			}
 			o := Options{Mode: tt.mode, Workers: tt.workers, TeamsEnabled: !tt.noTeams, Rules: rules(tt.score), Memory: machine(tt.memory)}
 			o.Rules.Team = tt.rule
+			for range leastSamples {
+				o.History = append(o.History, Sample{Class: string(Implementation), Duration: tt.took, Passed: true})
+			}
 			if tt.failing {
 				o.Memory = func() (uint64, error) { return 0, errors.New("no such thing") }
 			}

@@ -40,6 +40,7 @@ type Step struct {
 	Model      string        `json:"model"`      // what the tier stands for in the configuration; "" leaves it to the agent
 	Escalates  bool          `json:"escalates"`  // a failure moves it one tier up
 	Expected   time.Duration `json:"expected"`   // of its agent and gates, from history; 0 is unknown
+	Costs      *float64      `json:"costs_usd"`  // of one attempt, from history; null is unknown
 }
 
 // Edge is a dependency: To needs From.

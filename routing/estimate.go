@@ -34,9 +34,9 @@ func (o Options) estimate(d *Decision) {
 	expect := o.remembered()
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		s.Expected = 0
+		s.Expected, s.Costs = 0, nil
 		if s.Skip == "" {
-			s.Expected, _ = expect(*s)
+			s.Expected, s.Costs = expect(*s)
 		}
 	}
 	needs := map[string][]string{}
@@ -87,6 +87,58 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	return e
 }
 
+// Tournament is a batch of which several candidates are made.
+type Tournament struct {
+	Candidates int
+	AtOnce     int // of them at work at the same time
+}
+
+// takes is what so many candidates take for each unit of time that one does (SAMP-15): those at work together slow each other down by
+// about half, and each round of them waits for the one before.
+func (t Tournament) takes() float64 {
+	rounds := float64((t.Candidates + t.AtOnce - 1) / t.AtOnce)
+	if t.AtOnce > 1 {
+		return 1.5 * rounds
+	}
+	return rounds
+}
+
+// CountTournaments adds what candidates that compete from the start take and cost to the estimate. One after the other, they take their
+// number of times as long; they cost that in either mode.
+func (d *Decision) CountTournaments(held map[string]Tournament) {
+	if len(held) == 0 {
+		return
+	}
+	e := &d.Estimate
+	took, needs := map[string]time.Duration{}, map[string][]string{}
+	var alone time.Duration
+	cost, priced := 0.0, e.Cost != nil
+	for _, s := range d.Steps {
+		if s.Skip != "" {
+			continue
+		}
+		t, ok := held[s.Batch]
+		if !ok {
+			t = Tournament{1, 1}
+		}
+		took[s.Batch], needs[s.Batch] = time.Duration(t.takes()*float64(s.Expected)), s.Needs
+		alone += time.Duration(t.Candidates) * s.Expected
+		if priced {
+			cost += float64(t.Candidates) * *s.Costs
+		}
+	}
+	if e.Wall != nil {
+		wall := Makespan(took, needs, d.Workers)
+		up := float64(alone) / float64(max(wall, 1))
+		e.Wall, e.WallSequential, e.SpeedUp = &wall, &alone, &up
+		e.Source += ", with " + phrase.Count(len(held), "tournament")
+	}
+	if priced {
+		sequential := cost
+		e.Cost, e.CostSequential = &cost, &sequential
+	}
+}
+
 // expect returns what a step is likely to take and to cost: the median over batches of the same title, else what the plan
 // says, else the median over batches of the same class and tier, else of the same class, else of all. Unknown is 0 and nil.
 func (o Options) expect(s Step) (time.Duration, *float64) {
@@ -115,7 +167,7 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 		if took == 0 {
 			took = o.said[s.Batch]
 		}
-		if cost == nil && len(prices) >= leastSamples {
+		if cost == nil && (len(prices) >= leastSamples || len(prices) > 0 && i == 0) {
 			m := median(prices)
 			cost = &m
 		}

@@ -241,3 +241,35 @@ func TestEstimateWithoutHistory(t *testing.T) {
 		t.Errorf("one worker is %v times as fast as one worker", *one.Estimate.SpeedUp)
 	}
 }
+
+// Candidates that compete from the start take and cost what they are many, and together half as much again as one.
+func TestEstimateCountsTournaments(t *testing.T) {
+	cost := 0.5
+	history := []Sample{}
+	for range leastSamples {
+		history = append(history, Sample{Class: string(Implementation), Duration: 10 * time.Minute, Cost: &cost, Passed: true})
+	}
+	d := decided(t, wide(2), Options{Mode: "team", Memory: machine(64), History: history})
+	if *d.Estimate.Wall != 10*time.Minute || *d.Estimate.Cost != 1 {
+		t.Fatalf("before: %+v", d.Estimate)
+	}
+	d.CountTournaments(map[string]Tournament{"1": {Candidates: 3, AtOnce: 3}})
+	e := d.Estimate
+	if *e.Wall != 15*time.Minute || *e.WallSequential != 40*time.Minute || *e.Cost != 2 || *e.CostSequential != 2 || !strings.HasSuffix(e.Source, ", with 1 tournament") {
+		t.Errorf("wall %s vs %s, cost %v vs %v, %s", e.Wall, e.WallSequential, *e.Cost, *e.CostSequential, e.Source)
+	}
+	none := decided(t, wide(2), Options{Mode: "team", Memory: machine(64)})
+	none.CountTournaments(map[string]Tournament{"1": {Candidates: 3, AtOnce: 1}})
+	if none.Estimate.Wall != nil || none.Estimate.Cost != nil {
+		t.Errorf("figures out of nothing: %+v", none.Estimate)
+	}
+}
+
+// One earlier run of the very same batch tells its cost as well as its time.
+func TestTheSameBatchTellsItsCost(t *testing.T) {
+	cost := 0.25
+	d := decided(t, "# P\n\n## Batch 1: Same\n\n- Create: `a.go`\n", Options{History: []Sample{{Title: "Same", Duration: time.Minute, Cost: &cost, Passed: true}}})
+	if d.Estimate.Cost == nil || *d.Estimate.Cost != cost {
+		t.Errorf("cost %v", d.Estimate.Cost)
+	}
+}

@@ -81,7 +81,7 @@ func dependencies(p *planparse.Plan) (*graph, error) {
 	for i := range p.Batches {
 		g.does[i] = touchedBy(&p.Batches[i])
 		g.says[i] = statementOf(&p.Batches[i])
-		g.hints[i] = append(targetsOf(&p.Batches[i]), planparse.RuntimeHints(p.Batches[i])...)
+		g.hints[i] = append(targetsOf(&p.Batches[i]), runtimeHints(&p.Batches[i])...)
 	}
 	markFolders(g.does)
 	if err := g.declared(); err != nil {

@@ -55,7 +55,10 @@ func TestEvidence(t *testing.T) {
 		"a dependency in parentheses":    {batches(a, other+"Do it (depends on Batch 1)."), "1 -> 2 declared: the text says that it depends on batch 1"},
 		"context_refs to what is made":   {batches(a, "B\ncontext_refs: src/app/store.py\n\n**Files:**\n- Modify: `x.py`"), "1 -> 2 context: context_refs names src/app/store.py, which B1 creates"},
 		"context_refs to a folder":       {batches(a, "B\ncontext_refs: src/app/\n\n**Files:**\n- Modify: `x.py`"), "1 -> 2 context: context_refs names src/app/, which B1 changes"},
-		"context_refs to something else": {batches(a, "B\ncontext_refs: README.md\n\nText."), ""},
+		"context_refs to something else": {batches(a, "B\ncontext_refs: README.md\n\n**Files:**\n- Modify: `x.py`"), ""},
+		"context_refs and no files":      {batches(a, "B\ncontext_refs: README.md\n\nText."), "1 -> 2 order: nothing shows that they are independent: B2 names no files"},
+		"context_refs and a check":       {batches(a, "B\ncontext_refs: README.md\n\nChange the totals.\n\nRun: `make test`"), "1 -> 2 order: nothing shows that they are independent: B2 names no files"},
+		"context_refs and only a check":  {batches(a, "B\ncontext_refs: README.md\n\nRun: `make test`"), ""},
 		"the same file":                  {batches("A\n**Files:**\n- Modify: `a.go`", "B\n**Files:**\n- Modify: `a.go`"), "1 -> 2 files: both change a.go"},
 		"the same file, spelled otherwise": {
 			batches("A\n**Files:**\n- Modify: `./src//a.go`", "B\n**Files:**\n- Modify: `src/a.go:10-20`"), "1 -> 2 files: both change src/a.go"},
@@ -190,7 +193,7 @@ func TestPairs(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `a.py`, `b.py`, `c.py`"
 	for name, tt := range map[string]struct{ plan, want string }{
 		"files":         {batches(a, "B\n**Files:**\n- Modify: `x.py`, `y.py`"), "1 | 2: share none of their 3 + 2 files; neither names what the other makes"},
-		"refs":          {batches("A\n**Files:**\n- Create: `y.py`", "B\ncontext_refs: x.py\n\nText."), "1 | 2: B2 says what it needs, and B1 is not among it"},
+		"refs":          {batches("A\n**Files:**\n- Create: `y.py`", "B\ncontext_refs: x.py\n\nRun: `make`"), "1 | 2: B2 says what it needs, and B1 is not among it"},
 		"marked":        {batches("A\nText.", "B\nparallel_safe: true\n\nText."), "1 | 2: B2 is marked parallel_safe"},
 		"marked before": {batches("A\nparallel_safe: true\n\nText.", "B\n**Files:**\n- Modify: `x.py`"), "1 | 2: B1 is marked parallel_safe"},
 		"commands":      {batches("A\ndepends_on: none\n\nRun: `make`", "B\n**Files:**\n- Modify: `x.py`"), "1 | 2: B1 only runs commands; B2 names none of what it needs"},
@@ -265,7 +268,9 @@ func TestCovers(t *testing.T) {
 func TestLinesOfFences(t *testing.T) {
 	b := &planparse.Batch{StartLine: 10, Text: "a\n```go file=x.go\nb\n```sh\nc\n```\nd\n```\n```span``` e\n~~~\nf\n```\ng\n~~~\nh\n"}
 	var got []string
-	eachLine(b, func(l textLine) { got = append(got, fmt.Sprintf("%d %s %v %s", l.number, l.text, l.fenced, l.lang)) })
+	planparse.EachLine(b, func(l planparse.Line) {
+		got = append(got, fmt.Sprintf("%d %s %v %s", l.Number, l.Text, l.Fenced, l.Lang))
+	})
 	want := []string{
 		"11 a false ", "13 b true go", "15 c true go", "17 d true go", "19 ```span``` e false ", "21 f true ", "22 ``` true ", "23 g true ", "25 h false ",
 	}

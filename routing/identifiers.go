@@ -19,17 +19,17 @@ func declarations(b *planparse.Batch, s statement) []string {
 	for _, it := range s.produces {
 		add(declaredIn(it.text))
 	}
-	eachLine(b, func(l textLine) {
-		if !l.fenced {
-			for _, span := range spansOf(l.text) {
+	planparse.EachLine(b, func(l planparse.Line) {
+		if !l.Fenced {
+			for _, span := range planparse.Spans(l.Text) {
 				if strings.Contains(span, " ") {
 					add(declaredBy(span))
 				}
 			}
 			return
 		}
-		text := l.text
-		if l.lang == "diff" || l.lang == "patch" {
+		text := l.Text
+		if l.Lang == "diff" || l.Lang == "patch" {
 			if !strings.HasPrefix(text, "+") || strings.HasPrefix(text, "+++") {
 				return
 			}

@@ -52,10 +52,10 @@ func modulesOf(b *planparse.Batch) []goModule {
 			out = append(out, goModule{m[1], path.Dir(clean(x.Path))})
 		}
 	}
-	eachLine(b, func(l textLine) {
-		if m := modInit.FindStringSubmatch(l.text); m != nil {
+	planparse.EachLine(b, func(l planparse.Line) {
+		if m := modInit.FindStringSubmatch(l.Text); m != nil {
 			out = append(out, goModule{m[1], ""}) // where it was called, nobody knows
-		} else if m := moduleLine.FindStringSubmatch(l.text); m != nil && l.fenced && strings.ContainsAny(m[1], "./") && !strings.HasSuffix(m[1], ";") {
+		} else if m := moduleLine.FindStringSubmatch(l.Text); m != nil && l.Fenced && strings.ContainsAny(m[1], "./") && !strings.HasSuffix(m[1], ";") {
 			out = append(out, goModule{m[1], ""})
 		}
 	})
@@ -67,7 +67,7 @@ func (g *graph) imported() {
 	s := g.sources()
 	for _, to := range g.order {
 		r := importReader{graph: g, sources: s, to: to, bases: basesOf(g.does[to].all)}
-		eachLine(&g.plan.Batches[to], r.line)
+		planparse.EachLine(&g.plan.Batches[to], r.line)
 	}
 }
 
@@ -100,16 +100,16 @@ var (
 )
 
 // line reads one line of the batch. Only what stands in a fence is code here.
-func (r *importReader) line(l textLine) {
-	text := strings.TrimSpace(l.text)
-	if l.lang == "diff" || l.lang == "patch" {
+func (r *importReader) line(l planparse.Line) {
+	text := strings.TrimSpace(l.Text)
+	if l.Lang == "diff" || l.Lang == "patch" {
 		if strings.HasPrefix(text, "-") {
 			return
 		}
 		text = strings.TrimSpace(strings.TrimPrefix(text, "+"))
 	}
 	switch {
-	case !l.fenced:
+	case !l.Fenced:
 		r.group = false
 		return
 	case strings.HasPrefix(text, "import ("), strings.HasPrefix(text, "import("):
@@ -121,21 +121,21 @@ func (r *importReader) line(l textLine) {
 		return
 	}
 	if m := goSpec.FindStringSubmatch(text); r.group && m != nil {
-		r.goPackage(m[1], l.number)
+		r.goPackage(m[1], l.Number)
 		return
 	}
 	if m := goImport.FindStringSubmatch(text); m != nil {
-		r.goPackage(m[1], l.number)
+		r.goPackage(m[1], l.Number)
 	}
 	if m := pythonFrom.FindStringSubmatch(text); m != nil && m[1]+m[2] != "" {
-		r.python(m[2], strings.Split(m[3], ","), m[1] != "", l.number)
+		r.python(m[2], strings.Split(m[3], ","), m[1] != "", l.Number)
 	} else if m := pythonImport.FindStringSubmatch(text); m != nil {
 		for name := range strings.SplitSeq(m[1], ",") {
-			r.python(strings.Fields(name)[0], nil, false, l.number)
+			r.python(strings.Fields(name)[0], nil, false, l.Number)
 		}
 	}
 	for _, m := range scriptImport.FindAllStringSubmatch(text, -1) {
-		r.script(m[1]+m[2]+m[3], l.number)
+		r.script(m[1]+m[2]+m[3], l.Number)
 	}
 }
 

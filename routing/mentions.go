@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/planparse"
 )
 
 // mentions makes a batch wait for those that create what its text names: a file, a module or an identifier.
@@ -14,11 +16,11 @@ func (g *graph) mentions() {
 		r := reader{graph: g, vocabulary: v, to: to, seen: map[string]bool{}, hits: map[int][]string{}, lines: map[int]int{}}
 		b := &g.plan.Batches[to]
 		r.prose(b.Title, b.StartLine)
-		eachLine(b, func(l textLine) {
-			if l.fenced {
-				r.code(l.text, l.number)
+		planparse.EachLine(b, func(l planparse.Line) {
+			if l.Fenced {
+				r.code(l.Text, l.Number)
 			} else {
-				r.prose(l.text, l.number)
+				r.prose(l.Text, l.Number)
 			}
 		})
 		for _, from := range g.order[:g.at[to]] {

@@ -263,20 +263,20 @@ var newItem = lazyre.New(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-
 func paragraphsOf(b *planparse.Batch) []paragraph {
 	out := []paragraph{{text: b.Title, starts: []int{0}, lines: []int{b.StartLine}}}
 	open := false
-	eachLine(b, func(l textLine) {
-		text := strings.TrimSpace(withoutSpans(l.text))
-		if l.fenced || text == "" {
+	planparse.EachLine(b, func(l planparse.Line) {
+		text := strings.TrimSpace(withoutSpans(l.Text))
+		if l.Fenced || text == "" {
 			open = false
 			return
 		}
-		if !open || newItem.MatchString(l.text) {
+		if !open || newItem.MatchString(l.Text) {
 			out, open = append(out, paragraph{}), !strings.HasPrefix(text, "#")
 		}
 		p := &out[len(out)-1]
 		if p.text != "" {
 			p.text += " "
 		}
-		p.starts, p.lines = append(p.starts, len(p.text)), append(p.lines, l.number)
+		p.starts, p.lines = append(p.starts, len(p.text)), append(p.lines, l.Number)
 		p.text += text
 	})
 	return out
@@ -284,7 +284,7 @@ func paragraphsOf(b *planparse.Batch) []paragraph {
 
 // withoutSpans leaves out what stands in code spans: that is code, and no talk of batches.
 func withoutSpans(text string) string {
-	for _, span := range spansOf(text) {
+	for _, span := range planparse.Spans(text) {
 		text = strings.Replace(text, span, "", 1)
 	}
 	return text

@@ -37,7 +37,7 @@ func general(hint string) bool {
 }
 
 // targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what the
-// batch does with it, as in [planparse.RuntimeHints], which only knows of which kind it is.
+// batch does with it, as in [runtimeHints], which only knows of which kind it is.
 func targetsOf(b *planparse.Batch) []string {
 	var out []string
 	add := func(target string) {
@@ -45,25 +45,15 @@ func targetsOf(b *planparse.Batch) []string {
 			out = append(out, target)
 		}
 	}
-	text := func(s string) {
-		for _, port := range portsIn(s) {
+	eachAction(b, func(a action) {
+		for _, port := range portsIn(a.text) {
 			add("uses port " + port)
 		}
-	}
-	command := func(s string) {
-		for _, words := range commandsIn(s) {
-			add(targetOf(words))
-		}
-	}
-	text(b.Title)
-	eachLine(b, func(l textLine) {
-		text(l.text)
-		if l.fenced {
-			command(l.text)
+		if !a.command {
 			return
 		}
-		for _, span := range spansOf(l.text) {
-			command(span)
+		for _, words := range commandsIn(a.text) {
+			add(targetOf(words))
 		}
 	})
 	return out

@@ -13,10 +13,10 @@ import (
 func TestSameTarget(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
 		{"Start the server on port 9000.", "Run: `curl http://localhost:9000/`", "uses port 9000"},
-		{"Run: `curl http://127.0.0.1:9000/`", "Listen at `:9000`.", "uses port 9000"},
+		{"Run: `curl http://127.0.0.1:9000/`", "Open the page at port 9000.", "uses port 9000"},
 		{"Run: `serve -p 9000`", "```sh\nserve --port 9000\n```", "uses port 9000"},
 		{"```sh\nPORT=9000 ./serve\n```", "Run: `serve --port=9000`", "uses port 9000"},
-		{"Run: `docker run -p 9000:80 x`", "Port: 9000", "uses port 9000"},
+		{"Run: `docker run -p 9000:80 x`", "Run: `nc localhost 9000; curl localhost:9000`", "uses port 9000"},
 		{"Run: `psql appdb -f one.sql`", "Run: `psql -h db -U me -f two.sql appdb`", "uses the PostgreSQL database appdb"},
 		{"Run: `psql -d appdb`", "Run: `psql \"postgres://me@db/appdb?x=1\"`", "uses the PostgreSQL database appdb"},
 		{"Run: `mysql -D appdb`", "```sh\nmysql -u root -pX appdb < two.sql\n```", "uses the MySQL database appdb"},
@@ -56,5 +56,35 @@ func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
 	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), strings.ReplaceAll(body, "X", "q")), Options{TeamsEnabled: true, Rules: rules(100), Memory: machine(64)})
 	if d.Mode != Headless || !strings.Contains(strings.Join(d.Reasons, "\n"), "B1, B2 share state of the machine") {
 		t.Errorf("%s: %q", d.Mode, d.Reasons)
+	}
+}
+
+// What a batch does to the machine is a hint; what its design says of ports, servers and databases is none.
+func TestRuntimeHints(t *testing.T) {
+	for text, want := range map[string]string{
+		"Starts server X on port 80.":                                            "starts a server, uses a fixed port",
+		"This batch modifies DB rows.":                                           "changes a database",
+		"Runtime: starts server, modifies DB":                                    "starts a server, changes a database",
+		"- [ ] **Step 1: Start the server manually**":                            "starts a server",
+		"- [ ] **Step 2: Open browser to http://localhost:9876**":                "uses a fixed port",
+		"Run: `docker compose up -d`":                                            "controls services",
+		"```bash\nsystemctl --user restart hub\n```":                             "controls services",
+		"```sh\nPORT=9000 npm start\n```":                                        "starts a server, uses a fixed port",
+		"Run the DB migrations.":                                                 "changes a database",
+		"Run: `alembic upgrade head`":                                            "changes a database",
+		"Write a function.":                                                      "",
+		"The server listens on localhost:8080 and modifies the database.":        "",
+		"`main.go` loads the settings, starts the server and waits.":             "",
+		"Shared runtime hints: \"starts server\", \"modifies DB\"":               "",
+		"Add a schema migration with ALTER TABLE.":                               "",
+		"Key rule: use `systemctl restart` only where it is needed.":             "",
+		"```python\nclient.get(\"http://localhost:8080\")\n```":                  "",
+		"Run: `pytest --cov-report=term-missing`":                                "",
+		"Run: `systemctl --user show hub`":                                       "",
+		"The Service Ports table lists docker-compose and port 8080 of the API.": "",
+	} {
+		if diff := cmp.Diff(want, strings.Join(runtimeHints(&parsed(t, "# P\n\n## Batch 1: A\n\n"+text+"\n").Batches[0]), ", ")); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,7 +26,7 @@ func defaultScore(f ScoreFact) int {
 }
 
 // terms are what the formula adds up, with the evidence of each.
-func (f ScoreFact) terms(alone, together time.Duration, equal bool) []string {
+func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) []string {
 	if f.W < 2 {
 		return []string{"0: no two batches may run at the same time, so that more workers save nothing"}
 	}
@@ -42,10 +43,10 @@ func (f ScoreFact) terms(alone, together time.Duration, equal bool) []string {
 	out := []string{fmt.Sprintf("%.0f: %d workers take %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
 		100*f.S/f.M, f.W, took(together), took(alone), unit, 100*f.S, 100*f.M)}
 	if f.O > 0 {
-		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s", 100*f.O, percent(100*f.O)))
+		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, percent(100*f.O), s.overlaps()))
 	}
 	if f.H > 0 {
-		out = append(out, fmt.Sprintf("-%d: %s state of the machine", 20*min(f.H, 2), phrase.Count(f.H, "batch shares", "batches share")))
+		out = append(out, fmt.Sprintf("-%d: %s state of the machine: %s", 20*min(f.H, 2), phrase.Count(f.H, "batch shares", "batches share"), s.few(s.sharing())))
 	}
 	if f.P > 0 {
 		out = append(out, "+20: the plan says parallel_safe: true")
@@ -53,12 +54,40 @@ func (f ScoreFact) terms(alone, together time.Duration, equal bool) []string {
 	return out
 }
 
+// overlaps names the pairs that overlap most: ", most of it B4 with B5 (73%)".
+func (s *layout) overlaps() string {
+	type pair struct {
+		a, b int
+		o    float64
+	}
+	var pairs []pair
+	if len(s.run) > mostAssessed {
+		return ""
+	}
+	for k, b := range s.run {
+		for _, a := range s.run[:k] {
+			if o := s.overlap(a, b); o > 0 {
+				pairs = append(pairs, pair{a, b, o})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(x, y pair) int { return -cmp.Compare(x.o, y.o) })
+	var most []string
+	for _, p := range pairs[:min(len(pairs), 2)] {
+		most = append(most, fmt.Sprintf("%s with %s (%s)", s.name(p.a), s.name(p.b), percent(p.o)))
+	}
+	if len(most) == 0 {
+		return ""
+	}
+	return ", most of it " + strings.Join(most, " and ")
+}
+
 // scoreOf computes the score and its reasons. All of it is about the batches that are to run: what is done already can't
 // be in anybody's way. Neighbours are the batches before and behind in the plan.
 func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Duration) (Score, error) {
 	f := s.facts()
 	alone, together, equal := s.simulate(&f, workers, took)
-	out := Score{Facts: f, Source: DefaultScore, Terms: f.terms(alone, together, equal), Plus: []string{}, Minus: []string{}}
+	out := Score{Facts: f, Source: DefaultScore, Terms: s.terms(f, alone, together, equal), Plus: []string{}, Minus: []string{}}
 	if rules.Score == "" {
 		out.Value = defaultScore(f)
 	} else {

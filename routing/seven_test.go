@@ -90,7 +90,7 @@ func TestScoreReasons(t *testing.T) {
 	want := Score{
 		Value: 52, Source: DefaultScore, Facts: d.Score.Facts,
 		Terms: []string{
-			"64: 3 workers take 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %", "-12: the average overlap of batches is 12%",
+			"64: 3 workers take 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %", "-12: the average overlap of batches is 12%, most of it B4 with B5 (73%) and B1 with B5 (50%)",
 		},
 		Plus: []string{
 			"3 groups of independent batches: B1, B6; B2, B4; B3, B5", "up to 3 batches at the same time: B3, B5, B6",

@@ -12,6 +12,7 @@ import (
 type statement struct {
 	made        bool // it says what it needs, be it nothing: depends_on, context_refs or Consumes
 	depends     bool // it says what it depends on, be it nothing
+	runsOnly    bool // it does nothing but run commands
 	safe        bool // it says parallel_safe itself, and not only the heading of its group
 	dependsLine int  // of depends_on
 	refsLine    int  // of context_refs
@@ -39,49 +40,50 @@ func statementOf(b *planparse.Batch) statement {
 	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine, depends: len(b.DependsOn) > 0}
 	into, indent := (*[]item)(nil), 0 // the list below "Produces:"
 	found := false
-	eachLine(b, func(l textLine) {
-		if l.fenced {
+	planparse.EachLine(b, func(l planparse.Line) {
+		if l.Fenced {
 			return
 		}
-		plain := strings.TrimLeft(l.text, " \t-*+•>_")
+		plain := strings.TrimLeft(l.Text, " \t-*+•>_")
 		key, value, ok := label(plain)
 		switch {
 		case ok && key == "depends_on" && !found:
-			s.dependsLine, found = l.number, true
+			s.dependsLine, found = l.Number, true
 			ids := idsIn(value)
 			s.made = s.made || len(ids) > 0 || none(value)
 			s.depends = s.depends || len(ids) > 0 || none(value)
 			if len(b.DependsOn) == 0 { // further down than the parser reads it
 				for _, id := range ids {
-					s.inline = append(s.inline, reference{id: id, text: "the text says that it depends on " + id, line: l.number})
+					s.inline = append(s.inline, reference{id: id, text: "the text says that it depends on " + id, line: l.Number})
 				}
 			}
 			return
 		case ok && key == "parallel_safe":
 			s.safe = b.ParallelSafe
 		case ok && key == "context_refs":
-			s.refsLine, s.made = l.number, true
+			s.refsLine, s.made = l.Number, true
 		case ok && (key == "consumes" || key == "produces"):
-			into, indent = &s.produces, l.indent
+			into, indent = &s.produces, l.Indent
 			if key == "consumes" {
 				into, s.made, s.depends = &s.consumes, true, s.depends || none(value)
 				for _, id := range idsIn(value) {
-					s.inline = append(s.inline, reference{id: id, text: "Consumes: names " + id, line: l.number})
+					s.inline = append(s.inline, reference{id: id, text: "Consumes: names " + id, line: l.Number})
 				}
 			}
-			for _, span := range spansOf(value) {
-				*into = append(*into, item{span, l.number})
+			for _, span := range planparse.Spans(value) {
+				*into = append(*into, item{span, l.Number})
 			}
 			return
-		case into != nil && (l.indent <= indent || plain == ""):
+		case into != nil && (l.Indent <= indent || plain == ""):
 			into = nil
 		case into != nil:
-			if spans := spansOf(plain); len(spans) > 0 && strings.HasPrefix(plain, "`") {
-				*into = append(*into, item{spans[0], l.number}) // the others explain it
+			if spans := planparse.Spans(plain); len(spans) > 0 && strings.HasPrefix(plain, "`") {
+				*into = append(*into, item{spans[0], l.Number}) // the others explain it
 			}
 		}
-		s.inline = append(s.inline, inlineIn(plain, l.number)...)
+		s.inline = append(s.inline, inlineIn(plain, l.Number)...)
 	})
+	s.runsOnly = runsOnly(b, s)
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -108,10 +109,36 @@ func (g *graph) marked(i int) bool {
 		!slices.ContainsFunc(tasks, func(t planparse.Task) bool { return !t.Parallel && t.Parent == "" })
 }
 
-// open reports whether nobody knows what the batch touches: it names no file, nor does it say what it needs and only
-// run commands then.
+// open reports whether nobody knows what the batch changes: it names no file, and does more than to run commands.
 func (g *graph) open(i int) bool {
-	return len(g.does[i].all) == 0 && (!g.says[i].made || len(g.plan.Batches[i].Commands) == 0)
+	return len(g.does[i].all) == 0 && !g.says[i].runsOnly
+}
+
+var (
+	commandLine = lazyre.New(`^(?i:run|verify|check|confirm|expect(?:ed)?|command)s?\b`)
+	nothingToDo = lazyre.New(`^(?:#|depends|context|parallel|critical|estimate|when|consumes|produces)`)
+)
+
+// runsOnly reports whether a batch says what it needs and does nothing but run commands: it has some, and its title says that
+// they verify, or its text says nothing else.
+func runsOnly(b *planparse.Batch, s statement) bool {
+	if !s.made || len(b.Commands) == 0 {
+		return false
+	}
+	if said(b.Title, verifyWords) != "" {
+		return true
+	}
+	only := true
+	planparse.EachLine(b, func(l planparse.Line) {
+		text := strings.TrimLeft(l.Text, " \t-*+•>_0123456789.)")
+		for _, box := range []string{"[ ]", "[x]", "[X]"} {
+			text = strings.TrimLeft(strings.TrimPrefix(text, box), " *_")
+		}
+		if !l.Fenced && text != "" && !commandLine.MatchString(text) && !nothingToDo.MatchString(strings.ToLower(text)) {
+			only = false
+		}
+	})
+	return only
 }
 
 // proof is what shows that two batches without evidence for a dependency may run side by side.
@@ -134,7 +161,7 @@ func (g *graph) independent(a, b int) proof {
 	switch {
 	case first && later:
 		return byFiles
-	case g.says[b].depends, g.says[b].made && !g.open(a): // to name what is read says nothing of a batch that may touch anything
+	case g.says[b].depends, g.says[b].made && !g.open(a) && !g.open(b): // to name what is read does not tell what is changed
 		return byRefs
 	case g.safe[b]:
 		return byLater

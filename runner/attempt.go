@@ -32,7 +32,7 @@ func (m *Machine) failed(t *track, e Event) {
 	}
 	t.tries++
 	m.nextAttempt(t)
-	if m.info.Resample && (e.Kind == Executed || e.Kind == Gated || e.Kind == Judged) {
+	if m.info.Resample && (e.Kind == Executed || e.Kind == Gated || e.Kind == Tried || e.Kind == Judged) {
 		m.fire(t, OnSample)
 	} else {
 		m.fire(t, OnAgain)

@@ -83,7 +83,7 @@ func (a *audit) start(d decider) ([]Command, error) {
 // apply tells d of e and complains of what d must not do.
 func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	switch e.Kind {
-	case Sampled, Executed, Rebased, Gated, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
+	case Sampled, Executed, Rebased, Gated, Tried, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
 		if !a.due(e) {
 			return nil, a.ignores(d, e)
 		}
@@ -168,7 +168,10 @@ func (a *audit) look(d decider, cmds []Command) error {
 			return fmt.Errorf("%s stands for two commands: %+v, %+v", c.ID, old, c)
 		}
 		a.out[c.ID], a.seen[c.ID] = c, c
-		if n := a.atWork(c.Kind); (c.Kind == Execute || c.Kind == Gate) && n > a.info.Workers {
+		if n := a.atWork(Gate) + a.atWork(Trial); n > a.info.Workers {
+			return fmt.Errorf("%d gates at once, but there are %d workers", n, a.info.Workers)
+		}
+		if n := a.atWork(c.Kind); c.Kind == Execute && n > max(a.info.Workers, a.info.Candidates) {
 			return fmt.Errorf("%d times %s at once, but there are %d workers", n, c.Kind, a.info.Workers)
 		}
 		if n := a.atWork(Review) + a.atWork(Fidelity); n > max(1, a.info.Workers) {

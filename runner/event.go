@@ -36,6 +36,7 @@ const (
 	Executed   EventKind = "executed"
 	Rebased    EventKind = "rebased"
 	Gated      EventKind = "gated"
+	Tried      EventKind = "tried"
 	Judged     EventKind = "judged"
 	Committed  EventKind = "committed"
 	Merged     EventKind = "merged"
@@ -49,9 +50,10 @@ const (
 	Waited   EventKind = "waited"
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
-	Spent        EventKind = "spent"         // what an agent cost whose command was called off
-	Withdrawn    EventKind = "withdrawn"     // for readers, as those below: a command lost its ground and was called off
-	BatchStarted EventKind = "batch.started" // for readers; the machine ignores these
+	Spent        EventKind = "spent"          // what an agent cost whose command was called off
+	Withdrawn    EventKind = "withdrawn"      // for readers, as those below: a command lost its ground and was called off
+	BatchPutBack EventKind = "batch.put_back" // for readers: candidates on which the batch began, in On, did not hold
+	BatchStarted EventKind = "batch.started"  // for readers; the machine ignores these
 	BatchPassed  EventKind = "batch.passed"
 	BatchFailed  EventKind = "batch.failed"
 	BatchSkipped EventKind = "batch.skipped"
@@ -189,6 +191,7 @@ type Info struct {
 	Model        string             `json:"model,omitempty"`
 	Mode         string             `json:"mode"`
 	Workers      int                `json:"workers"`
+	Candidates   int                `json:"candidates,omitempty"` // that compete and may be worked on at the same time, where these are more than workers (C-11)
 	Land         string             `json:"land"`
 	MaxAttempts  int                `json:"max_attempts"`
 	ConfigDigest string             `json:"config_digest"`
@@ -220,6 +223,9 @@ type Info struct {
 
 	Flags map[string]string `json:"flags,omitempty"` // what the command line asked for
 }
+
+// AtOnce is how many candidates of a batch may be worked on at the same time.
+func (i Info) AtOnce() int { return max(i.Workers, i.Candidates) }
 
 // Setting is one setting under which a run was started: its value by digest, and for people where it holds no secret.
 type Setting struct {
@@ -314,6 +320,7 @@ const (
 	Execute CommandKind = "execute"
 	Rebase  CommandKind = "rebase" // put a candidate on top of what will be below it
 	Gate    CommandKind = "gate"
+	Trial   CommandKind = "trial" // gates look at a red candidate where its agent made it, without what others merged since
 	Judge   CommandKind = "judge" // say who won
 	Commit  CommandKind = "commit"
 	Merge   CommandKind = "merge"

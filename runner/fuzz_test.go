@@ -126,7 +126,7 @@ func (in *input) info() Info {
 func (in *input) event(d decider, seq int) Event {
 	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
 	kinds := []EventKind{
-		Sampled, Executed, Rebased, Gated, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
+		Sampled, Executed, Rebased, Gated, Tried, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
 		Dispatched, Note, Reviewed, ApprovalAsked, ApprovalGiven, ApprovalDenied, "what",
 	}
 	switch n := in.next(40); {
@@ -193,7 +193,7 @@ func (in *input) command(d decider) string {
 	if pending := d.Pending(); len(pending) > 0 && in.next(3) > 0 {
 		return pending[in.next(len(pending))].ID
 	}
-	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait, Review, Fidelity, Ask}[in.next(12)])
+	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait, Review, Fidelity, Ask, Trial}[in.next(13)])
 }
 
 // name is that of a commit or a tree: most often a new one.

@@ -131,7 +131,7 @@ func (m *Machine) barred(t *track) bool {
 
 // heldUp returns the batches that could begin, had no agent met a limit.
 func (m *Machine) heldUp() []start {
-	if _, ok := m.free(); ok || m.width <= m.atWork(Execute) || m.overBudget() != "" {
+	if _, ok := m.free(); ok || max(m.width, m.crowd()) <= m.atWork(Execute) || m.overBudget() != "" {
 		return nil
 	}
 	return slices.DeleteFunc(m.starts(), func(s start) bool { return s.base == "" })

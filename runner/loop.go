@@ -94,8 +94,8 @@ type Loop struct {
 	Transitions []Transition `json:"transitions"`
 }
 
-// LoopVersion is raised with each change of the table (LOOP-06). Journals carry it.
-const LoopVersion = 3
+// LoopVersion is raised with each change of the table, and of what the machine makes of the same events (LOOP-06). Journals carry it.
+const LoopVersion = 4
 
 // DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
 func DefaultLoop() Loop {

@@ -27,6 +27,7 @@ type Machine struct {
 	byKey  map[string]*track
 	out    map[string]Command // handed out, not yet reported on
 	width  int                // agents at work at the same time; less than the run's workers once agents could not be started side by side
+	single bool               // candidates could not be started side by side
 	tip    string             // commit of the run branch
 	queue  []*track           // candidates on their way to the run branch, the first to land first
 	chain  []*track           // the part of the queue in which each stands on those before it, as of the last look
@@ -34,6 +35,7 @@ type Machine struct {
 	before *gates.TestCount   // of the tip; nil while unknown
 	costs  costs
 	limits limits
+	lost   []Lost // what the last event put back
 	stop   *Stop
 	lands  []string  // tips that were due to land, each other than the one before
 	final  lastWord  // of the final review
@@ -98,6 +100,8 @@ type track struct {
 	looked  reviews // of the candidate as it was made
 	verdict verdict
 	red     *Event // why the verdict is red; nil while it is not
+	sound   bool   // its gates were green where its agent made it
+	suspect *Event // why it was red on what others merged, while nobody knows whose fault that was
 
 	doubt    string    // why a review leaves the candidate to a person
 	unagreed string    // why the gates do
@@ -214,6 +218,7 @@ func (m *Machine) Start() []Command {
 
 // Apply folds one fact. It is total: a report on a command that is not under way changes nothing.
 func (m *Machine) Apply(e Event) []Command {
+	m.lost = nil
 	switch e.Kind {
 	case StopAsked:
 		if m.stop == nil {
@@ -230,7 +235,7 @@ func (m *Machine) Apply(e Event) []Command {
 	case ApprovalGiven, ApprovalDenied:
 		m.limits.pass(e.At)
 		return m.answered(e)
-	case Sampled, Executed, Rebased, Gated, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
+	case Sampled, Executed, Rebased, Gated, Tried, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
 		return m.report(e)
 	}
 	return nil
@@ -263,7 +268,7 @@ func (m *Machine) report(e Event) []Command {
 	}
 	switch {
 	case e.Outcome == OutcomeUnstarted && !t.alone:
-		m.width = 1 // an agent that cannot be started beside others may be started alone (TEAM-10)
+		m.width, m.single = 1, true // an agent that cannot be started beside others may be started alone (TEAM-10)
 	case e.Outcome == OutcomeUnstarted:
 		if m.stop == nil {
 			m.stop = &Stop{OutcomeError, e.Reason}
@@ -293,6 +298,8 @@ func (m *Machine) report(e Event) []Command {
 		m.rebased(t, e)
 	case c.Kind == Gate:
 		m.gated(t, e)
+	case c.Kind == Trial:
+		m.tried(t, e)
 	case c.Kind == Review, c.Kind == Fidelity:
 		m.reviewed(t, c, e)
 	case c.Kind == Ask:
@@ -321,6 +328,8 @@ func reportOf(k CommandKind) EventKind {
 		return Rebased
 	case Gate:
 		return Gated
+	case Trial:
+		return Tried
 	case Commit:
 		return Committed
 	case Merge:
@@ -343,7 +352,7 @@ func answers(k CommandKind, o Outcome) bool {
 	case OutcomeOK, OutcomeError, OutcomeCancelled:
 		return true
 	case OutcomeFailed:
-		return k == Execute || k == Gate || k == Commit || k == Sample || k == Judge || k == Fidelity
+		return k == Execute || k == Gate || k == Trial || k == Commit || k == Sample || k == Judge || k == Fidelity
 	case OutcomeUndecided:
 		return k == Judge || k == Review
 	case OutcomeShallow, OutcomeComplex:
@@ -424,6 +433,6 @@ func (m *Machine) wait(t *track) {
 	m.leave(t)
 	t.status, t.state, t.reason = Waiting, "", ""
 	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
-	t.failure, t.final, t.tier, t.on, t.cup, t.from = "", "", t.Tier, nil, nil, handed{}
+	t.failure, t.final, t.tier, t.on, t.cup, t.from, t.suspect = "", "", t.Tier, nil, nil, handed{}, nil
 	t.forget()
 }

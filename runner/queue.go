@@ -20,7 +20,7 @@ func (m *Machine) executed(t *track, e Event) {
 		m.failed(t, e)
 		return
 	}
-	t.made, t.changes, t.waits = candidate{e.Commit, e.Tree}, 0, 0
+	t.made, t.changes, t.waits, t.sound = candidate{e.Commit, e.Tree}, 0, 0, false
 	t.forget()
 	m.put(t, t.base)
 	m.queue = append(m.queue, t)
@@ -88,7 +88,7 @@ func (m *Machine) line() []Command {
 		case !t.placed:
 			cmds = append(cmds, m.issue(t, Command{Kind: Rebase, Base: t.onto, From: t.base, Commit: t.made.commit, Tree: t.made.tree}))
 		case t.verdict == open:
-			if m.atWork(Gate) < m.info.Workers {
+			if m.gating() < m.info.Workers {
 				cmds = append(cmds, m.ask(t))
 			}
 		case m.beside(t):
@@ -101,7 +101,7 @@ func (m *Machine) line() []Command {
 			cmds = append(cmds, m.land(t))
 		}
 	}
-	return cmds
+	return append(cmds, m.trials()...)
 }
 
 // place puts each candidate on what is ahead of it, and returns those that stand where they should, in their
@@ -217,6 +217,7 @@ func (m *Machine) gated(t *track, e Event) {
 		t.verdict, t.red = red, &e
 		return
 	}
+	t.sound = t.sound || t.onto == t.base
 	t.gated, t.tests = true, e.Tests
 	t.unagreed = leftToPerson(e.Reports)
 	m.fire(t, OnDone)
@@ -233,18 +234,48 @@ func leftToPerson(reports []gates.Report) string {
 	return ""
 }
 
-// blame takes a red candidate out of the queue: nothing but the run branch is below it.
+// blame takes a red candidate out of the queue: nothing but the run branch is below it. Whose fault it was, where others merged
+// meanwhile, is known once it was gated where its agent made it.
 func (m *Machine) blame(t *track) {
 	m.leave(t)
-	if e := *t.red; t.onto != t.base && t.rebuilt < m.info.MaxAttempts {
-		// Its agent could not know what it would have to go together with.
-		t.rebuilt++
-		t.after, t.failure = e.Seq, ""
-		m.nextAttempt(t)
-		m.fire(t, OnConflict)
-	} else {
+	switch e := *t.red; {
+	case t.onto == t.base || t.rebuilt >= m.info.MaxAttempts:
 		m.failed(t, e)
+	case e.Kind == Gated && !t.sound:
+		t.suspect = &e
+	default:
+		m.clash(t, e)
 	}
+}
+
+// clash has t built anew on top of what it does not go together with: its agent could not know of that.
+func (m *Machine) clash(t *track, e Event) {
+	t.rebuilt++
+	t.after, t.failure = e.Seq, ""
+	m.nextAttempt(t)
+	m.fire(t, OnConflict)
+}
+
+// trials has the suspects gated, each alone on what its agent began on.
+func (m *Machine) trials() []Command {
+	var cmds []Command
+	for _, t := range m.tracks {
+		if t.suspect != nil && t.out == "" && m.gating() < m.info.Workers {
+			cmds = append(cmds, m.issue(t, Command{Kind: Trial, Base: t.base, Commit: t.made.commit, Tree: t.made.tree}))
+		}
+	}
+	return cmds
+}
+
+// tried takes the verdict on a suspect: a failure of its own, or one together with what others merged.
+func (m *Machine) tried(t *track, e Event) {
+	together := *t.suspect
+	t.suspect = nil
+	if e.Outcome == OutcomeOK {
+		m.clash(t, together)
+		return
+	}
+	m.failed(t, e)
 }
 
 // land hands out what is next for the candidate in the lane.
@@ -266,7 +297,7 @@ func (m *Machine) committed(t *track, e Event) {
 			m.failed(t, e) // a hook that never leaves the tree alone
 			return
 		}
-		t.base, t.made = t.onto, candidate{e.Commit, e.Tree}
+		t.base, t.made, t.sound = t.onto, candidate{e.Commit, e.Tree}, false
 		again := ""
 		if t.approved != "" {
 			again = "a hook of the repository has changed the files since"
@@ -323,11 +354,40 @@ func (m *Machine) ground() {
 		for _, t := range m.tracks {
 			// A merge that was asked for may have happened already.
 			if t.status == Working && t.state != StateMerge && !m.grounded(t) || t.status == Failed && m.misled(t) {
+				m.lose(t)
 				m.wait(t)
 				again = true
 			}
 		}
 	}
+}
+
+// Lost is a batch that was put back because candidates on which it began did not hold (TEAM-04).
+type Lost struct {
+	Batch   string // key
+	Attempt int
+	On      []string // those candidates, by key
+	Doing   string   // what becomes of its work, for people
+}
+
+// Lost returns what the last event put back.
+func (m *Machine) Lost() []Lost { return m.lost }
+
+func (m *Machine) lose(t *track) {
+	on := slices.DeleteFunc(slices.Clone(t.on), m.done)
+	if len(on) == 0 { // it began on what was merged
+		return
+	}
+	doing := "its candidate is dropped"
+	switch c := m.out[t.out]; {
+	case c.Kind == Execute, t.cup != nil:
+		doing = "its agent is stopped"
+	case c.Kind == Gate:
+		doing = "its gates are stopped and its candidate is dropped"
+	case t.status == Failed:
+		doing = "its failure does not count"
+	}
+	m.lost = append(m.lost, Lost{t.Key, t.attempt, on, doing})
 }
 
 func (m *Machine) grounded(t *track) bool {

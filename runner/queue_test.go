@@ -71,8 +71,41 @@ func TestQueue(t *testing.T) {
 			queue a b=red
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
-			a/r1-c0/merge ok                       -> b/r2-c0/execute base=a9 after=5
-			queue`},
+			a/r1-c0/merge ok                       -> b/r1-c0/trial base=base commit=b1
+			queue
+			b/r1-c0/trial ok                        -> b/r2-c0/execute base=a9 after=5`},
+		"what is red alone as well is its own failure, which escalates": {plan: "a b@small c", info: Info{Workers: 3, Speculate: true, Escalate: true}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute tier=small c/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			b/r1-c0/gate failed                    ->
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       -> b/r1-c0/trial base=base commit=b1
+			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase base=a9
+			b/r1-c0/trial failed                   -> b/r2-c0/execute base=a9 after=10 tier=medium
+			c/r1-c0/rebase ok commit=c2            -> c/r1-c0/gate base=a9`},
+		"what was green alone before is not gated alone again": {plan: "a b", info: team, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=base commit=b1
+			b/r1-c0/gate ok                        -> b/r1-c0/commit
+			b/r1-c0/commit ok commit=b9            -> b/r1-c0/merge
+			b/r1-c0/merge moved base=x             -> b/r1-c0/rebase base=x
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c1/gate base=x commit=b2
+			b/r1-c1/gate failed                    -> b/r2-c0/execute base=x after=7`},
+		"a suspect that is cut short is gated again": {plan: "a b", info: team, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a9
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			b/r1-c0/gate failed                    -> b/r1-c0/trial base=base commit=b1
+			b/r1-c0/trial cancelled                ->
+			resume                                 -> b/r1-c0/trial base=base commit=b1
+			b/r1-c0/trial ok                       -> b/r2-c0/execute base=a9 after=8`},
 		"what was red on top of something bad is found green without it": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
@@ -94,7 +127,8 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/merge ok                       ->
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a9
 			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
-			b/r1-c0/gate failed                    -> b/r2-c0/execute base=a9 after=8
+			b/r1-c0/gate failed                    -> b/r1-c0/trial base=base commit=b1
+			b/r1-c0/trial ok                       -> b/r2-c0/execute base=a9 after=8
 			resume commit=x                        ->
 			b/r2-c0/execute ok commit=b3           -> b/r2-c0/rebase base=x from=a9
 			b/r2-c0/rebase ok commit=b4            -> b/r2-c0/gate
@@ -180,7 +214,8 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       -> b/r1-c1/rebase base=a9
 			b/r1-c1/rebase ok commit=b3            -> b/r1-c1/gate base=a9 before=9
-			b/r1-c1/gate failed                    -> b/r2-c0/execute base=a9`},
+			b/r1-c1/gate failed                    -> b/r1-c1/trial base=base commit=b1
+			b/r1-c1/trial ok                       -> b/r2-c0/execute base=a9`},
 		"so is what was started on a candidate, where it stands": {plan: "a b:a*", info: team, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1

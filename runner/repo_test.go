@@ -234,7 +234,7 @@ func (w *world) work(c Command) (Event, error) {
 		w.judge(c, &e)
 	case Rebase:
 		w.rebase(c, &e)
-	case Gate:
+	case Gate, Trial:
 		w.gate(c, &e)
 	case Commit:
 		w.commitOn(c, &e)

@@ -3,9 +3,9 @@ package runner
 // resume lets a stopped run go on: what was cut short is due, and failed batches get a new allowance. The
 // limits of a run may be others than before.
 func (m *Machine) resume(e Event) []Command {
-	m.stop, m.width = nil, m.info.Workers
+	m.stop, m.width, m.single = nil, m.info.Workers, false
 	if j := e.Job; j != nil && j.Workers > 0 {
-		m.info.Workers, m.width = j.Workers, j.Workers
+		m.info.Workers, m.width, m.info.Candidates = j.Workers, j.Workers, j.Candidates
 		m.info.OnLimit, m.info.MaxCostUSD, m.info.UnknownCost = j.OnLimit, j.MaxCostUSD, j.UnknownCost
 		m.info.BackoffMS, m.info.MaxBackoffMS = j.BackoffMS, j.MaxBackoffMS
 		if len(j.Agents) > 0 {

@@ -33,9 +33,9 @@ type start struct {
 // give hands work to agents that are free. What was begun comes first; then the batch that most others wait
 // for, as far as that is known.
 func (m *Machine) give() []Command {
-	room := m.width - m.atWork(Execute)
+	busy := m.atWork(Execute)
 	agent, free := m.free()
-	if room <= 0 || !free || m.overBudget() != "" || m.feelsItsWay() {
+	if busy >= max(m.width, m.crowd()) || !free || m.overBudget() != "" || m.feelsItsWay() {
 		return nil
 	}
 	starts := m.starts()
@@ -47,10 +47,18 @@ func (m *Machine) give() []Command {
 		)
 	})
 	var cmds []Command
-	for _, s := range starts[:min(room, len(starts))] {
+	for _, s := range starts {
 		if m.overBudget() != "" || m.feelsItsWay() {
 			break
 		}
+		most := m.width
+		if s.n != nil {
+			most = max(most, m.crowd())
+		}
+		if busy >= most {
+			continue
+		}
+		busy++
 		switch {
 		case s.n != nil:
 			cmds = append(cmds, m.enter(s, agent))
@@ -236,3 +244,15 @@ func (m *Machine) Pending() []Command {
 	}
 	return cmds
 }
+
+// crowd is how many agents may be at work at the same time where candidates compete: no more than one once agents could not be started
+// side by side.
+func (m *Machine) crowd() int {
+	if m.width < m.info.Workers || m.single {
+		return 0
+	}
+	return m.info.Candidates
+}
+
+// gating counts the gates that are at work, whatever they look at.
+func (m *Machine) gating() int { return m.atWork(Gate) + m.atWork(Trial) }

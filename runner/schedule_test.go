@@ -168,3 +168,63 @@ func TestEarlyStart(t *testing.T) {
 			b/r1-c0/merge ok                       -> c/r1-c0/execute before=9`},
 	})
 }
+
+// Each batch that began on what did not hold is put back and said to be, whatever had become of it by then (TEAM-04).
+func TestWhatBeganOnARedCandidateIsPutBack(t *testing.T) {
+	team := Info{Workers: 2, Speculate: true}
+	const begin = `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
+`
+	tell(t, map[string]scenario{
+		"its agent is at work": {plan: "a b:a*", info: team, script: begin + `
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			lost b/r1 on=a its agent is stopped
+			status a=working b=waiting`},
+		"its agent has ended, and it is queued": {plan: "a b:a*", info: Info{Workers: 1, Speculate: true}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
+			b/r1-c0/execute ok commit=b1           ->
+			queue a b
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			lost b/r1 on=a its candidate is dropped
+			status a=working b=waiting`},
+		"its gates run": {plan: "a b:a*", info: team, script: begin + `
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			lost b/r1 on=a its gates are stopped and its candidate is dropped`},
+		"its gates are green already": {plan: "a b:a*", info: team, script: begin + `
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
+			b/r1-c0/gate ok                        ->
+			queue a b=green
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			lost b/r1 on=a its candidate is dropped`},
+		"a hook refuses what it stood on": {plan: "a b:a*", info: team, script: begin + `
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			b/r1-c0/gate ok                        ->
+			a/r1-c0/commit failed                  -> a/r2-c0/execute
+			lost b/r1 on=a its candidate is dropped`},
+		"what it stood on is being merged and cannot be": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: begin + `
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
+			b/r1-c0/gate ok                        ->
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge moved base=x             -> a/r1-c0/rebase
+			lost
+			a/r1-c0/rebase conflict                -> a/r2-c0/execute
+			lost b/r1 on=a its candidate is dropped`},
+		"it failed by then": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: begin + `
+			b/r1-c0/execute failed                 ->
+			status a=working b=failed
+			a/r1-c0/gate failed                    ->
+			lost b/r1 on=a its failure does not count`},
+		"what was merged is no speculation": {plan: "a b:a*", info: team, script: begin + `
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       ->
+			lost
+			reopen a base=x                        -> a/r2-c0/execute
+			status a=working b=waiting`},
+	})
+}

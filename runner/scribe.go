@@ -75,6 +75,9 @@ func (s *Scribe) Fold(e Event, underWay []Command) Step {
 // step collects what is to be written and done.
 func (s *Scribe) step(e Event, cmds []Command, underWay []Command) Step {
 	out := Step{Events: []Event{e}, Commands: cmds}
+	for _, l := range s.machine.Lost() {
+		out.Events = append(out.Events, s.stamp(Event{Kind: BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing}))
+	}
 	out.CalledOff = s.calledOff(cmds, underWay)
 	for _, c := range out.CalledOff {
 		out.Events = append(out.Events, s.stamp(Event{Kind: Withdrawn, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, On: c.On, Reason: WithdrawnReason}))

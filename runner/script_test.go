@@ -84,6 +84,7 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	pending                                -> a/r2-c0/execute
 //	status a=working
 //	queue a=green b=red c
+//	lost b/r1 on=a its agent is stopped
 //	parked a=limited
 //	end stopped limited
 //	because five hours
@@ -137,6 +138,12 @@ func (s *script) step(fact, answer []string) {
 			got = append(got, text)
 		}
 		s.diff(fact[1:], got)
+	case "lost":
+		got := []string{}
+		for _, l := range s.m.Lost() {
+			got = append(got, fmt.Sprintf("%s/r%d on=%s %s", l.Batch, l.Attempt, strings.Join(l.On, ","), l.Doing))
+		}
+		s.diff(strings.Join(fact[1:], " "), strings.Join(got, "; "))
 	case "parked":
 		got := []string{}
 		for _, v := range s.m.Batches() {

@@ -351,6 +351,11 @@ func (s *sim) fits(c Command) error {
 			return fmt.Errorf("gates on %s, but the run branch is at %s and nobody allowed speculation", c.Base, s.tipTold())
 		}
 		return nil
+	case Trial:
+		if s.commits[k.parent].tree != under || k.tree != c.Tree || len(c.On) > 0 {
+			return fmt.Errorf("tries %s with tree %s on %s, but its agent made %v", c.Commit, c.Tree, c.Base, k)
+		}
+		return nil
 	case Merge:
 		if k.parent != c.Base || k.tree != c.Tree {
 			return fmt.Errorf("merges %s with tree %s on %s, but it is %v; no gate has seen that", c.Commit, c.Tree, c.Base, k)

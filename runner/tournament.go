@@ -88,7 +88,7 @@ func (m *Machine) enter(s start, agent string) Command {
 			t.cup.before = m.before
 		}
 	}
-	t.alone, t.parked = m.width == 1, nil
+	t.alone, t.parked = max(m.width, m.crowd()) == 1, nil
 	c := Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.cup.before}
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
@@ -143,7 +143,7 @@ func (m *Machine) compete() []Command {
 		ended := true
 		for _, n := range t.cup.entrants {
 			ended = ended && n.ended
-			if n.made != nil && !n.ended && n.out == "" && m.atWork(Gate) < m.info.Workers {
+			if n.made != nil && !n.ended && n.out == "" && m.gating() < m.info.Workers {
 				cmds = append(cmds, m.issueFor(t, n, Command{Kind: Gate, Base: t.cup.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.cup.before, On: t.on}))
 			}
 		}
@@ -177,7 +177,7 @@ func (m *Machine) judged(t *track, e Event) {
 
 // win puts a candidate into the merge queue. Where it stands already on what will be below it, it was gated there.
 func (m *Machine) win(t *track, n *entrant) {
-	t.made, t.changes, t.waits = *n.made, 0, 0
+	t.made, t.changes, t.waits, t.sound = *n.made, 0, 0, true
 	m.put(t, t.base)
 	t.forget()
 	t.gated, t.tests, t.asked, t.before = true, n.tests, true, t.cup.before

@@ -307,3 +307,26 @@ func TestSummaryOfATournament(t *testing.T) {
 		t.Errorf("%q, cost %v, %v tests, gates %+v", b.Sampling, *b.CostUSD, *b.TestsAfter, b.Gates)
 	}
 }
+
+// Candidates of one batch work side by side however few batches may (C-11); other batches keep to the run's workers, and an agent that
+// cannot be started beside others ends both.
+func TestCandidatesWorkBesideEachOther(t *testing.T) {
+	team := Info{Workers: 2, Candidates: 5, Speculate: true}
+	tell(t, map[string]scenario{
+		"five at once, and no third batch": {plan: "a+5 b c", info: team, script: `
+			start                                  -> a/r1-c0/sample b/r1-c0/execute
+			a/r1-c0/sample ok slots=v,w,x,y,z atonce=5 -> a/r1-c1/execute a/r1-c2/execute a/r1-c3/execute a/r1-c4/execute
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate a/r1-c5/execute
+			a/r1-c1/execute failed                 ->
+			a/r1-c2/execute failed                 ->
+			a/r1-c3/execute failed                 ->
+			a/r1-c4/execute failed                 -> c/r1-c0/execute`},
+		"one alone once they cannot be started side by side": {plan: "a+3", info: Info{Workers: 1, Candidates: 5}, script: `
+			start                                  -> a/r1-c0/sample
+			a/r1-c0/sample ok slots=x,y,z atonce=3 -> a/r1-c1/execute a/r1-c2/execute a/r1-c3/execute
+			a/r1-c1/execute not_started            ->
+			a/r1-c2/execute ok commit=a2           -> a/r1-c2/gate
+			a/r1-c3/execute ok commit=a3           -> a/r1-c1/execute
+			end running`},
+	})
+}

@@ -80,8 +80,8 @@ const (
 	OnCritical Trigger = "critical"
 )
 
-// mostAtOnce bounds how many candidates are at work at the same time (C-11).
-const mostAtOnce = 5
+// MostAtOnce bounds how many candidates are at work at the same time (C-11).
+const MostAtOnce = 5
 
 // gb is a GB of memory.
 const gb = 1 << 30
@@ -214,7 +214,7 @@ func (req Request) atOnce(n int) int {
 	if !req.Team {
 		return 1
 	}
-	k := min(n, mostAtOnce)
+	k := min(n, MostAtOnce)
 	if req.Workers > 0 {
 		k = min(k, req.Workers)
 	}

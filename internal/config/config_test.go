@@ -496,6 +496,7 @@ func TestUserFile(t *testing.T) {
 func TestNearest(t *testing.T) {
 	for key, want := range map[string]string{
 		"run.agnet": "run.agent", "run.timeout": "gates.timeout", "agents.my-agent.cmmand": "agents.my-agent.command", "gates.command.nmae": "gates.command.name",
+		"gates.command.command": "gates.command.run", "agents.claude.cmd": "agents.claude.command",
 		"qqqqqqqqqqqqqqqqqqqqqqq": "", "workspaces.setup": "workspace.setup", "ü": "",
 	} {
 		if got := nearest(key, Keys()); got != want {

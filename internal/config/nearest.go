@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest returns the known word that a mistyped one is closest to, or "" when nothing is close.
 func Nearest(word string, known []string) string { return nearest(word, known) }
@@ -10,6 +13,9 @@ func Nearest(word string, known []string) string { return nearest(word, known) }
 func nearest(key string, known []string) string {
 	best, bestAt := "", len(key)/3+2
 	words := strings.Split(key, ".")
+	if known := other(words); known != "" {
+		return known
+	}
 	for _, k := range known {
 		parts := strings.Split(k, ".")
 		for i := range parts {
@@ -28,6 +34,19 @@ func nearest(key string, known []string) string {
 		}
 	}
 	return best
+}
+
+// other returns the key that is meant by one with another word for the same: a gate's command is under run, an agent's under command.
+func other(words []string) string {
+	section, last := strings.Join(words[:len(words)-1], "."), words[len(words)-1]
+	commands := []string{"command", "cmd", "run", "exec", "script", "shell"}
+	switch {
+	case section == "gates.command" && slices.Contains(commands, last):
+		return "gates.command.run"
+	case len(words) == 3 && words[0] == "agents" && slices.Contains(commands, last):
+		return section + ".command"
+	}
+	return ""
 }
 
 // distance is the Levenshtein distance of two short strings.

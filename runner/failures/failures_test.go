@@ -225,6 +225,8 @@ func TestGeneralise(t *testing.T) {
 		"sha256 of v2 files":                        "sha256 files",
 		"Prüfung der ÄUßEREN Größe":                 "prüfung der äußeren größe",
 		"Batch 3":                                   "",
+		"A":                                         "a",
+		"Task":                                      "",
 		"":                                          "",
 		"修复 导入":                                     "修复 导入",
 	} {

@@ -8,7 +8,8 @@ import (
 
 // Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
 // and without words that say nothing of the work. "Batch 4b: Integration wiring for the API" is "integration wiring
-// api". A title that has no other words gives "".
+// api". The title "A" is a name,
+// and one that has no other words gives "".
 func Generalise(title string) string { return strings.Join(words(title), " ") }
 
 // stopWords say nothing of the work.
@@ -22,10 +23,14 @@ var stopWords = map[string]bool{
 // words are those of a title that count, in their order.
 func words(title string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+	all := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	for _, w := range all {
 		if !stopWords[w] && !batchNumber(w) {
 			out = append(out, w)
 		}
+	}
+	if len(out) == 0 && len(all) == 1 && stopWords[all[0]] && len(all[0]) == 1 { // "A" is a name
+		return all
 	}
 	return out
 }

@@ -316,7 +316,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 			ev, err = s.work.Rebase(ctx, c, lines(s.Line))
 		case runner.Wait:
 			ev, err = s.wait(ctx, c)
-		case runner.Gate:
+		case runner.Gate, runner.Trial:
 			ev, err = s.work.Gates(ctx, c, lines(s.Line))
 		case runner.Commit:
 			ev, err = s.work.Commit(ctx, c, lines(s.Line))

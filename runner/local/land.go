@@ -103,7 +103,7 @@ func (w *work) pullRequestBody() string {
 	r := w.finalReview()
 	if r == nil {
 		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" does that")
-		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available) |\n")
+		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] final |\n")
 		return b.String()
 	}
 	b.WriteString(r.Verdict)

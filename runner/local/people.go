@@ -52,6 +52,9 @@ func (s *session) progressLine(ev runner.Event) string {
 		return name + " skipped: " + ev.Reason
 	case runner.Reopened:
 		return name + " is due again: " + ev.Reason
+	case runner.BatchPutBack:
+		return fmt.Sprintf("%s attempt %d is put back: the candidate of batch %s, on which it began, did not hold; %s",
+			name, ev.Attempt, strings.Join(ev.On, ", "), ev.Reason)
 	case runner.Withdrawn:
 		if strings.HasSuffix(ev.Command, "/"+string(runner.Execute)) {
 			return fmt.Sprintf("%s attempt %d %s", name, ev.Attempt, ev.Reason)

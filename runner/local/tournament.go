@@ -79,7 +79,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	req := sampling.Request{
 		Batch: b.Number, Critical: b.Critical || w.Plan.Header.Critical, Attempt: c.Attempt,
 		Flags: w.Sampling.Flags, Settings: w.Sampling.Settings, Escalate: w.info.Escalate, Literal: literal(w.Agent),
-		Team: w.info.Workers > 1, Workers: w.info.Workers,
+		Team: w.info.AtOnce() > 1, Workers: w.info.AtOnce(),
 	}
 	if c.After > 0 {
 		req.Failure = &sampling.Failure{Outcome: string(r.failure.Outcome), Reason: r.failure.Reason}

@@ -55,7 +55,7 @@ func laneKindOf(e runner.Event) laneKind {
 	switch runner.KindOf(e.Command) {
 	case runner.Execute:
 		return editing
-	case runner.Rebase, runner.Gate:
+	case runner.Rebase, runner.Gate, runner.Trial:
 		return checking
 	case runner.Commit, runner.Merge:
 		return landing

@@ -80,7 +80,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 					n = runner.CandidateOf(e.Command)
 				}
 				at(e, n).begun(e, s.Layout, f.run)
-			} else if t := at(e, e.Candidate); runner.KindOf(e.Command) == runner.Gate && t.Tone == "busy" {
+			} else if t := at(e, e.Candidate); (runner.KindOf(e.Command) == runner.Gate || runner.KindOf(e.Command) == runner.Trial) && t.Tone == "busy" {
 				t.Word = "checking"
 			}
 		case runner.Reviewed:
@@ -94,7 +94,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 				t := &out[len(out)-1]
 				t.Word, t.Tone, t.Reason = "denied", "bad", e.By+": "+e.Reason
 			}
-		case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged:
+		case runner.Executed, runner.Rebased, runner.Gated, runner.Tried, runner.Committed, runner.Merged:
 			at(e, e.Candidate).took(e)
 		}
 		if len(out) > maxTries {
@@ -147,7 +147,7 @@ func (t *try) took(e runner.Event) {
 	}
 	switch e.Outcome {
 	case runner.OutcomeOK:
-		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased", runner.Gated: "checked", runner.Committed: "committed", runner.Merged: "merged"}[e.Kind], "busy"
+		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased", runner.Gated: "checked", runner.Tried: "red together", runner.Committed: "committed", runner.Merged: "merged"}[e.Kind], "busy"
 		if e.Kind == runner.Merged || e.Kind == runner.Gated && t.Candidate > 0 {
 			t.Tone = "good"
 		}

@@ -44,7 +44,7 @@ func spanKind(k runner.CommandKind) string {
 	switch k {
 	case runner.Execute:
 		return "edit"
-	case runner.Rebase, runner.Gate:
+	case runner.Rebase, runner.Gate, runner.Trial:
 		return "check"
 	case runner.Commit, runner.Merge:
 		return "land"

@@ -62,6 +62,13 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		}
 	case runner.Gated:
 		d.gated(e, name, say)
+	case runner.Tried:
+		switch e.Outcome {
+		case runner.OutcomeOK:
+			say(routing.LogGatePass, "%s alone: it does not go together with what was merged meanwhile", name)
+		case runner.OutcomeFailed:
+			say(routing.LogGateFail, "%s attempt %d alone: %s", name, e.Attempt, e.Reason)
+		}
 	case runner.Sampled, runner.Judged:
 		d.competing[e.Batch] = e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeUndecided
 		if won := candidateKey(e); e.Kind == runner.Judged && e.Outcome == runner.OutcomeOK {
@@ -75,11 +82,9 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		if e.Outcome == runner.OutcomeOK {
 			d.merged(e, name, say)
 		}
-	case runner.Withdrawn:
-		if len(e.On) > 0 && strings.HasSuffix(e.Command, "/"+string(runner.Execute)) {
-			say(routing.LogSpeculateAbort, "%s is stopped and done again: what it stood on (%s) did not hold", name, d.names(e.On))
-			delete(d.on, e.Batch)
-		}
+	case runner.BatchPutBack:
+		say(routing.LogSpeculateAbort, "%s is done again: what it began on (%s) did not hold; %s", name, d.names(e.On), e.Reason)
+		delete(d.on, e.Batch)
 	case runner.Note:
 		if text, ok := strings.CutPrefix(e.Reason, runner.FallbackNote); ok {
 			say(routing.LogFallback, "%s", text)

@@ -41,6 +41,9 @@ func (p *play) record(e runner.Event) {
 	cmds := p.machine.Start()
 	p.add(e)
 	cmds = append(cmds, p.machine.Apply(p.events[len(p.events)-1])...)
+	for _, l := range p.machine.Lost() {
+		p.add(runner.Event{Kind: runner.BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing})
+	}
 	pending := map[string]bool{}
 	for _, c := range p.machine.Pending() {
 		pending[c.ID] = !slices.ContainsFunc(cmds, func(anew runner.Command) bool { return anew.ID == c.ID })

@@ -183,6 +183,8 @@ func (p *Printer) batch(e runner.Event) []Line {
 		p.dispatched(e, b, say)
 	case runner.Withdrawn:
 		p.withdrawn(e, b, say)
+	case runner.BatchPutBack:
+		p.putBack(e, say)
 	case runner.BatchSkipped:
 		if p.once("skip " + e.Batch) {
 			say(ui.Muted, "%s", skipping(e.Reason))
@@ -207,6 +209,8 @@ func (p *Printer) batch(e runner.Event) []Line {
 		}
 	case runner.Rebased:
 		p.rebased(e, say)
+	case runner.Tried:
+		p.tried(e, say)
 	case runner.Gated:
 		p.gated(e, b, say)
 	case runner.Reviewed:

@@ -78,12 +78,20 @@ func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 			say(ui.Muted, "candidate %d is called off, as another one has passed", n)
 		}
 	case runner.KindOf(e.Command) == runner.Execute || b.State == string(runner.Waiting):
-		why := "what it stood on is not there any more"
-		if on := p.Standing().unmerged(e.On); len(on) > 0 {
-			why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
-		}
-		say(ui.Warn, "called off and put back: %s", why)
+		p.putBack(e, say)
 	}
+}
+
+// putBack tells that a batch lost what it stood on, once for the batch and its command.
+func (p *Printer) putBack(e runner.Event, say say) {
+	if !p.once(fmt.Sprintf("back %s %d", e.Batch, e.Attempt)) {
+		return
+	}
+	why := "what it stood on is not there any more"
+	if on := p.Standing().unmerged(e.On); len(on) > 0 {
+		why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
+	}
+	say(ui.Warn, "called off and put back: %s", why)
 }
 
 func (p *Printer) rebased(e runner.Event, say say) {
@@ -126,7 +134,21 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 		say(ui.Warn, "red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
 	case e.Outcome == runner.OutcomeFailed && moved:
 		p.again[e.Batch] = "done again on top of what it did not go together with"
-		say(ui.Warn, "red together with what was merged meanwhile: %s", firstReason(e))
+		say(ui.Warn, "red on top of what was merged meanwhile: %s", firstReason(e))
+	default:
+		say(trouble(e.Outcome), "%s", p.wentWrong(e))
+	}
+}
+
+// tried tells whose failure a red candidate was.
+func (p *Printer) tried(e runner.Event, say say) {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		p.again[e.Batch] = "done again on top of what it did not go together with"
+		say(ui.Warn, "green without what was merged meanwhile: the two do not go together")
+	case runner.OutcomeFailed:
+		delete(p.again, e.Batch)
+		say(ui.Bad, "red without what was merged meanwhile too, so the failure is its own: %s", firstReason(e))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}

@@ -162,8 +162,11 @@ func (r *retries) apply(e runner.Event) {
 		if e.Outcome == runner.OutcomeConflict {
 			r.open[b] = false
 		}
-	case e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && r.moved[b]:
+	case e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && r.moved[b]: // whose failure that was shows when it is tried alone
+	case e.Kind == runner.Tried && e.Outcome == runner.OutcomeOK:
 		r.open[b] = false
+	case e.Kind == runner.Tried && e.Outcome == runner.OutcomeFailed:
+		fail()
 	case e.Kind == runner.Executed && slices.Contains([]runner.Outcome{runner.OutcomeFailed, runner.OutcomeUnchanged, runner.OutcomeTimedOut}, e.Outcome),
 		e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed, e.Kind == runner.Committed && e.Outcome == runner.OutcomeFailed:
 		fail()

@@ -111,6 +111,9 @@ func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 		if _, ok := p.at(runner.Rebase); ok {
 			return face{"rebasing", ui.Busy}, false
 		}
+		if _, ok := p.at(runner.Trial); ok {
+			return face{"checked alone", ui.Busy}, false
+		}
 		if _, ok := p.at(runner.Gate); !ok {
 			return face{"queued", ui.Busy}, true
 		}

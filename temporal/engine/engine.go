@@ -266,7 +266,7 @@ func (e *Engine) bring(ctx context.Context, d *local.Depot, m *local.Mirror) (la
 // needsFiles tells whether an event speaks of logs or commits, which are in the shared repository.
 func needsFiles(e runner.Event) bool {
 	switch e.Kind {
-	case runner.Executed, runner.Gated, runner.Judged, runner.Merged, runner.Reviewed, runner.Landed, runner.RunFinished:
+	case runner.Executed, runner.Gated, runner.Tried, runner.Judged, runner.Merged, runner.Reviewed, runner.Landed, runner.RunFinished:
 		return true
 	}
 	return false

@@ -225,7 +225,7 @@ func (p *project) pastOf(ctx context.Context, path string) (past, error) {
 // add takes up an event, in the order of the journal.
 func (h *past) add(ev runner.Event) {
 	switch ev.Kind {
-	case runner.Executed, runner.Gated, runner.Committed:
+	case runner.Executed, runner.Gated, runner.Tried, runner.Committed:
 		if ev.Outcome != runner.OutcomeOK && len(ev.Reports) > 0 {
 			h.failed[ev.Batch] = ev
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,6 +144,13 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
 			a.hideTitles(nil, plan)
 			r := planparse.Check(plan)
+			if derr == nil {
+				r.Advice = append(r.Advice, routing.Assess(plan)...)
+			}
+			if r.Valid && derr != nil {
+				r.Valid = false
+				r.Diagnostics = append(slices.Clone(r.Diagnostics), diagnosed(derr))
+			}
 			cover := plan.Cover(src)
 			r.Coverage = &cover
 			out := a.hiding()
@@ -159,7 +167,7 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			if derr != nil {
-				return usage(fmt.Errorf("%s: %w", args[0], derr), "")
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
 			}
 			if r.Score < least {
 				return fail(exitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
@@ -208,10 +216,20 @@ func newIntrospectCommand(a *App) *cobra.Command {
 	return cmd
 }
 
+// diagnosed makes a diagnostic of what keeps a plan from being routed: a condition that cannot be read, needs that form a circle.
+func diagnosed(err error) planparse.Diagnostic {
+	d := planparse.Diagnostic{Severity: planparse.SeverityError, Line: 1, Code: "not-routable", Message: err.Error()}
+	if m := placeOf.FindStringSubmatch(d.Message); m != nil {
+		d.Line, _ = strconv.Atoi(m[1])
+		d.Message = m[2]
+	}
+	return d
+}
+
 // printCheck tells what [planparse.Check] found.
 func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
 	verdict := "can be run"
-	if len(p.Errors()) > 0 {
+	if !r.Valid {
 		verdict = "cannot be run"
 	}
 	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,

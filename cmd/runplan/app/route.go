@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -158,13 +158,15 @@ func (a *App) likelyAgent(p *project, path string, plan *planparse.Plan, r route
 	return "", "", nil
 }
 
+var placeOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
+
 // planError is an error of usage about a plan, with the place as other tools write it: plan.md:12. What a flag or a
 // setting is to blame for has its name in front.
 func planError(path string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
 		return usage(err, "")
 	}
-	if m := regexp.MustCompile(`^line (\d+): (?s)(.*)$`).FindStringSubmatch(err.Error()); m != nil {
+	if m := placeOf.FindStringSubmatch(err.Error()); m != nil {
 		return usage(&placed{fmt.Sprintf("%s:%s: %s", path, m[1], m[2]), err}, "")
 	}
 	return usage(fmt.Errorf("%s: %w", path, err), "")

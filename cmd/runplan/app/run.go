@@ -88,10 +88,10 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.sample.mark(&info, plan, p.config.Sampling); err != nil {
+	info.Candidates = candidates(info, how)
+	if err := o.sample.mark(&info, plan, p.config.Sampling, &decision); err != nil {
 		return err
 	}
-	widen(&info, how)
 	others, err := o.limits.fallback(p.config.Run)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,8 @@ type sampleFlags struct {
 	cmd     *cobra.Command
 
 	told []string // before the run: what will be sampled from the start, what it takes, or why it will not be
+
+	available func() (uint64, error) // memory, in bytes; nil asks the machine
 }
 
 func (s *sampleFlags) add(cmd *cobra.Command) {
@@ -70,8 +73,8 @@ func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
 	return f, err
 }
 
-// mark writes down which batches of a run are to be sampled, and when.
-func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling) error {
+// mark writes down which batches of a run are to be sampled, and when, and adds what that takes to the estimate.
+func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling, d *routing.Decision) error {
 	if _, err := sampling.NewScorer(c.Score); err != nil {
 		return usage(err, "")
 	}
@@ -105,20 +108,27 @@ func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 	info.Resample = c.OnRetry && !f.NoSample
 	info.StopAtFirst = c.StopAtFirst
 	s.told = nil
+	held := map[string]routing.Tournament{}
 	for i := range info.Batches {
-		if err := s.markBatch(info, i, &p.Batches[i], p.Header.Critical, f, c); err != nil {
+		t, err := s.markBatch(info, i, &p.Batches[i], p.Header.Critical, f, c, d.Steps[i].Costs)
+		if err != nil {
 			return err
 		}
+		if t.Action == sampling.Sample && info.Batches[i].Skip == "" {
+			held[info.Batches[i].Key] = routing.Tournament{Candidates: t.N, AtOnce: t.AtOnce}
+		}
 	}
+	d.CountTournaments(held)
 	return nil
 }
 
-// markBatch decides for one batch. Whether there is memory enough is looked at when the tournament is due.
-func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling) error {
+// markBatch decides for one batch. Whether there is memory enough is looked at when the tournament is due; what people are told, and
+// what is returned, is how it would be now.
+func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling, cost *float64) (sampling.Tournament, error) {
 	plenty := ^uint64(0)
 	req := sampling.Request{
 		Batch: b.Number, Critical: b.Critical || critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: samplingSettings(c),
-		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.Workers > 1, Workers: info.Workers,
+		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.AtOnce() > 1, Workers: info.AtOnce(), Cost: cost,
 	}
 	if ms := info.Batches[i].ExpectMS; ms > 0 {
 		took := time.Duration(ms) * time.Millisecond
@@ -126,20 +136,32 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	}
 	plan, err := sampling.Plan(req)
 	if err != nil {
-		return usage(err, "")
+		return plan, usage(err, "")
 	}
 	if plan.Action == sampling.Sample {
 		info.Batches[i].Sample = plan.N
 	}
 	if plan.Trigger == "" || info.Batches[i].Skip != "" {
-		return nil
+		return plan, nil
+	}
+	req.Memory = nil
+	if s.available == nil {
+		s.available = routing.AvailableMemory
+	}
+	if now, err := s.available(); err == nil {
+		req.Memory = &now
+	}
+	if plan, err = sampling.Plan(req); err != nil {
+		return plan, usage(err, "")
 	}
 	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Number, "Bb"), strings.Join(plan.Reasons, "; "))
 	if plan.Action == sampling.Sample {
 		what = fmt.Sprintf("%s; %s", plan.Cost, plan.Time)
+	} else if info.Batches[i].Sample > 0 {
+		what += "; looked at again when the batch is due"
 	}
 	s.told = append(s.told, what)
-	return nil
+	return plan, nil
 }
 
 // mostTold bounds how many batches are told of one by one.
@@ -180,21 +202,10 @@ func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 
 func (x *execution) now() time.Time { return time.Now() }
 
-// widen gives a team run as many workers as its tournaments can use, within what the flags and the settings allow: the
-// plan's own width says nothing of candidates (C-11).
-func widen(info *runner.Info, how routing.Options) {
+// candidates is how many candidates of a batch a run may have at work at the same time: the plan's own width says nothing of them (C-11).
+func candidates(info runner.Info, how routing.Options) int {
 	if info.Mode != string(routing.Team) {
-		return
+		return 0
 	}
-	most := how.Rules.MaxWorkers
-	if how.Workers > 0 {
-		most = how.Workers
-	}
-	want := info.Workers
-	for _, b := range info.Batches {
-		if b.Skip == "" {
-			want = max(want, b.Sample)
-		}
-	}
-	info.Workers = max(info.Workers, min(want, most))
+	return cmp.Or(how.Workers, sampling.MostAtOnce)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/sampling"
 )
@@ -28,7 +29,10 @@ func marked(t *testing.T, s *sampleFlags, agent string, workers, batches int) (r
 		t.Fatal(err)
 	}
 	c := config.Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4}
-	if err := s.mark(&info, plan, c); err != nil {
+	if s.available == nil {
+		s.available = func() (uint64, error) { return 64 << 30, nil }
+	}
+	if err := s.mark(&info, plan, c, &routing.Decision{Steps: make([]routing.Step, batches)}); err != nil {
 		t.Fatal(err)
 	}
 	return info, s.lines(info)
@@ -54,6 +58,30 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 		}
 		if !info.Resample || info.Seed == 0 {
 			t.Errorf("%s: resample %v, seed %d", name, info.Resample, info.Seed)
+		}
+	}
+}
+
+// Before the run nobody is promised candidates for which there is no memory; whether there is, is looked at again when they are due.
+func TestSampleLinesTellOfShortMemory(t *testing.T) {
+	s := &sampleFlags{batches: []string{"B1=4"}, available: func() (uint64, error) { return 3 << 30, nil }}
+	info, lines := marked(t, s, "fake", 2, 1)
+	want := "Sampling B1: --sample-batch asks for 4 candidates; not sampled: 3 GB of memory are available, and 4 candidates need 16 GB " +
+		"(sample_min_memory_per_gb = 4); looked at again when the batch is due"
+	if diff := cmp.Diff([]string{want}, lines); diff != "" || info.Batches[0].Sample != 4 {
+		t.Errorf("%d candidates are marked\n%s", info.Batches[0].Sample, diff)
+	}
+}
+
+// In team mode candidates of one batch compete side by side however wide the plan is; --workers caps them.
+func TestCandidatesAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		mode    routing.Mode
+		workers int
+		want    int
+	}{{routing.Team, 0, 5}, {routing.Team, 2, 2}, {routing.Headless, 0, 0}, {routing.Headless, 4, 0}} {
+		if got := candidates(runner.Info{Mode: string(tt.mode)}, routing.Options{Workers: tt.workers}); got != tt.want {
+			t.Errorf("%s, --workers %d: %d at once, want %d", tt.mode, tt.workers, got, tt.want)
 		}
 	}
 }

@@ -1,23 +1,19 @@
-package routing
+package planparse
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/runplan/runplan/planparse"
-)
-
-// textLine is a line of a batch.
-type textLine struct {
-	text   string
-	number int    // in the plan
-	indent int    // white space at its beginning
-	fenced bool   // it stands in a fence
-	lang   string // of the fence
+// Line is a line of a batch.
+type Line struct {
+	Text   string
+	Number int    // in the plan
+	Indent int    // bytes of white space at its beginning
+	Fenced bool   // it stands in a fence
+	Lang   string // of the fence
 }
 
-// eachLine calls f with the lines of a batch, without those that open and close fences. A fence in a fence belongs to the
+// EachLine calls f with the lines of a batch, without those that open and close fences. A fence in a fence belongs to the
 // outer one, as in the parser.
-func eachLine(b *planparse.Batch, f func(textLine)) {
+func EachLine(b *Batch, f func(Line)) {
 	type fence struct {
 		char byte
 		size int
@@ -46,9 +42,9 @@ func eachLine(b *planparse.Batch, f func(textLine)) {
 				continue
 			}
 		}
-		l := textLine{text: text, number: number, indent: len(text) - len(trimmed), fenced: len(open) > 0}
-		if l.fenced {
-			l.lang = open[0].lang
+		l := Line{Text: text, Number: number, Indent: len(text) - len(trimmed), Fenced: len(open) > 0}
+		if l.Fenced {
+			l.Lang = open[0].lang
 		}
 		f(l)
 	}
@@ -66,8 +62,8 @@ func fenceSize(trimmed string) int {
 	return size
 }
 
-// spansOf returns the code spans of a line.
-func spansOf(text string) []string {
+// Spans returns the code spans of a line.
+func Spans(text string) []string {
 	var out []string
 	for {
 		start := strings.IndexByte(text, '`')

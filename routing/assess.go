@@ -1,0 +1,183 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/planparse"
+)
+
+const (
+	assessWorkers = 3    // of which the advice speaks: as many as the settings allow where they say nothing
+	mostAssessed  = 60   // batches of a plan that is tried with changes
+	mostParallel  = 3    // pieces of advice on what would make a plan parallel
+	leastFaster   = 0.05 // of the time that a change has to save to be worth a word
+)
+
+// Assess advises how to write a plan so that it runs sooner (PLAN-10): which dependencies it shows but does not declare, and what would let
+// batches run side by side, each with the speed-up by simulation. A plan that cannot be routed gets no such advice.
+func Assess(p *planparse.Plan) []planparse.Advice {
+	g, err := dependencies(p)
+	if err != nil || g.big {
+		return nil
+	}
+	s := layoutOf(g, workOf(p))
+	return slices.Concat(s.parallelSafe(), s.sharedRuntime(), s.undeclared(), s.parallel())
+}
+
+// workOf tells which batches are work: the others are empty or ask a person.
+func workOf(p *planparse.Plan) []bool {
+	runs := make([]bool, len(p.Batches))
+	for i := range p.Batches {
+		runs[i] = !p.Batches[i].Empty && p.Batches[i].Checkpoint == nil
+	}
+	return runs
+}
+
+// parallelSafe names the batches that could be marked so: they share no file with any other, and nothing but the plan's order stands
+// between them and the others. A test and the code that it tests are no such batches.
+func (s *layout) parallelSafe() []planparse.Advice {
+	tied := map[int]bool{}
+	for pair, e := range s.found {
+		if e.kinds[0] != EdgeOrder && !strings.HasPrefix(e.reasons[0], "the title says") {
+			tied[pair[0]], tied[pair[1]] = true, true
+		}
+	}
+	var keys []string
+	for _, i := range s.run {
+		b := &s.plan.Batches[i]
+		if len(s.does[i].all) > 0 && !tied[i] && !b.ParallelSafe && len(b.DependsOn)+len(s.hints[i]) == 0 && planparse.TypeOf(*b) != planparse.TypeWiring {
+			keys = append(keys, b.Key)
+		}
+	}
+	if len(keys) < 2 {
+		return nil
+	}
+	return []planparse.Advice{{Code: "parallel-safe", Line: 1, Message: fmt.Sprintf("batches %s touch files that no other batch touches, and none names what "+
+		"another one makes; write \"parallel_safe: true\" below their headings", strings.Join(keys, ", "))}}
+}
+
+// sharedRuntime finds batches that are marked parallel_safe and touch the machine.
+func (s *layout) sharedRuntime() []planparse.Advice {
+	var out []planparse.Advice
+	for _, i := range s.run {
+		if b := &s.plan.Batches[i]; b.ParallelSafe && len(s.hints[i]) > 0 {
+			message := fmt.Sprintf("batch %s is marked parallel_safe but %s", b.Key, strings.Join(s.hints[i], ", "))
+			out = append(out, planparse.Advice{Code: "shared-runtime", Batch: b.Key, Line: b.StartLine, Message: message})
+		}
+	}
+	return out
+}
+
+// undeclared suggests depends_on where files or text show a dependency.
+func (s *layout) undeclared() []planparse.Advice {
+	var out []planparse.Advice
+	for _, to := range s.run {
+		b := &s.plan.Batches[to]
+		var on, why []string
+		for _, from := range s.needs[to] {
+			e := s.found[[2]int{from, to}]
+			if e == nil || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText || strings.HasPrefix(e.reasons[0], "the title says") {
+				continue
+			}
+			on = append(on, "batch-"+s.plan.Batches[from].Key)
+			why = append(why, fmt.Sprintf("%s (%s)", s.name(from), e.reasons[0]))
+		}
+		if len(on) > 0 {
+			message := fmt.Sprintf("%s needs %s; say so: \"depends_on: %s\"", s.name(to), strings.Join(why, ", "), strings.Join(slices.Concat(b.DependsOn, on), ", "))
+			out = append(out, planparse.Advice{Code: "depends-on", Batch: b.Key, Line: b.StartLine, Message: message})
+		}
+	}
+	return out
+}
+
+// steps is how long the plan takes by simulation, in the time of one batch or in the plan's own estimates.
+func (s *layout) steps(workers int) time.Duration {
+	took, needs := map[string]time.Duration{}, map[string][]string{}
+	known := !slices.ContainsFunc(s.run, func(i int) bool { return s.plan.Batches[i].EstimateMS <= 0 })
+	for _, i := range s.run {
+		key := s.plan.Batches[i].Key
+		took[key], needs[key] = time.Hour, s.keys(s.needs[i])
+		if known {
+			took[key] = time.Duration(s.plan.Batches[i].EstimateMS) * time.Millisecond
+		}
+	}
+	return Makespan(took, needs, workers)
+}
+
+// change is a way to write one batch otherwise.
+type change struct {
+	batch int
+	what  string // for people
+	make  func(b *planparse.Batch)
+}
+
+// parallel tries each change by itself and suggests those that save most.
+func (s *layout) parallel() []planparse.Advice {
+	if len(s.run) < 2 || len(s.run) > mostAssessed {
+		return nil
+	}
+	alone, now := s.steps(1), s.steps(assessWorkers)
+	type gain struct {
+		change
+		then time.Duration
+	}
+	var gains []gain
+	for _, c := range s.changes() {
+		p := *s.plan
+		p.Batches = slices.Clone(p.Batches)
+		c.make(&p.Batches[c.batch])
+		g, err := dependencies(&p)
+		if err != nil {
+			continue
+		}
+		if then := layoutOf(g, s.runs).steps(assessWorkers); float64(now-then) >= leastFaster*float64(now) {
+			gains = append(gains, gain{c, then})
+		}
+	}
+	slices.SortStableFunc(gains, func(a, b gain) int { return cmp.Compare(a.then, b.then) })
+	var out []planparse.Advice
+	for _, x := range gains[:min(len(gains), mostParallel)] {
+		b := &s.plan.Batches[x.batch]
+		message := fmt.Sprintf("%s, %d workers would be %s times as fast as one, instead of %s times (by simulation)",
+			x.what, assessWorkers, ratio(alone, x.then), ratio(alone, now))
+		out = append(out, planparse.Advice{Code: "more-parallel", Batch: b.Key, Line: b.StartLine, Message: message})
+	}
+	return out
+}
+
+func ratio(a, b time.Duration) string { return fmt.Sprintf("%.1f", float64(a)/float64(max(b, 1))) }
+
+// changes lists what could be written otherwise: batches that name no files, and files that two batches share.
+func (s *layout) changes() []change {
+	var out []change
+	for _, to := range s.run {
+		if s.open(to) {
+			own := fmt.Sprintf("runplan-assess/%d/own", to)
+			out = append(out, change{to, s.name(to) + " names no files, so that it runs after all before it: if it named them, and shared none", func(b *planparse.Batch) {
+				b.Files.Modify = append(slices.Clone(b.Files.Modify), own)
+			}})
+		}
+		for _, from := range s.needs[to] {
+			if e := s.found[[2]int{from, to}]; e == nil || e.kinds[0] != EdgeFiles {
+				continue
+			}
+			both := shared(s.does[from], s.does[to])
+			what := fmt.Sprintf("%s and %s share %s: if %s left %s alone", s.name(from), s.name(to), list(both), s.name(to), phrase.Count(len(both), "file"))
+			out = append(out, change{to, what, func(b *planparse.Batch) {
+				for _, files := range []*[]string{&b.Files.Create, &b.Files.Modify, &b.Files.Test, &b.Files.Delete} {
+					*files = slices.DeleteFunc(slices.Clone(*files), func(p string) bool { return slices.Contains(both, clean(p)) })
+				}
+				b.Files.Modify = append(b.Files.Modify, fmt.Sprintf("runplan-assess/%d/own", to))
+				for _, p := range both {
+					b.Text = strings.ReplaceAll(b.Text, p, "")
+				}
+			}})
+		}
+	}
+	return out
+}
