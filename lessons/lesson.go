@@ -46,6 +46,7 @@ type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
 	Unless      string      `yaml:"unless" json:"unless,omitempty"` // a match that this is found in is none
+	Code        bool        `yaml:"code" json:"code,omitempty"`     // a match in a string or a comment is none
 	Description string      `yaml:"description" json:"description"`
 }
 

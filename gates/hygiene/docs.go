@@ -32,6 +32,10 @@ func Docs() gates.Gate {
 		if err != nil || !ok {
 			return err
 		}
+		deleted, err := deletions(ctx, l.Subject())
+		if err != nil {
+			return err
+		}
 		for _, f := range files {
 			fresh := map[int]bool{}
 			for _, line := range f.AddedLines() {
@@ -47,7 +51,7 @@ func Docs() gates.Gate {
 					continue
 				case r.code:
 					find.Rule, find.Severity = "docs/dead-path", gates.Warning
-				case !fresh[r.line]:
+				case !fresh[r.line] && !(f.From != "" && was(l.Subject(), deleted, f.From, r.to)):
 					find.Rule, find.Severity, find.Known = "docs/old-dead-link", gates.Note, true
 				}
 				l.Find(find)
@@ -55,6 +59,30 @@ func Docs() gates.Gate {
 		}
 		return nil
 	})
+}
+
+// deletions are the paths that the change takes away, with the folders that they were in.
+func deletions(ctx context.Context, s gates.Subject) (map[string]bool, error) {
+	changes, err := s.Diff.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, c := range changes {
+		for p := c.Path; c.Status == gates.Deleted && p != "."; p = path.Dir(p) {
+			gone[p] = true
+		}
+	}
+	return gone, nil
+}
+
+// was reports whether a document that moved led to a file where it stood before: then the move broke the link.
+func was(s gates.Subject, deleted map[string]bool, from, to string) bool {
+	to, _, _ = strings.Cut(to, "#")
+	if plain, err := url.PathUnescape(to); err == nil {
+		to = plain
+	}
+	return there(s.Dir, from, to) || deleted[path.Join(path.Dir(from), to)]
 }
 
 // citation is a path that a document names.

@@ -71,7 +71,7 @@ func New() gates.Gate {
 					})
 				}
 			}
-			if f.Status == gates.Added && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
+			if f.Status == gates.Added && f.From == "" && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
 				l.Find(gates.Finding{
 					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
 					Fix: "leave it out, and have git ignore it",

@@ -177,7 +177,7 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	}
 	blocked, warnings := 100*float64(sum.blocked)/float64(max(1, sum.commits)), float64(sum.warnings)/float64(max(1, sum.commits))
 	fmt.Fprintf(w, "\n%d commits of %d repositories: %.1f %% blocked (at most %.1f), %.2f warnings a commit (at most %.2f)\n", sum.commits, len(rows), blocked, o.blocked, warnings, o.warnings)
-	if o.commit == "" && (blocked > o.blocked || warnings > o.warnings) {
+	if o.commit == "" && !o.whole && (blocked > o.blocked || warnings > o.warnings) {
 		return 1, nil
 	}
 	return 0, nil
