@@ -15,7 +15,7 @@ import (
 var (
 	inlineLink = lazyre.New(`!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
 	refLink    = lazyre.New(`^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)`)
-	srcLink    = lazyre.New(`<(?:img|a|source)\s[^>]*?(?:src|href)=["']([^"']+)["']`)
+	srcLink    = lazyre.New(`<(?:img|a|source)\s[^>]*?(?:\s(?:src|href))=["']([^"']+)["']`)
 	codePath   = lazyre.New("`((?:[\\w.-]+/)+[\\w.-]+\\.(?:md|mdx|rst|adoc))`")
 	codeSpan   = lazyre.New("`[^`]*`")
 	scheme     = lazyre.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
@@ -141,6 +141,9 @@ func ofUsers(dir, to string) bool {
 
 // ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names a file.
 func ofTree(dir, to string) bool {
+	if path.Ext(to) == "" && !strings.HasSuffix(to, "/") {
+		return false // a page of a site
+	}
 	first, rest, deeper := strings.Cut(strings.TrimPrefix(to, "/"), "/")
 	if info, err := os.Stat(filepath.Join(dir, first)); err == nil && info.IsDir() && deeper && rest != "" {
 		return true
@@ -177,8 +180,10 @@ func there(dir, doc, to string) bool {
 			}
 		}
 		if html, ok := strings.CutSuffix(p, ".html"); ok {
-			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(html+".md"))); err == nil {
-				return true
+			for _, end := range []string{".md", ".rst", ".adoc"} {
+				if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(html+end))); err == nil {
+					return true
+				}
 			}
 		}
 	}
