@@ -153,12 +153,12 @@ func wordByte(b byte) bool {
 
 var (
 	htmlOut = map[string]*lazyre.Regexp{
-		"go":     lazyre.New(`\bfmt\.Fprint(?:f|ln)?\(\s*(?:w|rw|res|resp|writer|c\.Writer)\s*,(.*)|\bio\.WriteString\(\s*(?:w|rw|res|resp|writer)\s*,(.*)|\b(?:w|rw|res|resp|writer)\.Write\(\[\]byte\((.*)`),
+		"go":     lazyre.New(`\bfmt\.Fprint(?:f|ln)?\(\s*(?:w|rw|res|resp|writer|c\.Writer)\s*,(.*)|\bio\.WriteString\(\s*(?:w|rw|res|resp|writer)\s*,(.*)|\b(?:w|rw|res|resp|writer)\.Write\(\[\]byte\((.*)|\bc\.HTML\(\s*[\w.]+\s*,(.*)`),
 		"python": lazyre.New(`\breturn\s+(?:Response\(|HttpResponse\(|HTMLResponse\(|make_response\()?\s*([fF]?["'].*<.*)|\b(?:render_template_string|Markup|mark_safe)\(\s*(.*)`),
-		"js":     lazyre.New(`\bres(?:ponse)?(?:\.status\([^)]*\)|\.type\([^)]*\))*\.(?:send|write|end)\(\s*(.*)|\bctx\.body\s*=\s*(.*)`),
+		"js":     lazyre.New(`(?:\b(?:res(?:ponse)?|reply)|^\s*)(?:\.status\([^)]*\)|\.type\([^)]*\))*\.(?:send|write|end)\(\s*(.*)|\bctx\.body\s*=\s*(.*)`),
 	}
 	pathUse = map[string]*lazyre.Regexp{
-		"go":     lazyre.New(`\b(?:filepath|path)\.Join\((.*)|\bos\.(?:Open|OpenFile|ReadFile|WriteFile|Create|Remove|RemoveAll)\((.*)|\bhttp\.ServeFile\(\s*\w+\s*,\s*\w+\s*,(.*)`),
+		"go":     lazyre.New(`\b(?:filepath|path)\.Join\((.*)|\bos\.(?:Open|OpenFile|ReadFile|WriteFile|Create|Remove|RemoveAll)\((.*)|\bhttp\.ServeFile\(\s*\w+\s*,\s*\w+\s*,(.*)|\bc\.(?:File|SendFile)\((.*)`),
 		"python": lazyre.New(`\bos\.path\.join\((.*)|(?:^|[^\w.])open\((.*)|\bsend_file\((.*)|\bFileResponse\((.*)|\bos\.(?:remove|unlink|rmdir)\((.*)|\bPath\([^)]*\)\s*/\s*(.*)|\bshutil\.\w+\((.*)`),
 		"js":     lazyre.New(`\bpath\.(?:join|resolve)\((.*)|\b(?:fs|fsp|fs\.promises)\.(?:readFile|writeFile|createReadStream|createWriteStream|unlink|rm|readFileSync|writeFileSync|unlinkSync)\((.*)|\bsendFile\((.*)|\bres\.download\((.*)`),
 	}
@@ -215,7 +215,10 @@ var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["'
 
 // directly reports whether the argument of an output is nothing but a value of a request or a variable.
 func directly(lang, arg string) bool {
-	return request[lang].MatchString(arg) || bareArg.MatchString(arg)
+	if at := request[lang].FindStringIndex(arg); at != nil {
+		return !strings.Contains(arg[:at[0]], "(") // what a call makes of it is something else
+	}
+	return bareArg.MatchString(arg)
 }
 
 var bareArg = lazyre.New(`^\s*[A-Za-z_]\w*\s*\)`)
@@ -333,7 +336,7 @@ func tempName(p place) *flaw {
 	return &flaw{"security/temporary", "the name of a temporary file is made before the file: somebody else can put another one there", "use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
 }
 
-var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\bssl\s*=\s*False\b.*(?:session|client|aiohttp)|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
+var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\b(?:session|client|aiohttp)\b.*\bssl\s*=\s*False\b|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
 
 func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
@@ -483,13 +486,14 @@ func placeOf(lang string, lines []string, n int, text string) place {
 	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
 
-// joined is a line together with those below it up to the end of its call, at most a few.
-func joinedCall(lines []string, at int) string {
-	text := lines[at]
-	for i := at + 1; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
+// joinedCall returns a line together with those below it up to the end of its call, at most a few, and the number of the last.
+func joinedCall(lines []string, at int) (text string, last int) {
+	text = lines[at]
+	i := at + 1
+	for ; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
 		text += " " + strings.TrimSpace(lines[i])
 	}
-	return text
+	return text, i
 }
 
 // telling reports whether a line holds a word that one of the flows looks for: most lines do not.
@@ -503,7 +507,7 @@ var words = map[string][]string{
 		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
 	},
 	"go": {
-		"Fprint", "WriteString", "Write(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
 	},
 	"python": {
 		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
@@ -519,15 +523,16 @@ var words = map[string][]string{
 const maxLine = 2000
 
 // flowOf asks all flows about a line, the first answer counts.
-func flowOf(lang string, lines []string, n int) *flaw {
+func flowOf(lang string, lines []string, n int) (found *flaw, last int) {
 	if n < 1 || n > len(lines) || len(lines[n-1]) > maxLine || !telling(lang, lines[n-1]) {
-		return nil
+		return nil, n
 	}
-	p := placeOf(lang, lines, n, joinedCall(lines, n-1))
+	text, last := joinedCall(lines, n-1)
+	p := placeOf(lang, lines, n, text)
 	for _, f := range flows() {
 		if found := f(p); found != nil {
-			return found
+			return found, last
 		}
 	}
-	return nil
+	return nil, n
 }
