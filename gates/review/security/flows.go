@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // flaw is what a [flow] found in one line.
@@ -346,15 +347,15 @@ func tlsSetting(p place) *flaw {
 }
 
 var (
-	keyed       = lazyre.New(`(?i)(?:^|[^\w])["']?((?:\w*_)?(?:password|passwd|pwd|secret|secret_?key|api_?key|auth_?token|access_?token|private_?key|client_?secret)|\w*(?:Password|Secret|ApiKey|APIKey|SecretKey|AuthToken|AccessToken))["']?\s*(?::\s*(?:str|string|String)\s*)?(?::=|=|:)\s*[bru]?["']([^"'\s]{6,})["']`)
-	placeholder = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|xxx|<.*>|\$\{|\{\{|%s|\.\.\.|dummy|fake|sample|redacted|\*\*\*|^(?:test|foo|bar|none|null|undefined|password|secret|string|text|hidden)|env|process\.|config|^[a-z]+(?:[_.:/-][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^--|^/|^https?:`)
-	withDigit   = lazyre.New(`\d|[!@#$%^&*]`)
+	keyed      = lazyre.New(`(?i)(?:^|[^\w])["']?((?:\w*_)?(?:password|passwd|pwd|secret|secret_?key|api_?key|auth_?token|access_?token|private_?key|client_?secret)|\w*(?:Password|Secret|ApiKey|APIKey|SecretKey|AuthToken|AccessToken))["']?\s*(?::\s*(?:str|string|String)\s*)?(?::=|=|:)\s*[bru]?["']([^"'\s]{6,})["']`)
+	plainValue = lazyre.New(`(?i)^(?:test|foo|bar|none|null|undefined|password|secret|string|text|hidden)|env|process\.|config|%s|^[a-z]+(?:[_.:/-][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^--|^/|^https?:`)
+	withDigit  = lazyre.New(`\d|[!@#$%^&*]`)
 )
 
 // credential finds a password or key that stands in the code.
 func credential(p place) *flaw {
 	m := keyed.FindStringSubmatch(p.text)
-	if m == nil || placeholder.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
+	if m == nil || redact.Placeholder(m[2]) || plainValue.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
 		return nil
 	}
 	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it", "read it from the environment or a file that is not committed, and change it", gates.Warning}
