@@ -34,6 +34,8 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
 	Compares bool `json:"compares,omitempty"`
+	// Beside says of a test suite that it may run while linters look at the same tree: its runner locks no build folder.
+	Beside bool `json:"-"`
 	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
 	Scoped bool `json:"scoped,omitempty"`
 

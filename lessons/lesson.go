@@ -86,6 +86,7 @@ type Level string
 const (
 	Error   Level = "error"
 	Warning Level = "warning"
+	Remark  Level = "info"
 	None    Level = "none"
 )
 
@@ -94,8 +95,10 @@ func (s Severity) Level() Level {
 	switch s {
 	case Blocker:
 		return Error
-	case ShouldFix, NiceToHave:
+	case ShouldFix:
 		return Warning
+	case NiceToHave:
+		return Remark
 	}
 	return None
 }

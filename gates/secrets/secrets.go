@@ -28,7 +28,7 @@
 //	secrets/not-looked-at    a file is too large                                        warning
 //
 // In folders of fixtures and of others' code, keys of a known shape and private keys are remarks, and assignments are not
-// looked at. In tests and documents guesses (assignments, URLs, JWTs) are remarks. A comment
+// looked at. In tests, examples and documents guesses (assignments, URLs, JWTs) and private keys are remarks. A comment
 // takes back what is a guess (assignments, URLs, hosts, JWTs). A key of a known shape it takes back only outside of a
 // run, or where the plan itself spells the line out: an agent does not excuse itself.
 package secrets
@@ -184,7 +184,7 @@ func named(file, text string) []hit {
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
 		}
-		if sample || h.guess && madeUp(file) {
+		if sample || (h.guess || rule == "private-key") && madeUp(file) {
 			h.severity = gates.Note
 		}
 		out = append(out, h)

@@ -369,6 +369,9 @@ func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
 				sev = gates.Warning // a new file takes nothing away, unless it reaches into the runner
+				if j.s.Batch.Key == "" {
+					sev = gates.Note
+				}
 			}
 			j.find("tamper/test-disabled", sev, f.Path, now.Disabled[k], "remove it", "%s", k)
 		}

@@ -85,7 +85,7 @@ func docNames(l *gates.Look, f gates.File) {
 			first--
 		}
 		says := word.FindStringSubmatch(lines[first])
-		if says == nil || strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
+		if says == nil || strings.HasPrefix(m[1], "Test") || strings.HasPrefix(m[1], "Benchmark") || strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
 			continue
 		}
 		if slices.Contains(now, says[1]) && !slices.Contains(before, says[1]) || slices.Contains(before, says[1]) || mixed(says[1]) && !slices.Contains(now, says[1]) {
