@@ -50,7 +50,7 @@ func Docs() gates.Gate {
 				case r.code && (!fresh[r.line] || ofUsers(l.Subject().Dir, r.to)):
 					continue
 				case r.code:
-					find.Rule, find.Severity = "docs/dead-path", gates.Warning
+					find.Rule, find.Severity = "docs/dead-path", gates.Note
 				case !fresh[r.line] && !(f.From != "" && was(l.Subject(), deleted, f.From, r.to)):
 					find.Rule, find.Severity, find.Known = "docs/old-dead-link", gates.Note, true
 				}
@@ -141,7 +141,7 @@ func ofUsers(dir, to string) bool {
 
 // ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names a file.
 func ofTree(dir, to string) bool {
-	if path.Ext(to) == "" && !strings.HasSuffix(to, "/") {
+	if path.Ext(strings.TrimSuffix(to, "/")) == "" {
 		return false // a page of a site
 	}
 	first, rest, deeper := strings.Cut(strings.TrimPrefix(to, "/"), "/")
@@ -158,6 +158,9 @@ func there(dir, doc, to string) bool {
 	}
 	if plain, err := url.PathUnescape(to); err == nil {
 		to = plain
+	}
+	if strings.Contains(to, "::") || strings.Contains(to, "@crate") || to == "crate" {
+		return true // a name, as the documents of Rust link to them
 	}
 	if to == "" || len(to) > 1000 || strings.ContainsRune(to, 0) {
 		return true

@@ -184,7 +184,7 @@ func named(file, text string) []hit {
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
 		}
-		if sample || (h.guess || rule == "private-key") && madeUp(file) {
+		if sample || (h.guess || rule == "private-key" || rule == "age-key") && madeUp(file) {
 			h.severity = gates.Note
 		}
 		out = append(out, h)

@@ -157,7 +157,7 @@ func joined(lines []string) []string {
 
 var (
 	jsBody  = lazyre.New(`=>|\bfunction\b[^(]*\([^)]*\)`)
-	jsCalls = lazyre.New(`([\w$.]+)\s*\(`)
+	jsCalls = lazyre.New(`([\w$.]+)(?:<[^()=;]*>)?\s*\(`)
 	jsQuiet = lazyre.New(`^(?:console\.\w+|(?:log|logger)\.\w+|done|resolve|(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme|log|diagnostic)|if|for|while|switch|catch|function|return|void)$`)
 	jsTells = lazyre.New(`\b(?:await|throw|new|should|import|yield)\b|[\w$]\x60|\?\.\(`)
 )

@@ -277,7 +277,7 @@ func jsParams(l *gates.Look, f gates.File) {
 			continue // taken apart, so that they have other names or none
 		}
 		if !slices.Contains(wordText.FindAllString(head, -1), p[1]) && (fresh[i+1] || fresh[j+1]) {
-			l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: i + 1, Message: "the function below has no parameter " + p[1]})
+			l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Note, Path: f.Path, Line: i + 1, Message: "the function below has no parameter " + p[1]})
 		}
 	}
 }

@@ -40,8 +40,8 @@ var (
 	madeFunction = lazyre.New(`\bnew Function\(`)
 	ownCode      = lazyre.New(`(?:eval|exec)\(\s*compile\(`)
 	unverified   = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)
-	rawHTML      = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[\w(]`)
-	setHTML      = lazyre.New("\\.(?:inner|outer)HTML\\s*\\+?=\\s*`|dangerouslySetInnerHTML")
+	rawHTML      = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[A-Za-z_][\w.]*\s*;?\s*$`)
+	setHTML      = lazyre.New("\\.(?:inner|outer)HTML\\s*\\+?=\\s*[^\"'\\s;]|dangerouslySetInnerHTML")
 	open         = lazyre.New(`\bchmod\([^)]*\b0o?777\b|\b(?:MkdirAll|Mkdir|WriteFile|OpenFile|Chmod)\([^)]*\b0o?777\b|\bChmod\([^)]*\b0o?666\b`)
 )
 

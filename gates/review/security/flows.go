@@ -290,7 +290,7 @@ var (
 		"python": lazyre.New(`(?:^|[^\w.])random\.(?:choices?|rand\w+|sample|getrandbits|random)\(`),
 		"js":     lazyre.New(`\bMath\.random\(\)`),
 	}
-	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|nonce|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
+	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
 	notSecret  = lazyre.New(`(?i)tokeni[sz]|tokens?\s*\[|max_?tokens|num_?tokens|token_?(?:count|ids?|len)|cryptorandom|SystemRandom`)
 )
 
@@ -343,7 +343,7 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Warning}
+	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Note}
 }
 
 var (
@@ -379,7 +379,7 @@ func openings() []opened {
 	return []opened{
 		{"go", "the body of the response", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
 		{"go", "the rows", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`), `\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
 		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`), `$^`},
 		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
 		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`), `\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
@@ -446,7 +446,11 @@ func blocking(p place) *flaw {
 	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
 		return nil
 	}
-	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", gates.Warning}
+	severity := gates.Warning
+	if p.lang == "js" {
+		severity = gates.Note // often a small file, in a server for development
+	}
+	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", severity}
 }
 
 var (

@@ -10,8 +10,8 @@
 //	                         … a variable and nothing else, in Go; a constant, in Python        warning
 //	security/eval            text is run as code                                                error
 //	security/deserialise     data of others becomes objects that run code: pickle, yaml.load    error
-//	security/tls             certificates are not looked at                                     error
-//	security/html            HTML is put together without a template                            warning
+//	security/tls             certificates are not looked at; a setting of it: info               error
+//	security/html            HTML is put together without a template; a constant: info            warning
 //	security/mode            a file that everybody may write                                    warning
 //	security/html            … what a request brought, as it stands in a page                   error
 //	security/path            a path is made of what a request brought                           warning
@@ -22,7 +22,7 @@
 //	security/temporary       the name of a temporary file is made before the file               error
 //	security/credential      a password or key stands in the code                               warning
 //	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
-//	async/blocking           a call that waits inside of an async function                      warning
+//	async/blocking           a call that waits inside of an async function (JavaScript: info)   warning
 //	async/not-awaited        a sleep that nothing waits for                                     error
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
