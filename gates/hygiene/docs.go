@@ -159,6 +159,9 @@ func there(dir, doc, to string) bool {
 	if plain, err := url.PathUnescape(to); err == nil {
 		to = plain
 	}
+	if strings.Contains(doc, ".docc/") && !strings.Contains(to, "/") {
+		return true // DocC finds pictures of its bundle by name
+	}
 	if strings.Contains(to, "::") || strings.Contains(to, "@crate") || to == "crate" {
 		return true // a name, as the documents of Rust link to them
 	}
