@@ -7,17 +7,17 @@ import (
 
 func TestInTextTellsCodeFromText(t *testing.T) {
 	for text, want := range map[string]bool{
-		"f()\nHERE":                       false,
-		"x = 'HERE'":                      true,
-		"x = 'it\\'s HERE'":               true,
-		"// it's HERE":                    true,
-		"/* a\n HERE */":                  true,
-		"/* a */ HERE":                    false,
+		"f()\nHERE":                        false,
+		"x = 'HERE'":                       true,
+		"x = 'it\\'s HERE'":                true,
+		"// it's HERE":                     true,
+		"/* a\n HERE */":                   true,
+		"/* a */ HERE":                     false,
 		"const a = `one\n  \"two\", HERE`": true,
-		"const a = `one`\nHERE":           false,
-		"don't\nHERE":                     false,
-		"/it's/.test(x)\nHERE":            false,
-		"s := \"\"\"\nHERE\n\"\"\"":       true,
+		"const a = `one`\nHERE":            false,
+		"don't\nHERE":                      false,
+		"/it's/.test(x)\nHERE":             false,
+		"s := \"\"\"\nHERE\n\"\"\"":        true,
 	} {
 		if got := inText("javascript", []byte(text), bytes.Index([]byte(text), []byte("HERE"))); got != want {
 			t.Errorf("%q: inText is %v", text, got)
