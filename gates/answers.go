@@ -13,11 +13,11 @@ import (
 )
 
 // Answers reports whether the batch answers for a finding of a gate that was there before it: where the plan names the test, the
-// file or the gate's command. No other word of a plan has a say in it.
+// file or the gate's command. Other words of the plan do not count.
 //
-//   - A test is named by its name, or by the file that it is in: in the Files section, or anywhere in the text.
-//     It is also named by what it tests: a title that has its name without "test", or that of a function which it calls, as
-//     in "make add right" for TestAdd; in the text such a name counts where it can be no word of a sentence, or is code.
+//   - A test is named by its own name or by its file, in the Files section or anywhere in the text.
+//     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
+//     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
 //   - A file is named by its path or by its name in the title or in the text.
 //   - A command counts where it stands in the title, or in the text above the first step. Plans end most batches with a step
 //     that runs all tests: that checks the work, and is not what the batch is for.
@@ -38,7 +38,7 @@ func (s Subject) Answers(g Info, f Finding) bool {
 	return g.Command != "" && has(aim(s.Batch), g.Command)
 }
 
-// namesTest reports whether a text names a test: in full, or by the last part of its name where that is one that nothing else has.
+// namesTest reports whether a text names a test: in full, or by the last part of its name if that part is unmistakable.
 func namesTest(text, test string) bool {
 	if has(text, test) {
 		return true
@@ -136,7 +136,7 @@ var plain = func() map[string]bool {
 	return set
 }()
 
-// unmistakable reports whether a name can be no word of a sentence.
+// unmistakable reports whether a name cannot be a plain word: it has an underscore, a slash, a space or a capital inside.
 func unmistakable(name string) bool {
 	if strings.ContainsAny(name, "_/ ") {
 		return true
@@ -144,7 +144,7 @@ func unmistakable(name string) bool {
 	return strings.IndexFunc(name, unicode.IsUpper) >= 0 && strings.LastIndexFunc(name, unicode.IsUpper) > 0
 }
 
-// has reports whether a text has a name that is no part of a longer one.
+// has reports whether a text contains a name as a whole word, not as a part of a longer name.
 func has(text, name string) bool {
 	inside := func(r byte) bool {
 		return r == '_' || r == '/' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80

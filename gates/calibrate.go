@@ -20,7 +20,7 @@ import (
 const RuleCalibration = "calibration"
 
 // bed is what one call of a runner is calibrated with: tests planted beside those of the project. One of each pair has
-// to fail and one has to pass. All names hold a random word, so that nothing in the tree can know them.
+// to fail and one has to pass. Their names contain a random word, so that no code of the tree can treat them specially.
 type bed struct {
 	word   string
 	plants []plant

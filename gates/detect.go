@@ -138,8 +138,8 @@ type Detection struct {
 // DetectIn is [Detect], to be asked for once and used by many.
 func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
-// ignored are the folders that hold what is not the project's own.
-func ignored(name string) bool {
+// Ignored reports whether a folder of this name holds what is not the project's own.
+func Ignored(name string) bool {
 	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".") // .git, .runplan, .tox, caches
 }
 
@@ -160,7 +160,7 @@ func walk(dir string, depth int, visit func(root string, files []string)) {
 		var files []string
 		for _, e := range entries {
 			switch {
-			case e.IsDir() && f.depth < depth && !ignored(e.Name()):
+			case e.IsDir() && f.depth < depth && !Ignored(e.Name()):
 				queue = append(queue, folder{path.Join(f.rel, e.Name()), f.depth + 1})
 			case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
 				files = append(files, e.Name())

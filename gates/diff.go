@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -48,6 +49,8 @@ const (
 type File struct {
 	Change
 	Before, After string
+	From          string // of a new file: the deleted one that it was made of; "" for none
+	moved         string // the text of From
 }
 
 // Line is a line of a file, counted from 1.
@@ -76,7 +79,7 @@ func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, t
 				if isBinary(after) {
 					after = nil
 				}
-				files = append(files, File{c, decode(before), decode(after)})
+				files = append(files, File{Change: c, Before: decode(before), After: decode(after)})
 			}
 		}
 		switch {
@@ -86,7 +89,72 @@ func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, t
 			return nil, nil, fmt.Errorf("read %s: %w", c.Path, err)
 		}
 	}
-	return files, tooLarge, nil
+	return files, tooLarge, origins(ctx, d, changes, files)
+}
+
+// origins finds the deleted file that each new one was made of: at least half of its lines stood there. Git calls it a
+// rename.
+func origins(ctx context.Context, d Diff, changes []Change, files []File) error {
+	const most = 10_000 // pairs whose lines are compared; beyond that, files that share a name
+	type gone struct {
+		path, text string
+		lines      map[string]int
+		count      int
+	}
+	var all []gone
+	added := 0
+	for _, f := range files {
+		if f.Status == Added && !f.Link {
+			added++
+		}
+	}
+	for _, c := range changes {
+		if added == 0 || c.Status != Deleted || c.Link {
+			continue
+		}
+		before, err := d.Before(ctx, c.Path)
+		if errors.Is(err, ErrTooLarge) || err == nil && isBinary(before) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", c.Path, err)
+		}
+		text := decode(before)
+		lines, count := lineCounts(text)
+		all = append(all, gone{c.Path, text, lines, count})
+	}
+	for i, f := range files {
+		if f.Status != Added || f.Link || len(all) == 0 {
+			continue
+		}
+		lines, count := lineCounts(f.After)
+		best := 0
+		for _, g := range all {
+			if path.Ext(g.path) != path.Ext(f.Path) || added*len(all) > most && path.Base(g.path) != path.Base(f.Path) {
+				continue
+			}
+			same := 0
+			for l, n := range lines {
+				same += min(n, g.lines[l])
+			}
+			if same > best && same*2 >= max(count, g.count) {
+				best, files[i].From, files[i].moved = same, g.path, g.text
+			}
+		}
+	}
+	return nil
+}
+
+// lineCounts counts the lines of a text that are not blank.
+func lineCounts(text string) (lines map[string]int, count int) {
+	lines = map[string]int{}
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			lines[l]++
+			count++
+		}
+	}
+	return lines, count
 }
 
 // decode reads UTF-16, which some editors write, as what it says.
@@ -113,10 +181,10 @@ func isBinary(data []byte) bool {
 	return !wide && bytes.IndexByte(head, 0) >= 0
 }
 
-// AddedLines returns the lines of after that before does not have. A line that only moved is none of them.
+// AddedLines returns the lines of a file that were not in it before. Lines that only moved, within the file or with it, are left out.
 func (f File) AddedLines() []Line {
 	have := map[string]int{}
-	for l := range strings.Lines(f.Before) {
+	for l := range strings.Lines(f.Before + f.moved) {
 		have[strings.TrimRight(l, "\r\n")]++
 	}
 	var out []Line

@@ -84,6 +84,12 @@ var ecosystems = map[string]struct {
 		map[string]string{"pom.xml": "<project/>", "src/main/java/a/A.java": "", "src/test/java/a/ATest.java": ""},
 		[]string{"tests:java: mvn -B test"}, "java mvn",
 	},
+	"Java with Maven and Spotless": {
+		map[string]string{
+			"pom.xml": "<project><plugin><artifactId>spotless-maven-plugin</artifactId></plugin></project>", "a/pom.xml": "<project/>", "a/src/test/java/a/ATest.java": "",
+		},
+		[]string{"lint:spotless-maven: mvn -B spotless:check", "tests:java: mvn -B test"}, "mvn java mvn",
+	},
 	"Kotlin for several platforms with Gradle": {
 		map[string]string{
 			"build.gradle": "plugins { alias(libs.plugins.spotless) }\n", "settings.gradle": "", "gradlew!": "#!/bin/sh\n",

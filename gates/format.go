@@ -94,7 +94,7 @@ func formattable(dir string, changed []string) []string {
 	for _, p := range changed {
 		p = path.Clean(p)
 		if !filepath.IsLocal(filepath.FromSlash(p)) || slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
-			return part != "." && ignored(part)
+			return part != "." && Ignored(part)
 		}) {
 			continue
 		}

@@ -34,6 +34,8 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
 	Compares bool `json:"compares,omitempty"`
+	// Beside says of a test suite that it may run while linters look at the same tree: its runner locks no build folder.
+	Beside bool `json:"-"`
 	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
 	Scoped bool `json:"scoped,omitempty"`
 
@@ -85,12 +87,12 @@ type Subject struct {
 	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of
 	// the tree and returns the environment for the second.
 	Fresh func() ([]string, error)
-	// BaseTests returns the tests that a gate named when it looked at Base; nil where nobody knows them. It may run
-	// that gate's suite, so it is asked only where the answer matters.
+	// BaseTests returns the tests that a gate named when it looked at Base, nil if they are unknown. It may run
+	// that gate's suite: call it only if the answer matters.
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
-	// BaseSuites returns the names of the test gates of Base; nil where nobody knows them.
+	// BaseSuites returns the names of the test gates of Base, nil if they are unknown.
 	BaseSuites func(ctx context.Context) ([]string, error)
-	// Held runs the suite of a gate on the candidate's code with the tests of Base; nil where nobody can.
+	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not possible.
 	Held func(ctx context.Context, gate string) (HeldRun, error)
 	// ChangedTests says what follows from a test that only passes as the candidate has it.
 	ChangedTests ChangedTests
@@ -110,7 +112,7 @@ type Subject struct {
 // Status is a gate's answer.
 type Status string
 
-// The answers. Skipped is not a pass: it says that nobody looked, and why.
+// The answers. Skipped is not a pass: the gate did not look, and its note says why.
 const (
 	Pass    Status = "pass"
 	Fail    Status = "fail"

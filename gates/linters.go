@@ -103,6 +103,16 @@ func setUp() []linter {
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotlessApply") }, read: readSpotless,
 		},
 		{
+			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: func(dir string, p Project) string {
+				if path.Base(p.Marker) == "pom.xml" && strings.Contains(readText(dir, p.Root, "pom.xml"), "spotless-maven-plugin") {
+					return p.Marker
+				}
+				return ""
+			},
+			args:    func(*work, Project, string) []string { return []string{"-B", "spotless:check"} },
+			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotless:apply") }, read: readSpotless,
+		},
+		{
 			name: "ktlint-gradle", lang: LangJava, config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
 			args: func(w *work, p Project, config string) []string {
 				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
@@ -419,13 +429,17 @@ var spotlessFile = lazyre.New(`(?m)^\s{4,}(\S+\.\w+)$`)
 
 func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
+	fix := "gradle spotlessApply"
+	if path.Base(p.Marker) == "pom.xml" {
+		fix = "mvn spotless:apply"
+	}
 	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
 		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
-			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at, Message: "not formatted as spotless wants it", Fix: "gradle spotlessApply"})
+			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at, Message: "not formatted as spotless wants it", Fix: fix})
 		}
 	}
 	if !r.ok() && len(out) == 0 {
-		out = append(out, Finding{Rule: "spotless", Severity: Warning, Message: "some files are not formatted as spotless wants them", Fix: "gradle spotlessApply"})
+		out = append(out, Finding{Rule: "spotless", Severity: Warning, Message: "some files are not formatted as spotless wants them", Fix: fix})
 	}
 	return out, nil
 }
@@ -477,6 +491,14 @@ func gradleTool(dir string, p Project, config string) Tool {
 		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}
 	}
 	return onPathTool("gradle", config, "https://gradle.org/install")
+}
+
+// mavenTool is the wrapper of the project, or the mvn of the PATH.
+func mavenTool(dir string, p Project, config string) Tool {
+	if exists(dir, p.Root, "mvnw") {
+		return Tool{Name: "mvnw", Own: []string{"mvnw"}, Root: p.Root, Config: config}
+	}
+	return onPathTool("mvn", config, "https://maven.apache.org/install.html")
 }
 
 func dotnetTool(config string) Tool {

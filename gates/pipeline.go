@@ -88,7 +88,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 		}
 		waiting = nil
 	}
-	early, stop := begin(ctx, order, s)
+	early, stop := begin(ctx, order, s, onwards)
 	defer stop()
 	failed, failedCost := "", Cost(0)
 	take := func(i int, info Info, rep Report) {
@@ -107,7 +107,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	for i, g := range order {
 		info := g.Info()
 		answer := early[i]
-		if answer != nil && failed == "" && i != judge && i+1 < len(order) {
+		if answer != nil && !info.Blocking && failed == "" && i != judge && i+1 < len(order) {
 			late = append(late, i)
 			continue
 		}
@@ -160,16 +160,20 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 }
 
 // begin starts the gates that are programs, look at nothing but the tree and cannot fail: no other gate depends on what
-// they say, so they run beside those that come before them and the one that comes after. stop ends what nothing waited for.
-func begin(ctx context.Context, order []Gate, s Subject) (early map[int]func() (Report, error), stop func()) {
+// they say, so they run beside those that come before them and the one that comes after. With suite the first test suite
+// that shares neither locks nor output with other tools runs beside those before it; where a linter fails it is ended, and
+// skipped as if it had never begun. stop ends what nothing waited for.
+func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[int]func() (Report, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	early = map[int]func() (Report, error){}
 	for i, g := range order {
 		info := g.Info()
-		if !info.Pure || info.Blocking || info.Command == "" || info.Cost > Cheap || i == 0 {
+		advice := info.Pure && !info.Blocking && info.Cost <= Cheap
+		if i == 0 || info.Command == "" || !advice && !(suite && info.Beside) {
 			continue
 		}
+		suite = suite && !info.Beside
 		var rep Report
 		var err error
 		done := make(chan struct{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // RunAll is [Run] for people who want to hear all gates, so that one round is enough: one that cannot look does not keep the
@@ -12,15 +13,20 @@ import (
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError
 	blind := map[string]*GateError{}
+	var mu sync.Mutex // gates look side by side
 	wrapped := make([]Gate, len(gates))
 	for i, g := range gates {
 		wrapped[i] = tolerant{g, func(e *GateError) {
+			mu.Lock()
+			defer mu.Unlock()
 			errs = append(errs, e)
 			blind[e.Gate] = e
 		}}
 	}
 	mark := func(r Report) Report {
+		mu.Lock()
 		e := blind[r.Gate]
+		mu.Unlock()
 		if e == nil {
 			return r
 		}

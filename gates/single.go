@@ -152,7 +152,7 @@ func (s Single) broke(out ran, res testout.Result) bool {
 	if out.ok() || s.Shell != "" {
 		return false
 	}
-	switch languageOf(s.Path) {
+	switch LanguageOf(s.Path) {
 	case LangGo: // a package that fails without a test went down before one began
 		return !slices.ContainsFunc(res.Failures, func(f testout.Failure) bool { return f.ID != "" })
 	case LangPython:
@@ -165,8 +165,8 @@ func (s Single) broke(out ran, res testout.Result) bool {
 	return false
 }
 
-// languageOf goes by the file's name.
-func languageOf(file string) Language {
+// LanguageOf tells the language of a file by its name; "" for one that no runner of single files is for.
+func LanguageOf(file string) Language {
 	switch path.Ext(file) {
 	case ".go":
 		return LangGo

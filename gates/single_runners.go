@@ -23,7 +23,7 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 	if s.Shell != "" {
 		return always(s.shell(), nil)
 	}
-	lang := languageOf(s.Path)
+	lang := LanguageOf(s.Path)
 	root := "."
 	for _, p := range Detect(w.subject.Dir) {
 		if p.Language == lang && within(s.Path, p.Root) && len(p.Root) >= len(root) {

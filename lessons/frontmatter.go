@@ -177,7 +177,7 @@ func (p *fileParser) yamlError(err error) {
 	message := at.GetMessage()
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, unless, description), fix, example (bad, good)"
+		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, unless, code, description), fix, example (bad, good)"
 	}
 	if strings.Contains(message, "unknown escape") {
 		message += "; put regular expressions in single quotes"

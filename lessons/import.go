@@ -215,7 +215,7 @@ func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 		sub, ok := v.Value.(*ast.MappingNode)
 		switch {
 		case ok && prefix == "" && key == "pattern":
-			p.unknown(sub, "pattern.", "type regex unless description")
+			p.unknown(sub, "pattern.", "type regex unless code description")
 		case ok && prefix == "" && key == "example":
 			p.unknown(sub, "example.", "bad good")
 		}

@@ -46,6 +46,7 @@ type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
 	Unless      string      `yaml:"unless" json:"unless,omitempty"` // a match that this is found in is none
+	Code        bool        `yaml:"code" json:"code,omitempty"`     // a match in a string or a comment is none
 	Description string      `yaml:"description" json:"description"`
 }
 
@@ -85,6 +86,7 @@ type Level string
 const (
 	Error   Level = "error"
 	Warning Level = "warning"
+	Remark  Level = "info"
 	None    Level = "none"
 )
 
@@ -93,8 +95,10 @@ func (s Severity) Level() Level {
 	switch s {
 	case Blocker:
 		return Error
-	case ShouldFix, NiceToHave:
+	case ShouldFix:
 		return Warning
+	case NiceToHave:
+		return Remark
 	}
 	return None
 }

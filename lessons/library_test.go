@@ -57,7 +57,7 @@ func TestBuiltInLibrary(t *testing.T) {
 	if types[Syntactic] != 15 || types[Semantic] != 34 {
 		t.Errorf("types: %v", types)
 	}
-	if severities[Blocker] != 9 || severities[LessonLearned] != 5 || severities[NiceToHave] != 1 {
+	if severities[Blocker] != 8 || severities[LessonLearned] != 5 || severities[NiceToHave] != 5 {
 		t.Errorf("severities: %v", severities)
 	}
 }

@@ -153,7 +153,7 @@ func TestDuplicateInOneLayer(t *testing.T) {
 }
 
 func TestLevel(t *testing.T) {
-	for s, want := range map[Severity]Level{Blocker: Error, ShouldFix: Warning, NiceToHave: Warning, LessonLearned: None} {
+	for s, want := range map[Severity]Level{Blocker: Error, ShouldFix: Warning, NiceToHave: Remark, LessonLearned: None} {
 		if got := s.Level(); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}

@@ -97,7 +97,7 @@ func (r *Result) sort() {
 }
 
 // report turns places into hits, once for each lesson and line.
-func (w *worker) report(file string, text []byte, set *ruleSet) {
+func (w *worker) report(file, lang string, text []byte, set *ruleSet) {
 	type seen struct{ rule, line int }
 	done := map[seen]bool{}
 	lines := lineCounter{text: text}
@@ -107,7 +107,7 @@ func (w *worker) report(file string, text []byte, set *ruleSet) {
 		// A match over several lines often begins with the white space of the line before.
 		at := p.start + len(text[p.start:p.end]) - len(bytes.TrimLeft(text[p.start:p.end], " \t\r\n"))
 		start, end := lineAround(text, at)
-		if done[seen{p.rule, start}] || l.excludes(file) {
+		if done[seen{p.rule, start}] || l.excludes(file) || l.Pattern.Code && inText(lang, text, at) {
 			continue
 		}
 		done[seen{p.rule, start}] = true

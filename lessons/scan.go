@@ -248,7 +248,7 @@ func (w *worker) look(path string, text []byte) {
 			w.skip(path, fmt.Sprintf("generated, with %d place(s) that were not judged", len(w.search.places)))
 			return
 		}
-		w.report(path, text, set)
+		w.report(path, lang, text, set)
 	}
 	w.result.Files++
 	w.result.Bytes += int64(len(text))

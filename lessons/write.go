@@ -130,6 +130,9 @@ func format(l *Lesson, text func(indent, s string) string) []byte {
 	fmt.Fprintf(&b, "pattern:\n  type: %s\n", l.Pattern.Type)
 	field("  ", "regex", l.Pattern.Regex)
 	field("  ", "unless", l.Pattern.Unless)
+	if l.Pattern.Code {
+		b.WriteString("  code: true\n")
+	}
 	field("  ", "description", l.Pattern.Description)
 	field("", "fix", l.Fix)
 	if l.Example != (Example{}) {

@@ -286,7 +286,7 @@ func TestPositions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.ts", "// line\n  const ü = 'äö'; try { work() } catch {}\n")
 	res := scan(t, dir, "a.ts")
-	if diff := cmp.Diff("a.ts:2:34: error: this catch drops the error without a trace [empty-catch]\n", places(res.Hits)); diff != "" {
+	if diff := cmp.Diff("a.ts:2:34: hint: this catch drops the error without a trace [empty-catch]\n", places(res.Hits)); diff != "" {
 		t.Error(diff)
 	}
 }

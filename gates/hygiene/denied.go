@@ -18,17 +18,19 @@ type denial struct {
 
 const (
 	begin = `(?:^|[;&|({\x60]|\b(?:sudo|then|do|else|exec|xargs|time|nohup|env|command)\s+(?:-\w+\s+)*)\s*`
-	whole = `["']?(?:/|/\*|~/?|\$\{?HOME\}?/?(?:\*)?|/(?:bin|boot|dev|etc|home|lib|opt|root|sbin|sys|usr|var)/?(?:\*)?|\.\./?|\./?\*?|\*)["']?(?:\s|$|[;&|)])`
+	whole = `["']?(?:/|/\*|~/?|\$\{?HOME\}?/?(?:\*)?|/(?:bin|boot|dev|etc|home|lib|opt|root|sbin|sys|usr|var)/?(?:\*)?|\.\./?|\./?)["']?(?:\s|$|[;&|)])`
+	here  = `["']?(?:\./)?\*["']?(?:\s|$|[;&|)])`
 )
 
 var denials = []denial{
 	{"removes-all", "removes a whole system, home or tree", lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole), false},
+	{"removes-folder", "removes all of the folder that it happens to run in", lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + here), true},
 	{"removes-all", "removes a path that is empty when its variable is", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
 	{"removes-git", "removes the repository's history", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
 	{"find-delete", "deletes all that it finds in a whole system or home", lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
 	{"writes-device", "writes over a disk", lazyre.New(begin + `dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`), false},
 	{"makes-filesystem", "makes a file system over what is there", lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "lets everybody write everywhere", lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+` + whole), false},
+	{"opens-all", "lets everybody write everywhere", lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` + here + `)`), false},
 	{"fork-bomb", "starts itself until nothing else runs", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`), false},
 	{"force-push", "rewrites history that others have", lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`), false},
 	{"rewrites-history", "rewrites history", lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},

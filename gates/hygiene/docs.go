@@ -15,7 +15,7 @@ import (
 var (
 	inlineLink = lazyre.New(`!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
 	refLink    = lazyre.New(`^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)`)
-	srcLink    = lazyre.New(`<(?:img|a|source)\s[^>]*?(?:src|href)=["']([^"']+)["']`)
+	srcLink    = lazyre.New(`<(?:img|a|source)\s[^>]*?(?:\s(?:src|href))=["']([^"']+)["']`)
 	codePath   = lazyre.New("`((?:[\\w.-]+/)+[\\w.-]+\\.(?:md|mdx|rst|adoc))`")
 	codeSpan   = lazyre.New("`[^`]*`")
 	scheme     = lazyre.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
@@ -32,6 +32,10 @@ func Docs() gates.Gate {
 		if err != nil || !ok {
 			return err
 		}
+		deleted, err := deletions(ctx, l.Subject())
+		if err != nil {
+			return err
+		}
 		for _, f := range files {
 			fresh := map[int]bool{}
 			for _, line := range f.AddedLines() {
@@ -46,8 +50,8 @@ func Docs() gates.Gate {
 				case r.code && (!fresh[r.line] || ofUsers(l.Subject().Dir, r.to)):
 					continue
 				case r.code:
-					find.Rule, find.Severity = "docs/dead-path", gates.Warning
-				case !fresh[r.line]:
+					find.Rule, find.Severity = "docs/dead-path", gates.Note
+				case !fresh[r.line] && !(f.From != "" && was(l.Subject(), deleted, f.From, r.to)):
 					find.Rule, find.Severity, find.Known = "docs/old-dead-link", gates.Note, true
 				}
 				l.Find(find)
@@ -55,6 +59,30 @@ func Docs() gates.Gate {
 		}
 		return nil
 	})
+}
+
+// deletions are the paths that the change takes away, with the folders that they were in.
+func deletions(ctx context.Context, s gates.Subject) (map[string]bool, error) {
+	changes, err := s.Diff.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, c := range changes {
+		for p := c.Path; c.Status == gates.Deleted && p != "."; p = path.Dir(p) {
+			gone[p] = true
+		}
+	}
+	return gone, nil
+}
+
+// was reports whether a document that moved led to a file where it stood before: then the move broke the link.
+func was(s gates.Subject, deleted map[string]bool, from, to string) bool {
+	to, _, _ = strings.Cut(to, "#")
+	if plain, err := url.PathUnescape(to); err == nil {
+		to = plain
+	}
+	return there(s.Dir, from, to) || deleted[path.Join(path.Dir(from), to)]
 }
 
 // citation is a path that a document names.
@@ -113,6 +141,9 @@ func ofUsers(dir, to string) bool {
 
 // ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names a file.
 func ofTree(dir, to string) bool {
+	if path.Ext(strings.TrimSuffix(to, "/")) == "" {
+		return false // a page of a site
+	}
 	first, rest, deeper := strings.Cut(strings.TrimPrefix(to, "/"), "/")
 	if info, err := os.Stat(filepath.Join(dir, first)); err == nil && info.IsDir() && deeper && rest != "" {
 		return true
@@ -127,6 +158,12 @@ func there(dir, doc, to string) bool {
 	}
 	if plain, err := url.PathUnescape(to); err == nil {
 		to = plain
+	}
+	if strings.Contains(doc, ".docc/") && !strings.Contains(to, "/") {
+		return true // DocC finds pictures of its bundle by name
+	}
+	if strings.Contains(to, "::") || strings.Contains(to, "@crate") || to == "crate" {
+		return true // a name, as the documents of Rust link to them
 	}
 	if to == "" || len(to) > 1000 || strings.ContainsRune(to, 0) {
 		return true
@@ -149,8 +186,10 @@ func there(dir, doc, to string) bool {
 			}
 		}
 		if html, ok := strings.CutSuffix(p, ".html"); ok {
-			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(html+".md"))); err == nil {
-				return true
+			for _, end := range []string{".md", ".rst", ".adoc"} {
+				if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(html+end))); err == nil {
+					return true
+				}
 			}
 		}
 	}

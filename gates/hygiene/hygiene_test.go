@@ -63,7 +63,7 @@ func TestDocs(t *testing.T) {
 	_, got := gatetest.Look(t, Docs(), s)
 	want := []string{
 		"error docs/dead-link README.md:1", "error docs/dead-link docs/a.md:2", "error docs/dead-link docs/a.md:8",
-		"info docs/old-dead-link docs/a.md:1", "warning docs/dead-path docs/a.md:3",
+		"info docs/dead-path docs/a.md:3", "info docs/old-dead-link docs/a.md:1",
 	}
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {
@@ -183,4 +183,15 @@ func FuzzDependencies(f *testing.F) {
 		class(text)
 		nameOf(text)
 	})
+}
+
+// A document that moved brings no new dead links, except those that the move broke.
+func TestAMovedDocumentIsNotNew(t *testing.T) {
+	text := "[gone](nothing.md)\n[here](b.md)\n\nSome words.\n"
+	s := gatetest.Change(t, map[string]string{"docs/a.md": text, "docs/b.md": "b\n"}, map[string]string{"new/a.md": text, "docs/a.md": "-"})
+	_, got := gatetest.Look(t, Docs(), s)
+	want := []string{"error docs/dead-link new/a.md:2", "info docs/old-dead-link new/a.md:1"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
 }

@@ -37,8 +37,8 @@ func (p Precision) String() string {
 }
 
 type table struct {
-	rules              map[string]Precision
-	commits, histories int
+	rules                     map[string]Precision
+	commits, histories, trees int
 }
 
 var parsed = sync.OnceValue(func() table {
@@ -52,6 +52,8 @@ var parsed = sync.OnceValue(func() table {
 		switch {
 		case len(c) == 3 && c[0] == "# commits":
 			t.commits, t.histories = n[1], n[2]
+		case len(c) == 2 && c[0] == "# trees":
+			t.trees = n[1]
 		case len(c) == 4 && !strings.HasPrefix(line, "#"):
 			t.rules[c[0]] = Precision{n[1], n[2], n[3]}
 		}
@@ -59,8 +61,23 @@ var parsed = sync.OnceValue(func() table {
 	return t
 })
 
-// Of returns the measured precision of a rule such as "lesson/0001".
-func Of(rule string) Precision { return parsed().rules[rule] }
+// Of returns the measured precision of a rule such as "lesson/0001", or of all that begin so: "secrets/*".
+func Of(rule string) Precision {
+	prefix, many := strings.CutSuffix(rule, "*")
+	if !many {
+		return parsed().rules[rule]
+	}
+	var sum Precision
+	for id, p := range parsed().rules {
+		if strings.HasPrefix(id, prefix) {
+			sum.True, sum.Arguable, sum.False = sum.True+p.True, sum.Arguable+p.Arguable, sum.False+p.False
+		}
+	}
+	return sum
+}
+
+// Trees returns how many whole trees were looked at as well, each as one change that adds all of it.
+func Trees() int { return parsed().trees }
 
 // Sample returns over how many commits of how many repositories the rules were measured.
 func Sample() (commits, repositories int) { return parsed().commits, parsed().histories }

@@ -47,6 +47,9 @@ func TestEveryRuleIsListed(t *testing.T) {
 func TestRulesEarnTheirSeverity(t *testing.T) {
 	const enough = 5
 	for _, r := range Rules() {
+		if strings.HasSuffix(r.ID, "*") {
+			continue // good commits hold no secrets and few flaws: planted ones say what these find, TestPlantedFlaws and the tests of secrets
+		}
 		if p := Of(r.ID); p.Total() >= enough && (r.Outside == "error" && p.Percent() < 95 || r.Outside == "warning" && p.Percent() < 80) {
 			t.Errorf("%s is of severity %s and was right in %s", r.ID, r.Outside, p)
 		}

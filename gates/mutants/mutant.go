@@ -2,11 +2,8 @@ package mutants
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"slices"
-	"strings"
 )
 
 // Mutant is one small wrong version of a file: the bytes from Start to End are replaced by New.
@@ -35,18 +32,6 @@ const (
 
 // Apply returns the text of the mutated file.
 func (m Mutant) Apply(text string) string { return text[:m.Start] + m.New + text[m.End:] }
-
-// Hash identifies the mutant by what it does and the line that it does it to, so that it is recognised after code moved.
-func (m Mutant) Hash(text string) string {
-	first := strings.LastIndexByte(text[:m.Start], '\n') + 1
-	last := len(text)
-	if i := strings.IndexByte(text[m.End:], '\n'); i >= 0 {
-		last = m.End + i
-	}
-	line := strings.TrimSpace(text[first:m.Start]) + "\x00" + m.Old + "\x00" + m.New + "\x00" + strings.TrimSpace(text[m.End:last])
-	sum := sha256.Sum256([]byte(m.Path + "\x00" + m.Func + "\x00" + line))
-	return hex.EncodeToString(sum[:8])
-}
 
 // Of returns the mutants of a Go file on the given lines, sorted by place. A file that does not parse has none.
 // Files of other languages are mutated by [Script].

@@ -81,21 +81,6 @@ func TestOnlyTheGivenLinesAreMutated(t *testing.T) {
 	}
 }
 
-// A mutant has the same hash after code above it changed, and another one in another function.
-func TestHashFollowsTheLine(t *testing.T) {
-	hash := func(text string) string {
-		list := Of("p.go", text, every(text))
-		return list[0].Hash(text)
-	}
-	one := "package p\n\nfunc f(a int) bool { return a > b }\n"
-	if hash(one) != hash(strings.Replace(one, "package p\n", "package p\n\n// More.\nvar b int\n", 1)) {
-		t.Error("the hash changed with a line above")
-	}
-	if hash(one) == hash(strings.Replace(one, "func f", "func h", 1)) {
-		t.Error("two functions have mutants with one hash")
-	}
-}
-
 func TestSpreadTakesEachLineFirst(t *testing.T) {
 	text := "package p\n\nfunc f(a int) int {\n\tif a < 3 && a > 1 {\n\t\treturn a + 1\n\t}\n\treturn 7\n}\n"
 	list := Spread(Of("p.go", text, every(text)))

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -42,16 +41,15 @@ type Options struct {
 	Bar    int           // percent of mutants that have to be killed; 0 gives advice only
 	// Program finds ast-grep, for languages other than Go; nil leaves them out.
 	Program func(ctx context.Context) (patterns.Program, error)
-	Known   func(hash string) bool // hashes of mutants that are judged equivalent; nil knows none
 }
 
 // Score is what the mutants of a change came to.
 type Score struct {
-	Tried    int `json:"tried"`    // mutants that the tests ran on
-	Killed   int `json:"killed"`   // of these, how many the tests noticed
-	Untested int `json:"untested"` // changed lines of code that no test runs
-	Covered  int `json:"covered"`  // changed lines of code that a test runs
-	Left     int `json:"left"`     // mutants that the budget left no time for
+	Tried    int // mutants that the tests ran on
+	Killed   int // of these, how many the tests noticed
+	Untested int // changed lines of code that no test runs
+	Covered  int // changed lines of code that a test runs
+	Left     int // mutants that the budget left no time for
 }
 
 // New makes the gate. Its answer is never kept: it depends on how much time there was.
@@ -63,16 +61,10 @@ func New(o Options) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
 }
 
-// survivor is a mutant that the tests let pass.
-type survivor struct {
-	Mutant
-	text string // of the whole file
-}
-
 func (o Options) look(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
 	files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-		return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.IsTest(c.Path)
+		return c.Status != gates.Deleted && !c.Link && mutable(c.Path) && !language.IsTest(c.Path)
 	})
 	if err != nil || !ok {
 		return err
@@ -109,7 +101,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	return err
 }
 
-// mutants makes the mutants of the added lines of files, without those that are known to be equivalent.
+// mutants makes the mutants of the added lines of files.
 func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]Mutant, map[string]string, error) {
 	texts := map[string]string{}
 	var list []Mutant
@@ -121,7 +113,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		for _, line := range f.AddedLines() {
 			lines[f.Path][line.Number] = true
 		}
-		if languageOf(f.Path) == gates.LangGo {
+		if gates.LanguageOf(f.Path) == gates.LangGo {
 			list = append(list, Of(f.Path, f.After, lines[f.Path])...)
 		} else {
 			others = append(others, patterns.Text{Path: f.Path, Text: []byte(f.After)})
@@ -136,9 +128,6 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 			return nil, nil, err
 		}
 		list = append(list, more...)
-	}
-	if o.Known != nil {
-		list = slices.DeleteFunc(list, func(m Mutant) bool { return o.Known(m.Hash(texts[m.Path])) })
 	}
 	return list, texts, nil
 }
@@ -157,7 +146,7 @@ func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, 
 // judge runs the tests on the mutants and reports.
 func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	var score Score
-	var left []survivor
+	var left []Mutant
 	untested := map[string]map[int]bool{}
 	lines := map[string]map[int]bool{}
 	mark := func(in map[string]map[int]bool, m Mutant) {
@@ -182,7 +171,7 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 			mark(lines, m)
 		case survived:
 			score.Tried++
-			left = append(left, survivor{m, r.texts[m.Path]})
+			left = append(left, m)
 			mark(lines, m)
 		case uncovered:
 			mark(untested, m)
@@ -197,11 +186,11 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	return r.report(o, score, left, untested)
 }
 
-func (r *runner) report(o Options, score Score, left []survivor, untested map[string]map[int]bool) error {
+func (r *runner) report(o Options, score Score, left []Mutant, untested map[string]map[int]bool) error {
 	for _, m := range left {
 		r.look.Find(gates.Finding{
 			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-			Message: fmt.Sprintf("no test notices that %s (%s %s)", m.describe(), m.Kind, m.Hash(m.text)),
+			Message: fmt.Sprintf("no test notices that %s (%s)", m.describe(), m.Kind),
 			Fix:     "assert what this line decides",
 		})
 	}
@@ -254,15 +243,7 @@ func (r *runner) write(file, text string) error {
 	return nil
 }
 
-// language says how a file is mutated; "" means not at all.
-func languageOf(file string) gates.Language {
-	switch path.Ext(file) {
-	case ".go":
-		return gates.LangGo
-	case ".py":
-		return gates.LangPython
-	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
-		return gates.LangNode
-	}
-	return ""
+// mutable reports whether files of this name are mutated.
+func mutable(file string) bool {
+	return slices.Contains([]gates.Language{gates.LangGo, gates.LangPython, gates.LangNode}, gates.LanguageOf(file))
 }

@@ -134,7 +134,7 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 		return t, nil
 	}
 	find := r.script
-	if languageOf(file) == gates.LangGo {
+	if gates.LanguageOf(file) == gates.LangGo {
 		find = r.golang
 	}
 	t, err := find(ctx, file)
@@ -287,7 +287,7 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 	}
 	var found []ranked
 	for _, t := range r.tests {
-		if languageOf(t) != languageOf(file) {
+		if gates.LanguageOf(t) != gates.LanguageOf(file) {
 			continue
 		}
 		n := 0
@@ -333,7 +333,7 @@ func (r *runner) listTests() error {
 			return err
 		}
 		if d.IsDir() {
-			if n := d.Name(); p != r.dir && (strings.HasPrefix(n, ".") || n == "node_modules" || n == "vendor" || n == "venv") {
+			if p != r.dir && gates.Ignored(d.Name()) {
 				return filepath.SkipDir
 			}
 			return nil

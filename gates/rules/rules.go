@@ -54,9 +54,9 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 func ofLessons(res lessons.Result) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
-		sev := gates.Warning
-		if h.Level == lessons.Error {
-			sev = gates.Error
+		sev := map[lessons.Level]gates.Severity{lessons.Error: gates.Error, lessons.Remark: gates.Note}[h.Level]
+		if sev == "" {
+			sev = gates.Warning
 		}
 		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Lesson.Title, Fix: h.Lesson.Fix})
 	}

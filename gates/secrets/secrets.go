@@ -28,7 +28,7 @@
 //	secrets/not-looked-at    a file is too large                                        warning
 //
 // In folders of fixtures and of others' code, keys of a known shape and private keys are remarks, and assignments are not
-// looked at. A comment
+// looked at. In tests, examples and documents guesses (assignments, URLs, JWTs) and private keys are remarks. A comment
 // takes back what is a guess (assignments, URLs, hosts, JWTs). A key of a known shape it takes back only outside of a
 // run, or where the plan itself spells the line out: an agent does not excuse itself.
 package secrets
@@ -41,6 +41,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
@@ -71,7 +72,7 @@ func New() gates.Gate {
 					})
 				}
 			}
-			if f.Status == gates.Added && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
+			if f.Status == gates.Added && f.From == "" && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
 				l.Find(gates.Finding{
 					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
 					Fix: "leave it out, and have git ignore it",
@@ -105,7 +106,8 @@ var (
 
 var (
 	exampleHost  = lazyre.New(`(?i)(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|local)$|^127\.|^host(?:name)?$|^db$|^postgres$|^redis$|^mysql$|^mongo$|^rabbitmq$`)
-	speakingName = lazyre.New(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*\S`)
+	speakingName = lazyre.New(`(?im)^\s*(?:export\s+)?\w*(?:passw|secret|token|key|credential|dsn|_url)\w*\s*=\s*(\S+)`)
+	localAddress = lazyre.New(`^["']?(?:[\w+.-]+://(?:[\w.-]+(?::\w*)?@)?(?:localhost|127\.0\.0\.1|\[::1\]|[\w-]*\.?example\.\w+)\b|file:|\$)`)
 	aVersion     = lazyre.New(`(?i)version|semver`)
 	envSample    = lazyre.New(`(?i)example|sample|template|dist|test|defaults`)
 )
@@ -182,7 +184,7 @@ func named(file, text string) []hit {
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
 		}
-		if sample {
+		if sample || (h.guess || rule == "private-key" || rule == "age-key") && madeUp(file) {
 			h.severity = gates.Note
 		}
 		out = append(out, h)
@@ -218,7 +220,11 @@ func assigned(file, text string) []hit {
 		if redact.Placeholder(value) || redact.Weak(value) || redact.Reference(value) || redact.PublicName(m[1]) {
 			continue
 		}
-		out = append(out, hit{rule: "assignment", value: value, guess: true, severity: gates.Error})
+		sev := gates.Error
+		if madeUp(file) {
+			sev = gates.Note
+		}
+		out = append(out, hit{rule: "assignment", value: value, guess: true, severity: sev})
 	}
 	return out
 }
@@ -261,6 +267,9 @@ func infrastructure(file, text string) (hit, bool) {
 		return hit{}, false
 	}
 	m := privateHost.FindString(text)
+	if t := strings.TrimSpace(text); strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") {
+		return hit{}, false // a comment is not sent
+	}
 	if m == "" || aVersion.MatchString(text) && !strings.Contains(m, "//") {
 		return hit{}, false
 	}
@@ -277,7 +286,7 @@ func secretFile(p string) bool {
 	if fixture(p) {
 		return false
 	}
-	if strings.HasPrefix(base, ".env") {
+	if strings.HasPrefix(base, ".env") && !gates.Match([]string{"**/{__tests__,test,tests}/**"}, p) {
 		return !envSample.MatchString(base)
 	}
 	switch base {
@@ -296,12 +305,23 @@ func harmlessEnv(f gates.File) bool {
 	if !strings.HasPrefix(path.Base(f.Path), ".env") {
 		return false
 	}
-	return !speakingName.MatchString(f.After)
+	for _, m := range speakingName.FindAllStringSubmatch(f.After, -1) {
+		if !localAddress.MatchString(m[1]) && !redact.Placeholder(m[1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // fixture reports whether a file is made for tests, or is a copy of what others published.
 func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
+}
+
+// madeUp reports whether values that only look like secrets are made up in a file: tests and documents have many of them. A key of
+// a known shape is a key there too.
+func madeUp(p string) bool {
+	return language.IsTest(p) || gates.Match([]string{"**/*.{md,mdx,rst,adoc}", "**/{tests,test,__tests__,examples,samples}/**", "**/*-tests/**"}, p)
 }
 
 // skipped are files that programs write, full of hashes.

@@ -3,10 +3,13 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/acceptance"
 	"github.com/runplan/runplan/gates/hygiene"
 	"github.com/runplan/runplan/gates/links"
+	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/gates/tamper"
 	"github.com/runplan/runplan/gates/types"
@@ -16,6 +19,9 @@ import (
 func All(dir string, s gates.Settings) []gates.Gate {
 	more := []gates.Gate{
 		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),
+	}
+	if !slices.ContainsFunc(s.More, func(g gates.Gate) bool { return g.Info().Name == security.Built }) { // a review brings its own, which blocks
+		more = append(more, security.Advice())
 	}
 	if s.MaxFileLines > 0 {
 		more = append(more, hygiene.Size(s.MaxFileLines))

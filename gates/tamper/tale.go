@@ -19,12 +19,15 @@ type tale struct {
 	helpers  string          // what was added to files of tests outside of tests
 	gone     map[string]bool // names that code of the product declared, and nowhere declares any more
 	files    map[string]bool // files of the product that were deleted, by their stem
+	kinds    map[string]bool // the endings of files of the product that were deleted
+	moved    map[string]bool // files of tests that stand elsewhere now, among the tests
+	fresh    map[string]bool // files that have new tests
 	reverted func() bool
 }
 
 // read reads the tale of a change.
 func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
-	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}}
+	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}, kinds: map[string]bool{}, moved: map[string]bool{}, fresh: map[string]bool{}}
 	declared := map[string]bool{}
 	var helpers strings.Builder
 	all, _, err := gates.Files(ctx, s.Diff, nil)
@@ -43,9 +46,12 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 				declared[name] = true
 			}
 			if f.Status == gates.Deleted {
-				t.files[stem(f.Path)] = true
+				t.files[stem(f.Path)], t.kinds[path.Ext(f.Path)] = true, true
 			}
 			continue
+		}
+		if f.From != "" {
+			t.moved[f.From] = true
 		}
 		old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
 		for _, u := range old.Units {
@@ -61,6 +67,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 		for _, n := range now.Units {
 			if u, ok := old.Find(n.Name); !ok || n.Loops > u.Loops || n.Asserts > u.Asserts {
 				t.arrived = append(t.arrived, n)
+				t.fresh[f.Path] = t.fresh[f.Path] || !ok
 			}
 		}
 		for _, l := range f.AddedLines() {
@@ -141,8 +148,15 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 			break
 		}
 	}
-	if why == "" && len(units) > 0 && t.reverted != nil && t.reverted() {
+	switch {
+	case why != "":
+	case len(units) > 0 && t.reverted != nil && t.reverted():
 		return "; the change takes an earlier one back"
+	case j.s.Batch.Key != "": // an agent may add a test that passes for one that does not
+	case t.fresh[file]:
+		return "; the same file has new tests"
+	case t.kinds[path.Ext(file)]:
+		return "; code was deleted with it"
 	}
 	return why
 }

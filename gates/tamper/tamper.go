@@ -39,7 +39,8 @@
 //	protected/test             a test that was there before                          warning    info
 //
 // A test that is gone, or has fewer assertions, may have moved: into another test, a table, subtests or a helper. It may
-// have gone with what it tests, or with a change that is taken back. Such a finding says so, and weighs less: an error
+// have gone with what it tests, or with a change that is taken back; without a batch also with other code, or for new tests
+// in the same file. Such a finding says so, and weighs less: an error
 // warns, and without a batch it is a remark.
 //
 // Without a batch nobody could have named anything, and the author of a change is who asked for it. Then the rules that
@@ -229,10 +230,12 @@ func (j judge) tests(files []gates.File) {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
+		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]: // its tests cannot be told apart; the file is there
+			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
 				sev := gates.Note // a helper, or a fixture: the tests that need it fail without it
-				if p.old.Opaque {
+				if p.old.Opaque && language.DefinesTests(p.file.Before) {
 					sev = j.excused(gates.Error, path, p.old.Units...)
 				}
 				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted%s", j.because(path, p.old.Units...))
@@ -367,6 +370,9 @@ func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
 				sev = gates.Warning // a new file takes nothing away, unless it reaches into the runner
+				if j.s.Batch.Key == "" {
+					sev = gates.Note
+				}
 			}
 			j.find("tamper/test-disabled", sev, f.Path, now.Disabled[k], "remove it", "%s", k)
 		}

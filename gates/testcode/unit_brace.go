@@ -42,6 +42,7 @@ func readJava(text string) Sheet {
 		marks := code[m[2]:m[3]] + code[m[4]:m[5]]
 		if strings.Contains(marks, "@Disabled") || strings.Contains(marks, "@Ignore") {
 			u.Skips++
+			u.Hollow = false // it says that it does not run
 		}
 		s.add(u)
 	}

@@ -156,8 +156,8 @@ func pyBody(lines []string, at int) (body []string, end int) {
 		if strings.TrimSpace(l) == "" {
 			continue
 		}
-		if depth <= 0 && indentOf(l) <= indent {
-			break
+		if text := strings.TrimSpace(l); depth <= 0 && indentOf(l) <= indent && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "'''") {
+			break // and no end of a text over several lines
 		}
 		depth += strings.Count(l, "(") + strings.Count(l, "[") + strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
 		body = append(body, l)

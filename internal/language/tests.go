@@ -3,6 +3,8 @@ package language
 import (
 	"path"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // IsTest reports whether a file holds tests, or code that only tests use.
@@ -85,6 +87,13 @@ func OfTest(p string) string {
 	}
 	return ""
 }
+
+// definesTests is how tests begin in the languages whose tests are not read one by one.
+var definesTests = lazyre.New(`(?m)^\s*(?:(?:(?:public|internal|private|final|static|override)\s+)*func(?:tion)?\s+test\w*\s*\(|def\s+test|(?:it|test|specify|scenario|should|property)[\s(]+["']` +
+	`|@Test\b|\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|#\[Test|TEST(?:_F|_P|_CASE)?\s*\(|\*\s*@test\b)|"[^"\n]*"\s+(?:should|in)\b`)
+
+// DefinesTests reports whether a file of tests that cannot be read seems to have tests, and is no helper of others.
+func DefinesTests(text string) bool { return definesTests.MatchString(text) }
 
 func hasAny(s string, ends ...string) bool {
 	for _, e := range ends {

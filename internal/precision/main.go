@@ -29,6 +29,7 @@ type options struct {
 	seed      uint64
 	parallel  int
 	open      bool
+	whole     bool
 	verbose   bool
 	blocked   float64
 	warnings  float64
@@ -47,6 +48,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed of the sample")
 	flag.IntVar(&o.parallel, "parallel", min(2, runtime.NumCPU()), "histories that are looked at the same time")
 	flag.BoolVar(&o.open, "open", false, "print the findings that nobody judged, as lines for the file of judgements")
+	flag.BoolVar(&o.whole, "whole", false, "look at the newest tree of each history as one change that adds all of it; nothing is too many then")
 	flag.BoolVar(&o.verbose, "v", false, "print each error and warning")
 	flag.Float64Var(&o.blocked, "blocked", 2, "most commits that may be blocked, in percent")
 	flag.Float64Var(&o.warnings, "warnings", 0.3, "most warnings a commit")

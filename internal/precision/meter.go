@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -119,7 +120,10 @@ func (m *meter) history(h history) ([]look, error) {
 		return nil, err
 	}
 	commits := []string{m.o.commit}
-	if m.o.commit == "" {
+	switch {
+	case m.o.whole:
+		commits = []string{tip}
+	case m.o.commit == "":
 		if commits, err = draw(dir, m.o.seed); err != nil {
 			return nil, err
 		}
@@ -132,13 +136,46 @@ func (m *meter) history(h history) ([]look, error) {
 		if !checkOut(dir, c) {
 			continue // a clone may lack files: those that were too large for it
 		}
-		l, err := m.commit(h, dir, c)
+		name := c
+		if m.o.whole {
+			if name, err = wholeChange(dir); err != nil {
+				return nil, err
+			}
+		}
+		l, err := m.commit(h, dir, name)
 		if err != nil {
 			return nil, fmt.Errorf("commit %s: %w", c, err)
 		}
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// wholeChange makes HEAD a commit that adds all files of the commit that is checked out, and returns the name of that one.
+func wholeChange(dir string) (string, error) {
+	identity := []string{"-c", "user.name=precision", "-c", "user.email=precision@localhost"}
+	run := func(args ...string) (string, error) {
+		out, err := git(dir, append(slices.Clone(identity), args...)...)
+		return strings.TrimSpace(out), err
+	}
+	name, err := run("rev-parse", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	empty, err := run("hash-object", "-w", "-t", "tree", "/dev/null")
+	if err != nil {
+		return "", err
+	}
+	parent, err := run("commit-tree", "-m", "nothing", empty)
+	if err != nil {
+		return "", err
+	}
+	all, err := run("commit-tree", "-m", "everything", "-p", parent, "HEAD^{tree}")
+	if err != nil {
+		return "", err
+	}
+	_, err = run("update-ref", "--no-deref", "HEAD", all)
+	return name, err
 }
 
 // checkOut makes dir the checkout of a commit, with nothing else in it.

@@ -171,26 +171,49 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	}
 	t.Flush()
 	if o.record != "" {
-		if err := record(o.record, sum.commits, len(rows), rules); err != nil {
+		if err := record(o, sum.commits, len(rows), rules); err != nil {
 			return 0, err
 		}
 	}
 	blocked, warnings := 100*float64(sum.blocked)/float64(max(1, sum.commits)), float64(sum.warnings)/float64(max(1, sum.commits))
 	fmt.Fprintf(w, "\n%d commits of %d repositories: %.1f %% blocked (at most %.1f), %.2f warnings a commit (at most %.2f)\n", sum.commits, len(rows), blocked, o.blocked, warnings, o.warnings)
-	if o.commit == "" && (blocked > o.blocked || warnings > o.warnings) {
+	if o.commit == "" && !o.whole && (blocked > o.blocked || warnings > o.warnings) {
 		return 1, nil
 	}
 	return 0, nil
 }
 
-// record writes what was measured of each rule, for the lists of rules.
-func record(file string, commits, histories int, rules map[string]*tally) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n", commits, histories)
-	for _, rule := range slices.Sorted(maps.Keys(rules)) {
-		if c := rules[rule]; c.good+c.arguable+c.bad > 0 {
-			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", rule, c.good, c.arguable, c.bad)
+// record writes what was measured of each rule, for the lists of rules. What whole trees tell is added to what is there.
+func record(o options, commits, histories int, rules map[string]*tally) error {
+	counts := map[string][3]int{}
+	trees := 0
+	if o.whole {
+		trees, commits = commits, 0
+		old, err := os.ReadFile(o.record)
+		if err != nil {
+			return fmt.Errorf("read what commits told, which comes first: %w", err)
+		}
+		for line := range strings.Lines(string(old)) {
+			var rule string
+			var n [3]int
+			if _, err := fmt.Sscanf(line, "# commits\t%d\t%d", &commits, &histories); err == nil {
+				continue
+			}
+			if _, err := fmt.Sscanf(line, "%s\t%d\t%d\t%d", &rule, &n[0], &n[1], &n[2]); err == nil && rule != "#" {
+				counts[rule] = n
+			}
 		}
 	}
-	return os.WriteFile(file, []byte(b.String()), 0o644)
+	for rule, c := range rules {
+		n := counts[rule]
+		counts[rule] = [3]int{n[0] + c.good, n[1] + c.arguable, n[2] + c.bad}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n# trees\t%d\n", commits, histories, trees)
+	for _, rule := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[rule]; n != [3]int{} {
+			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", rule, n[0], n[1], n[2])
+		}
+	}
+	return os.WriteFile(o.record, []byte(b.String()), 0o644)
 }

@@ -161,7 +161,7 @@ func PublicName(name string) bool { return publicNames.MatchString(name) }
 
 // Placeholder reports whether a value plainly stands for a secret and is none.
 func Placeholder(v string) bool {
-	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.HasPrefix(v, "$") {
+	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, `\(`) || strings.HasPrefix(v, "$") {
 		return true
 	}
 	if strings.Contains(v, "PRIVATE KEY") {

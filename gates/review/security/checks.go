@@ -22,21 +22,27 @@ func checks() []check {
 	return []check{
 		{"security/sql", code, sql, "SQL is put together from text and a variable: whoever sets the variable writes the query", "give the value as a parameter of the query"},
 		{"security/shell", code, shell, "a shell runs text that is put together: whoever sets a part of it runs what they like", "start the program with a list of arguments, without a shell"},
+		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code", "read the value with a parser for its form"},
 		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code", "read the value with a parser for its form"},
+		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code", "read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code", "read the value with a parser for its form"},
 		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way", "use json, or yaml.safe_load"},
 		{"security/tls", code, found(unverified, gates.Error), "certificates are not looked at: anybody in between can answer", "trust the certificate authority that signed it"},
 		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+		{"security/html", []string{"js"}, found(setHTML, gates.Note), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
 		{"security/mode", code, found(open, gates.Warning), "everybody on the machine may write this file", "0o644 or 0o600"},
 	}
 }
 
 var (
-	evaluated   = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
-	evaluatedJS = lazyre.New(`(?:^|[^\w.])eval\(\s*[A-Za-z_` + "`" + `]|\bnew Function\(`)
-	unverified  = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)
-	rawHTML     = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[^"'\s;]|dangerouslySetInnerHTML`)
-	open        = lazyre.New(`\bchmod\([^)]*\b0o?777\b|\b(?:MkdirAll|Mkdir|WriteFile|OpenFile|Chmod)\([^)]*\b0o?777\b|\bChmod\([^)]*\b0o?666\b`)
+	evaluated    = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
+	evaluatedJS  = lazyre.New(`(?:^|[^\w.])eval\(\s*[A-Za-z_` + "`" + `]`)
+	madeFunction = lazyre.New(`\bnew Function\(`)
+	ownCode      = lazyre.New(`(?:eval|exec)\(\s*compile\(`)
+	unverified   = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)
+	rawHTML      = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[A-Za-z_][\w.]*\s*;?\s*$`)
+	setHTML      = lazyre.New("\\.(?:inner|outer)HTML\\s*\\+?=\\s*[^\"'\\s;]|dangerouslySetInnerHTML")
+	open         = lazyre.New(`\bchmod\([^)]*\b0o?777\b|\b(?:MkdirAll|Mkdir|WriteFile|OpenFile|Chmod)\([^)]*\b0o?777\b|\bChmod\([^)]*\b0o?666\b`)
 )
 
 func found(re *lazyre.Regexp, s gates.Severity) func(string, string) gates.Severity {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // flaw is what a [flow] found in one line.
@@ -153,12 +154,12 @@ func wordByte(b byte) bool {
 
 var (
 	htmlOut = map[string]*lazyre.Regexp{
-		"go":     lazyre.New(`\bfmt\.Fprint(?:f|ln)?\(\s*(?:w|rw|res|resp|writer|c\.Writer)\s*,(.*)|\bio\.WriteString\(\s*(?:w|rw|res|resp|writer)\s*,(.*)|\b(?:w|rw|res|resp|writer)\.Write\(\[\]byte\((.*)`),
+		"go":     lazyre.New(`\bfmt\.Fprint(?:f|ln)?\(\s*(?:w|rw|res|resp|writer|c\.Writer)\s*,(.*)|\bio\.WriteString\(\s*(?:w|rw|res|resp|writer)\s*,(.*)|\b(?:w|rw|res|resp|writer)\.Write\(\[\]byte\((.*)|\bc\.HTML\(\s*[\w.]+\s*,(.*)`),
 		"python": lazyre.New(`\breturn\s+(?:Response\(|HttpResponse\(|HTMLResponse\(|make_response\()?\s*([fF]?["'].*<.*)|\b(?:render_template_string|Markup|mark_safe)\(\s*(.*)`),
-		"js":     lazyre.New(`\bres(?:ponse)?(?:\.status\([^)]*\)|\.type\([^)]*\))*\.(?:send|write|end)\(\s*(.*)|\bctx\.body\s*=\s*(.*)`),
+		"js":     lazyre.New(`(?:\b(?:res(?:ponse)?|reply)|^\s*)(?:\.status\([^)]*\)|\.type\([^)]*\))*\.(?:send|write|end)\(\s*(.*)|\bctx\.body\s*=\s*(.*)`),
 	}
 	pathUse = map[string]*lazyre.Regexp{
-		"go":     lazyre.New(`\b(?:filepath|path)\.Join\((.*)|\bos\.(?:Open|OpenFile|ReadFile|WriteFile|Create|Remove|RemoveAll)\((.*)|\bhttp\.ServeFile\(\s*\w+\s*,\s*\w+\s*,(.*)`),
+		"go":     lazyre.New(`\b(?:filepath|path)\.Join\((.*)|\bos\.(?:Open|OpenFile|ReadFile|WriteFile|Create|Remove|RemoveAll)\((.*)|\bhttp\.ServeFile\(\s*\w+\s*,\s*\w+\s*,(.*)|\bc\.(?:File|SendFile)\((.*)`),
 		"python": lazyre.New(`\bos\.path\.join\((.*)|(?:^|[^\w.])open\((.*)|\bsend_file\((.*)|\bFileResponse\((.*)|\bos\.(?:remove|unlink|rmdir)\((.*)|\bPath\([^)]*\)\s*/\s*(.*)|\bshutil\.\w+\((.*)`),
 		"js":     lazyre.New(`\bpath\.(?:join|resolve)\((.*)|\b(?:fs|fsp|fs\.promises)\.(?:readFile|writeFile|createReadStream|createWriteStream|unlink|rm|readFileSync|writeFileSync|unlinkSync)\((.*)|\bsendFile\((.*)|\bres\.download\((.*)`),
 	}
@@ -215,7 +216,10 @@ var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["'
 
 // directly reports whether the argument of an output is nothing but a value of a request or a variable.
 func directly(lang, arg string) bool {
-	return request[lang].MatchString(arg) || bareArg.MatchString(arg)
+	if at := request[lang].FindStringIndex(arg); at != nil {
+		return !strings.Contains(arg[:at[0]], "(") // what a call makes of it is something else
+	}
+	return bareArg.MatchString(arg)
 }
 
 var bareArg = lazyre.New(`^\s*[A-Za-z_]\w*\s*\)`)
@@ -286,7 +290,7 @@ var (
 		"python": lazyre.New(`(?:^|[^\w.])random\.(?:choices?|rand\w+|sample|getrandbits|random)\(`),
 		"js":     lazyre.New(`\bMath\.random\(\)`),
 	}
-	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|nonce|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
+	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
 	notSecret  = lazyre.New(`(?i)tokeni[sz]|tokens?\s*\[|max_?tokens|num_?tokens|token_?(?:count|ids?|len)|cryptorandom|SystemRandom`)
 )
 
@@ -333,25 +337,25 @@ func tempName(p place) *flaw {
 	return &flaw{"security/temporary", "the name of a temporary file is made before the file: somebody else can put another one there", "use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
 }
 
-var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\bssl\s*=\s*False\b.*(?:session|client|aiohttp)|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
+var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\b(?:session|client|aiohttp)\b.*\bssl\s*=\s*False\b|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
 
 func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Warning}
+	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Note}
 }
 
 var (
-	keyed       = lazyre.New(`(?i)(?:^|[^\w])["']?((?:\w*_)?(?:password|passwd|pwd|secret|secret_?key|api_?key|auth_?token|access_?token|private_?key|client_?secret)|\w*(?:Password|Secret|ApiKey|APIKey|SecretKey|AuthToken|AccessToken))["']?\s*(?::\s*(?:str|string|String)\s*)?(?::=|=|:)\s*[bru]?["']([^"'\s]{6,})["']`)
-	placeholder = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|xxx|<.*>|\$\{|\{\{|%s|\.\.\.|dummy|fake|sample|redacted|\*\*\*|^(?:test|foo|bar|none|null|undefined|password|secret|string|text|hidden)|env|process\.|config|^[a-z]+(?:[_.:/-][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^--|^/|^https?:`)
-	withDigit   = lazyre.New(`\d|[!@#$%^&*]`)
+	keyed      = lazyre.New(`(?i)(?:^|[^\w])["']?((?:\w*_)?(?:password|passwd|pwd|secret|secret_?key|api_?key|auth_?token|access_?token|private_?key|client_?secret)|\w*(?:Password|Secret|ApiKey|APIKey|SecretKey|AuthToken|AccessToken))["']?\s*(?::\s*(?:str|string|String)\s*)?(?::=|=|:)\s*[bru]?["']([^"'\s]{6,})["']`)
+	plainValue = lazyre.New(`(?i)^(?:test|foo|bar|none|null|undefined|password|secret|string|text|hidden)|env|process\.|config|%s|^[a-z]+(?:[_.:/-][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^--|^/|^https?:`)
+	withDigit  = lazyre.New(`\d|[!@#$%^&*]`)
 )
 
 // credential finds a password or key that stands in the code.
 func credential(p place) *flaw {
 	m := keyed.FindStringSubmatch(p.text)
-	if m == nil || placeholder.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
+	if m == nil || redact.Placeholder(m[2]) || plainValue.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
 		return nil
 	}
 	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it", "read it from the environment or a file that is not committed, and change it", gates.Warning}
@@ -375,7 +379,7 @@ func openings() []opened {
 	return []opened{
 		{"go", "the body of the response", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
 		{"go", "the rows", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`), `\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
 		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`), `$^`},
 		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
 		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`), `\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
@@ -442,7 +446,11 @@ func blocking(p place) *flaw {
 	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
 		return nil
 	}
-	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", gates.Warning}
+	severity := gates.Warning
+	if p.lang == "js" {
+		severity = gates.Note // often a small file, in a server for development
+	}
+	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", severity}
 }
 
 var (
@@ -483,13 +491,14 @@ func placeOf(lang string, lines []string, n int, text string) place {
 	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
 
-// joined is a line together with those below it up to the end of its call, at most a few.
-func joinedCall(lines []string, at int) string {
-	text := lines[at]
-	for i := at + 1; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
+// joinedCall returns a line together with those below it up to the end of its call, at most a few, and the number of the last.
+func joinedCall(lines []string, at int) (text string, last int) {
+	text = lines[at]
+	i := at + 1
+	for ; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
 		text += " " + strings.TrimSpace(lines[i])
 	}
-	return text
+	return text, i
 }
 
 // telling reports whether a line holds a word that one of the flows looks for: most lines do not.
@@ -503,7 +512,7 @@ var words = map[string][]string{
 		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
 	},
 	"go": {
-		"Fprint", "WriteString", "Write(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
 	},
 	"python": {
 		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
@@ -519,15 +528,16 @@ var words = map[string][]string{
 const maxLine = 2000
 
 // flowOf asks all flows about a line, the first answer counts.
-func flowOf(lang string, lines []string, n int) *flaw {
+func flowOf(lang string, lines []string, n int) (found *flaw, last int) {
 	if n < 1 || n > len(lines) || len(lines[n-1]) > maxLine || !telling(lang, lines[n-1]) {
-		return nil
+		return nil, n
 	}
-	p := placeOf(lang, lines, n, joinedCall(lines, n-1))
+	text, last := joinedCall(lines, n-1)
+	p := placeOf(lang, lines, n, text)
 	for _, f := range flows() {
 		if found := f(p); found != nil {
-			return found
+			return found, last
 		}
 	}
-	return nil
+	return nil, n
 }

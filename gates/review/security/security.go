@@ -10,8 +10,8 @@
 //	                         … a variable and nothing else, in Go; a constant, in Python        warning
 //	security/eval            text is run as code                                                error
 //	security/deserialise     data of others becomes objects that run code: pickle, yaml.load    error
-//	security/tls             certificates are not looked at                                     error
-//	security/html            HTML is put together without a template                            warning
+//	security/tls             certificates are not looked at; a setting of it: info               error
+//	security/html            HTML is put together without a template; a constant: info            warning
 //	security/mode            a file that everybody may write                                    warning
 //	security/html            … what a request brought, as it stands in a page                   error
 //	security/path            a path is made of what a request brought                           warning
@@ -22,13 +22,13 @@
 //	security/temporary       the name of a temporary file is made before the file               error
 //	security/credential      a password or key stands in the code                               warning
 //	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
-//	async/blocking           a call that waits inside of an async function                      warning
+//	async/blocking           a call that waits inside of an async function (JavaScript: info)   warning
 //	async/not-awaited        a sleep that nothing waits for                                     error
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
-// The built-in checks read lines, not programs: they see what is written in one line, or in two where the first ends in
-// an operator. In tests they are remarks, and
+// The built-in checks read lines, not programs: they see what is written in one line, or in a call over a few, which they name by
+// its first. They know what a file imports under another name. In tests they are remarks, and
 // fixtures are left alone.
 package security
 
@@ -51,8 +51,13 @@ func All(online bool) []gates.Gate {
 }
 
 // New makes the gate of the checks that are built in.
-func New() gates.Gate {
-	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
+func New() gates.Gate { return built(true) }
+
+// Advice is [New] where it only warns: outside of a review nobody is there to judge what it says.
+func Advice() gates.Gate { return built(false) }
+
+func built(blocking bool) gates.Gate {
+	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
 			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !fixture(c.Path)
@@ -71,25 +76,30 @@ func New() gates.Gate {
 func look(l *gates.Look, f gates.File, list []check) {
 	lang := languageOf(f.Path)
 	added := f.AddedLines()
-	all := strings.Split(f.After, "\n")
+	all := canonical(lang, strings.Split(strings.ReplaceAll(f.After, "\r\n", "\n"), "\n"))
+	behind := map[string]int{} // the line up to which a call was looked at that a rule found something in
 	for _, line := range added {
-		text := strings.TrimRight(line.Text, "\r")
-		if comment(lang, text) {
+		if line.Number > len(all) || comment(lang, line.Text) {
 			continue
 		}
-		next := ""
-		if line.Number < len(all) && goesOn(text) {
-			next = " " + strings.TrimSpace(all[line.Number])
+		text := all[line.Number-1]
+		call, last := text, line.Number
+		if goesOn(text) {
+			call, last = joinedCall(all, line.Number-1)
 		}
 		seen := false
 		for _, c := range list {
 			if !slices.Contains(c.langs, lang) {
 				continue
 			}
-			sev := c.look(lang, text+next)
+			sev := c.look(lang, call)
 			if sev == "" {
 				continue
 			}
+			if seen = true; line.Number <= behind[c.rule] {
+				break
+			}
+			behind[c.rule] = last
 			find := gates.Finding{Rule: c.rule, Path: f.Path, Line: line.Number, Severity: sev, Message: c.message, Fix: c.fix}
 			if language.IsTest(f.Path) {
 				find.Severity = gates.Note
@@ -98,10 +108,10 @@ func look(l *gates.Look, f gates.File, list []check) {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+c.rule+")"
 			}
 			l.Find(find)
-			seen = true
 			break // one line, one finding: the first check is the gravest
 		}
-		if flaw := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) {
+		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) && line.Number > behind[flaw.rule] {
+			behind[flaw.rule] = last
 			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity, Message: flaw.message, Fix: flaw.fix}
 			if reason, ok := excused(text); ok {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+flaw.rule+")"

@@ -1,0 +1,37 @@
+package lessons
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestInTextTellsCodeFromText(t *testing.T) {
+	for text, want := range map[string]bool{
+		"f()\nHERE":                        false,
+		"x = 'HERE'":                       true,
+		"x = 'it\\'s HERE'":                true,
+		"// it's HERE":                     true,
+		"/* a\n HERE */":                   true,
+		"/* a */ HERE":                     false,
+		"const a = `one\n  \"two\", HERE`": true,
+		"const a = `one`\nHERE":            false,
+		"don't\nHERE":                      false,
+		"/it's/.test(x)\nHERE":             false,
+		"s := \"\"\"\nHERE\n\"\"\"":        true,
+	} {
+		if got := inText("javascript", []byte(text), bytes.Index([]byte(text), []byte("HERE"))); got != want {
+			t.Errorf("%q: inText is %v", text, got)
+		}
+	}
+	if !inText("python", []byte("# it's HERE"), 7) || inText("python", []byte("a // 2\nHERE"), 7) {
+		t.Error("comments of Python are not told")
+	}
+}
+
+func FuzzInText(f *testing.F) {
+	f.Add("javascript", []byte("`a ${'b'}` // c\n/* d"), 9)
+	f.Add("python", []byte("'''a\n\"b\\"), 6)
+	f.Fuzz(func(t *testing.T, lang string, text []byte, pos int) {
+		inText(lang, text, max(0, min(pos, len(text))))
+	})
+}
