@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 type planOptions struct {
@@ -62,7 +63,7 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 type madePlan struct {
 	Task      string          `json:"task"` // id in the journal
 	Path      string          `json:"path"` // "" where it went to standard output
-	Plan      solver.Artifact `json:"plan"`
+	Plan      draft.Plan `json:"plan"`
 	Markdown  string          `json:"markdown,omitempty"` // where it was written to no file
 	Model     string          `json:"model"`
 	Context   []string        `json:"context"` // files that the model was shown something of
@@ -147,7 +148,7 @@ func planTrouble(ctx context.Context, id string, err error) error {
 	}
 	advice := ""
 	switch {
-	case errors.Is(err, solver.ErrArtifact):
+	case errors.Is(err, draft.ErrUnusable):
 		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
 	case errors.As(err, new(*llm.LengthError)): // it says itself what to raise
 	default:

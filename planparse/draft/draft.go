@@ -1,4 +1,4 @@
-package solver
+package draft
 
 import (
 	"errors"
@@ -12,46 +12,46 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Artifact is a plan as a model makes it (SOLVE-01): what is to be changed, in which order, and why.
-type Artifact struct {
+// Plan is a plan as a model makes it (SOLVE-01): what is to be changed, in which order, and why.
+type Plan struct {
 	Title   string          `json:"title"`
 	Goal    string          `json:"goal"`
-	Batches []ArtifactBatch `json:"batches"`
+	Batches []Batch `json:"batches"`
 }
 
-// ArtifactBatch is one unit of work of an [Artifact].
-type ArtifactBatch struct {
+// Batch is one unit of work of an [Plan].
+type Batch struct {
 	Title     string        `json:"title"`
 	Rationale string        `json:"rationale"`
-	Files     ArtifactFiles `json:"files"`
+	Files     Files `json:"files"`
 	Tasks     []string      `json:"tasks"`      // a first line that says what, and more lines if there is more to say
 	DependsOn []int         `json:"depends_on"` // numbers of batches, the first is 1
 }
 
-// ArtifactFiles are the paths that a batch is about.
-type ArtifactFiles struct {
+// Files are the paths that a batch is about.
+type Files struct {
 	Create []string `json:"create"`
 	Modify []string `json:"modify"`
 	Test   []string `json:"test"`
 	Delete []string `json:"delete"`
 }
 
-// ErrArtifact says that a model's plan cannot be written as a plan that runs.
-var ErrArtifact = errors.New("the plan cannot be used")
+// ErrUnusable says that a model's plan cannot be written as a plan that runs.
+var ErrUnusable = errors.New("the plan cannot be used")
 
 // Normal returns the artifact as a plan says it: titles on one line and without markup, paths in their one spelling,
 // each once. It refuses what no plan can say: no batch, a path out of the repository, an order that goes in circles.
-func (a Artifact) Normal() (Artifact, error) {
-	bad := func(format string, args ...any) (Artifact, error) {
-		return Artifact{}, fmt.Errorf("%w: %s", ErrArtifact, fmt.Sprintf(format, args...))
+func (a Plan) Normal() (Plan, error) {
+	bad := func(format string, args ...any) (Plan, error) {
+		return Plan{}, fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
 	}
 	if len(a.Batches) == 0 {
 		return bad("it has no batch")
 	}
-	out := Artifact{Title: title(a.Title, "Plan"), Goal: prose(a.Goal)}
+	out := Plan{Title: title(a.Title, "Plan"), Goal: prose(a.Goal)}
 	for i, b := range a.Batches {
 		n := i + 1
-		nb := ArtifactBatch{Title: title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
+		nb := Batch{Title: title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
 		for _, list := range []struct {
 			from []string
 			to   *[]string
@@ -158,20 +158,20 @@ func pathOf(p string) (string, error) {
 }
 
 // Markdown writes the artifact as a plan in the run-plan dialect, and has the parser confirm that it reads as what is
-// meant. The artifact has to be [Artifact.Normal].
-func (a Artifact) Markdown() (string, error) {
+// meant. The artifact has to be [Plan.Normal].
+func (a Plan) Markdown() (string, error) {
 	text := a.markdown(false)
 	if a.readsAs(text) != nil {
 		text = a.markdown(true)
 	}
 	if err := a.readsAs(text); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrArtifact, err)
+		return "", fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
 	return text, nil
 }
 
 // markdown writes the plan. With fenced, all prose stands in fences, whatever it looks like.
-func (a Artifact) markdown(fenced bool) string {
+func (a Plan) markdown(fenced bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", a.Title)
 	paragraph := func(text string) {
@@ -204,7 +204,7 @@ func (a Artifact) markdown(fenced bool) string {
 	return b.String()
 }
 
-func (f ArtifactFiles) markdown(b *strings.Builder) {
+func (f Files) markdown(b *strings.Builder) {
 	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func plainProse(text string) bool {
 }
 
 // readsAs has the parser read text, and says what it takes for something else.
-func (a Artifact) readsAs(text string) error {
+func (a Plan) readsAs(text string) error {
 	p, err := planparse.Parse("", []byte(text))
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (a Artifact) readsAs(text string) error {
 	return nil
 }
 
-func (x ArtifactBatch) readsAs(b *planparse.Batch, n int) error {
+func (x Batch) readsAs(b *planparse.Batch, n int) error {
 	var on []string
 	for _, d := range x.DependsOn {
 		on = append(on, fmt.Sprint(d))
