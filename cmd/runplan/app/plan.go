@@ -143,6 +143,9 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 			r := planparse.Check(plan)
 			cover := plan.Cover(src)
 			r.Coverage = &cover
+			if root, err := a.rootHere(cmd.Context()); err == nil {
+				r.Outline = worksHint(root, args[0], r)
+			}
 			out := a.hiding()
 			if asJSONFlag {
 				if err := asJSON(out, r); err != nil {
@@ -232,6 +235,9 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 		if n > 5 {
 			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
 		}
+	}
+	if r.Outline != "" {
+		fmt.Fprintf(w, "\n%s: %s\n", path, ui.Sanitize(r.Outline))
 	}
 	if len(r.Advice)+len(r.Diagnostics) > 0 {
 		fmt.Fprintln(w)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
