@@ -32,10 +32,9 @@ const (
 	Removed     ChangeKind = "removed"
 )
 
-// Thresholds of [alike]: titles of the same thing, texts of the same thing, and texts that have nothing in common.
+// Thresholds of [alike]: titles or texts of the same thing, and texts that have nothing in common.
 const (
-	sameWords  = 0.7
-	samePart   = 0.5
+	samePart   = 0.6
 	otherWords = 0.25
 )
 
@@ -54,11 +53,11 @@ func Compare(old, now *Plan) []Change {
 		}
 		used[m] = true
 		c := Change{Old: m, New: b, Moved: m.Key != b.Key}
-		c.What = differences(m, b, of)
+		c.What = differences(m, b, needs(old, m, nil), needs(now, b, of))
 		switch {
 		case len(c.What) > 0:
 			c.Kind = ChangedWork
-			c.Unsure = alike(m.Title, b.Title) < samePart && alike(m.Text, b.Text) < samePart
+			c.Unsure = alike(m.Title, b.Title) < samePart && alike(content(m), content(b)) < samePart
 		case words(m.Title) != words(b.Title) || words(m.Text) != words(b.Text):
 			c.Kind = ChangedText
 		default:
@@ -110,7 +109,7 @@ func matches(old, now *Plan) map[*Batch]*Batch {
 	by(func(b *Batch) string { return words(b.Text) })
 	by(func(b *Batch) string { // the same number, unless it clearly became another batch
 		if o, ok := old.Batch(b.Key); ok {
-			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart && alike(o.Text, n.Text) < otherWords {
+			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart && alike(content(o), content(n)) < otherWords {
 				return ""
 			}
 		}
@@ -141,6 +140,17 @@ func (c *Change) origins(old *Plan) {
 	}
 }
 
+// content is what a batch says, without the words that all batches have.
+func content(b *Batch) string {
+	out := titles(b)
+	for line := range strings.Lines(b.Text) {
+		if !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // parts are the tasks of a batch as texts that can be compared; without tasks, its boxes.
 func parts(b *Batch) []string {
 	var out []string
@@ -159,7 +169,7 @@ func parts(b *Batch) []string {
 }
 
 // differences lists what two readings of a batch ask for that is not the same.
-func differences(old, now *Batch, of map[*Batch]*Batch) []string {
+func differences(old, now *Batch, then, needs []string) []string {
 	var out []string
 	lists := func(what string, a, b []string) {
 		gone, added := unmatched(a, b)
@@ -177,7 +187,7 @@ func differences(old, now *Batch, of map[*Batch]*Batch) []string {
 	lists("test file", old.Files.Test, now.Files.Test)
 	lists("deleting", old.Files.Delete, now.Files.Delete)
 	lists("command", commands(old), commands(now))
-	lists("need of batch", old.DependsOn, needs(now, of))
+	lists("the need of", then, needs)
 	lists("regression test", old.Regression, now.Regression)
 	for _, f := range []struct {
 		name     string
@@ -196,18 +206,18 @@ func differences(old, now *Batch, of map[*Batch]*Batch) []string {
 	return out
 }
 
-// needs are the batches that now waits for, by the keys that they had before.
-func needs(now *Batch, of map[*Batch]*Batch) []string {
-	was := map[string]string{}
-	for b, o := range of {
-		was[b.Key] = o.Key
-	}
+// needs are the titles of the batches that b waits for. A batch that the other reading has, too, is called as it is there.
+func needs(p *Plan, b *Batch, of map[*Batch]*Batch) []string {
 	var out []string
-	for _, n := range now.DependsOn {
-		if w, ok := was[n]; ok {
-			n = w
+	for _, key := range b.DependsOn {
+		n, ok := p.Batch(key)
+		if !ok {
+			continue
 		}
-		out = append(out, n)
+		if was, ok := of[n]; ok {
+			n = was
+		}
+		out = append(out, fmt.Sprintf("%q", n.Title))
 	}
 	return out
 }
@@ -229,17 +239,30 @@ func unmatched(a, b []string) (gone, added []string) {
 		}
 	}
 	for _, y := range rest {
-		if !prose(y) || !take(func(x string) bool { return prose(x) && alike(x, y) >= sameWords }) {
+		if !take(func(x string) bool { return mended(x, y) }) {
 			added = append(added, y)
 		}
 	}
 	return left, added
 }
 
-// prose tells whether a text may be mended without another meaning: it has more than one word. Paths, commands and keys
-// are what they are.
-func prose(text string) bool {
-	return len(strings.Fields(text)) > 1 && !strings.HasPrefix(text, "`")
+// mended tells whether two texts differ in nothing but slips of the pen: as many words, each the same or nearly so. A
+// single word is no text: paths, commands and keys are what they are.
+func mended(a, b string) bool {
+	x, y := strings.Fields(words(a)), strings.Fields(words(b))
+	if len(x) != len(y) || len(x) < 2 || strings.HasPrefix(a, "`") {
+		return false
+	}
+	slips := 0
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if slips++; !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+min(len(x[i]), len(y[i]))/6 || len(x[i]) < 3 || len(y[i]) < 3 {
+			return false
+		}
+	}
+	return slips <= 1+len(x)/6
 }
 
 func titles(b *Batch) []string {

@@ -27,11 +27,11 @@ func Outline(name string, src []byte, exists func(path string) bool) (Plan, erro
 		return Plan{}, err
 	}
 	d.walk(d.root)
-	if len(d.batches) == 0 { // a document that says little of what is to be done: what says anything of it counts
+	if len(d.batches) == d.checked { // a document that says little of what is to be done: what says anything of it counts
 		for _, s := range d.all {
 			s.enough = enough - 1
 		}
-		d.left, d.fileLists, d.checked = d.front, nil, 0
+		d.left, d.fileLists, d.batches, d.checked = d.front, nil, nil, 0
 		d.walk(d.root)
 	}
 	if len(d.batches) == 0 {
@@ -64,7 +64,7 @@ type document struct {
 	batches []*batch
 	checked int // batches that a test plan was read for
 	left    []Left
-	front   []Left // of left: the front matter
+	front   []Left            // of left: the front matter
 	listed  map[string]string // what a table of files says of a path: "create", "modify" or "delete"
 
 	named     map[string][]string // paths of the document by the name of their file

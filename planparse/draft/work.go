@@ -26,7 +26,7 @@ var (
 		question unresolved future possibilities timeline history revision log appendix changelog faq status conclusion related work prior art strengths verdict
 		issues issue deviations deviation spec dependencies principles assumptions constraints metadata authors acknowledgements rationale consequences current
 		state existing tradeoffs trade-offs drawbacks success metrics scope out in conversation minor important critical explanation guide-level key insight why
-		user stories story impact architecture decision`)
+		user stories story impact decision`)
 	testWords  = set(`test tests testing plan strategy verification verify verifying validation acceptance criteria checklist quality assurance qa manual unit integration definition done`)
 	fileWords  = set(`file files create created modify modified changed change changes touched affected new structure layout summary list key critical update updated delete deleted`)
 	orderWords = set(`implementation order dependencies sequence sequencing rollout roll-out ordering phasing roadmap milestones schedule build merge plan timeline estimated effort`)
@@ -57,7 +57,7 @@ func only(title string, kind map[string]bool) bool {
 	return found
 }
 
-var aboutKnowing = regexp.MustCompile(`(?i)^(?:what|why|how)\b.*\b(?:know|knows|matters|exists|works today|is wrong|now|we have)\b|principles?\b|\bdo not\b|\bnot\b|\bunchanged\b|\bnever\b|\bnon-|^why\b|^about\b|^next steps$|\brevision log\b|\bcriteria$|\bestimates?$`)
+var aboutKnowing = regexp.MustCompile(`(?i)^(?:what|why|how)\b.*\b(?:know|knows|matters|exists|works today|is wrong|now|we have)\b|principles?\b|\bdo not\b|\bnot\b|\bunchanged\b|\bstays\b|\bremains\b|\bnever\b|\bnon-|^why\b|^about\b|^next steps$|\brevision log\b|\bcriteria$|\bestimates?$`)
 
 var ordering = regexp.MustCompile(`(?i)order|sequenc|roll-?out|phasing|roadmap|milestones|schedule|merge plan|timeline|effort`)
 

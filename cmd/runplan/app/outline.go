@@ -143,18 +143,18 @@ func outlineOf(root, file string) (draft.Plan, string, error) {
 }
 
 // worksHint says of a file that is hardly read as a plan what could be drafted from it; "" where it is a plan.
-func worksHint(root, file string, r planparse.Report) string {
-	if c := r.Coverage; c == nil || c.Share(c.Brief+c.Skipped) >= 50 {
+func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string {
+	if c := r.Coverage; c == nil || len(p.Batches) > 0 && c.Share(c.Brief+c.Skipped) >= 50 {
 		return ""
 	}
 	plan, _, err := outlineOf(root, file)
 	switch {
 	case errors.Is(err, draft.ErrNoWork):
-		return fmt.Sprintf("less than half of it reaches an agent, and %v", err)
+		return fmt.Sprintf("hardly anything of it reaches an agent, and %v", err)
 	case err != nil:
 		return ""
 	}
-	return fmt.Sprintf("less than half of it reaches an agent; it reads like a document whose sections describe work: a plan with %s can be drafted from it: runplan outline %s",
+	return fmt.Sprintf("less than half of it is read as work; its sections describe more: runplan outline %[2]s drafts a plan with %[1]s from them",
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
 

@@ -144,7 +144,7 @@ would make it better. Nothing is run and nothing is changed.` + exitStatus(exitO
 			cover := plan.Cover(src)
 			r.Coverage = &cover
 			if root, err := a.rootHere(cmd.Context()); err == nil {
-				r.Outline = worksHint(root, args[0], r)
+				r.Outline = worksHint(root, args[0], plan, r)
 			}
 			out := a.hiding()
 			if asJSONFlag {
