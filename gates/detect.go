@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Language names what a [Project] is built with.
@@ -138,11 +140,7 @@ func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
 // ignored are the folders that hold what is not the project's own.
 func ignored(name string) bool {
-	switch name {
-	case "node_modules", "vendor", "testdata", "venv", "__pycache__", "site-packages":
-		return true
-	}
-	return strings.HasPrefix(name, ".") // .git, .runplan, .venv, .tox, caches
+	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".") // .git, .runplan, .tox, caches
 }
 
 // walk calls visit for each folder down to depth, with the names of its files, sorted. Links are not followed.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 var npmNodeOptions = lazyre.New(`(?m)^\s*node[-_]options\s*=\s*(.+?)\s*$`)
@@ -59,10 +60,8 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 			break
 		}
 		set := strings.Join(options, " ")
-		for _, kv := range toolEnv(w.subject.Env, nil) { // npm puts the setting of its own in the place of the environment's
-			if own, ok := strings.CutPrefix(kv, "NODE_OPTIONS="); ok && own != "" {
-				set = own + " " + strings.Join(options, " ")
-			}
+		if own := proc.Getenv(toolEnv(w.subject.Env, nil), "NODE_OPTIONS"); own != "" { // npm's own setting replaces that of the environment
+			set = own + " " + set
 		}
 		if m := npmNodeOptions.FindStringSubmatch(readText(w.subject.Dir, p.Root, ".npmrc")); m != nil {
 			set = strings.Trim(m[1], `"'`) + " " + set

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/names"
-	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 )
 
 const (
@@ -130,7 +130,7 @@ func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 
 // mayHideSuite reports whether a change of that file may make a suite disappear: it holds tests, or gives a project away.
 func mayHideSuite(file string) bool {
-	return testcode.Language(file) != "" || slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
+	return language.OfTest(file) != "" || slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
 }
 
 // hold runs the base's tests on the candidate's code.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/names"
-	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -125,10 +125,10 @@ func (p *prover) untold(file string) string {
 
 // suiteLanguage is the language of the suite that runs the tests of a file.
 func suiteLanguage(file string) string {
-	switch lang := testcode.Language(file); lang {
-	case testcode.LangBats, testcode.LangShell:
+	switch lang := language.OfTest(file); lang {
+	case language.Bats, language.Shell:
 		return string(LangShell)
-	case testcode.LangScript:
+	case language.Script:
 		return string(LangGo)
 	default:
 		return lang

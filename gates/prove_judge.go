@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/names"
-	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -46,7 +46,7 @@ func (p *prover) compare(one *proven) {
 	}
 	for _, w := range names.Weakened(loose, change) {
 		// Tests that stand among the code, as unit tests of Rust do, are never held.
-		if one.held.Reverted || p.plan.Change(w.Case.Name) || !unheld && testcode.Language(w.Path) != "" {
+		if one.held.Reverted || p.plan.Change(w.Case.Name) || !unheld && language.OfTest(w.Path) != "" {
 			continue
 		}
 		p.find(rep, Finding{

@@ -106,11 +106,9 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 			return filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(at)))
 		}
 	}
-	for _, kv := range slices.Backward(toolEnv(w.subject.Env, nil)) {
-		if venv, ok := strings.CutPrefix(kv, "VIRTUAL_ENV="); ok && venv != "" {
-			if python := filepath.Join(venv, "bin", "python"); exists(python, ".", ".") {
-				return python, nil
-			}
+	if venv := proc.Getenv(toolEnv(w.subject.Env, nil), "VIRTUAL_ENV"); venv != "" {
+		if python := filepath.Join(venv, "bin", "python"); exists(python, ".", ".") {
+			return python, nil
 		}
 	}
 	var missing error

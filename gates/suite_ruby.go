@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/reporters"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 var (
@@ -170,10 +171,8 @@ func rubyReporter(report reportFile, reporter, file string) (string, error) {
 
 // before is a variable of the environment that gates give to programs, with a separator behind it; "" where it is not set.
 func (w *work) before(name, separator string) string {
-	for _, kv := range slices.Backward(w.environ(nil)) {
-		if text, ok := strings.CutPrefix(kv, name+"="); ok && text != "" {
-			return text + separator
-		}
+	if text := proc.Getenv(w.environ(nil), name); text != "" {
+		return text + separator
 	}
 	return ""
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -182,15 +181,8 @@ var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.
 
 // onPath reports whether a program stands on the PATH of env.
 func onPath(env []string, name string) bool {
-	for _, kv := range slices.Backward(env) {
-		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return slices.ContainsFunc(filepath.SplitList(list), func(dir string) bool {
-				fi, err := os.Stat(filepath.Join(dir, name))
-				return err == nil && !fi.IsDir() && fi.Mode()&0o111 != 0
-			})
-		}
-	}
-	return false
+	_, err := proc.LookPath(name, env)
+	return err == nil
 }
 
 // ownVersion reads the version of a program that is installed in the tree from what its package manager left there.

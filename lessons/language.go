@@ -11,16 +11,16 @@ import (
 // All is the language of lessons that are about every text file.
 const All = "all"
 
-// language says by what a file is known to be in a language.
-type language struct {
+// kind says by what a file is known to be in a language.
+type kind struct {
 	extensions string   // separated by spaces, without the dot
 	names      string   // whole file names
 	shebangs   []string // programs of a first line #!
 }
 
 // languages is the table of those that lessons can name.
-func languages() map[string]language {
-	return map[string]language{
+func languages() map[string]kind {
+	return map[string]kind{
 		"python":     {"py pyi pyw", "SConstruct SConscript", []string{"python", "pypy"}},
 		"javascript": {"js jsx mjs cjs", "", []string{"node", "nodejs", "bun", "deno"}},
 		"typescript": {"ts tsx mts cts", "", []string{"ts-node", "tsx"}},

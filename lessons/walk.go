@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // ScanTree looks at all files below dir, or below the given paths in it, but not at other people's code:
@@ -59,11 +61,12 @@ func relative(dir, name string) string {
 
 // foreignName says why a folder of this name holds nobody's work; "" if it may.
 func foreignName(name string) string {
+	if language.Vendored(name) {
+		return "dependencies"
+	}
 	switch name {
 	case ".git", ".hg", ".svn", ".jj":
 		return "version control"
-	case "node_modules", "bower_components", "vendor", "third_party", ".venv", "site-packages":
-		return "dependencies"
 	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".terraform", ".cache":
 		return "cache"
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -137,8 +138,7 @@ func foreign(root, file string) string {
 		if !ok {
 			return ""
 		}
-		switch name {
-		case "node_modules", "bower_components", "vendor", "third_party", ".venv", "venv", "site-packages":
+		if language.Vendored(name) {
 			return file[:at+len(name)]
 		}
 		at += len(name) + 1

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (p Program) Found() bool { return p.Path != "" }
 func Find(ctx context.Context, env []string, configured string) (Program, error) {
 	named, by := configured, "the configuration"
 	if named == "" {
-		named, by = lookupEnv(env, EnvVar), "$"+EnvVar
+		named, by = proc.Getenv(env, EnvVar), "$"+EnvVar
 	}
 	name := named
 	if name == "" {
@@ -97,40 +96,19 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	return p, nil
 }
 
-func lookupEnv(env []string, key string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], key+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
-
-// lookPath finds a program in the PATH of env, absolute folders only: a relative one would run what stands
-// in the scanned repository. A name with a slash stands for itself. "" means that there is none.
+// lookPath returns the absolute path of a program of env, see [proc.LookPath]; "" means that it is not found.
 func lookPath(name string, env []string) string {
-	names := []string{name}
-	if runtime.GOOS == "windows" && !strings.HasSuffix(strings.ToLower(name), ".exe") {
-		names = []string{name + ".exe"}
+	path, err := proc.LookPath(name, env)
+	if err != nil {
+		return ""
 	}
-	dirs := filepath.SplitList(lookupEnv(env, "PATH"))
-	if strings.ContainsAny(name, `/\`) {
-		abs, err := filepath.Abs(name)
-		if err != nil {
-			return ""
-		}
-		dirs, names = []string{filepath.Dir(abs)}, []string{filepath.Base(abs), filepath.Base(abs) + ".exe"}
+	if path, err = filepath.Abs(path); err != nil {
+		return ""
 	}
-	for _, dir := range dirs {
-		for _, n := range names {
-			path := filepath.Join(dir, n)
-			fi, err := os.Stat(path)
-			if err == nil && filepath.IsAbs(dir) && fi.Mode().IsRegular() && (runtime.GOOS == "windows" || fi.Mode()&0o111 != 0) {
-				return path
-			}
-		}
+	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
+		return ""
 	}
-	return ""
+	return path
 }
 
 func firstLine(s string) string {

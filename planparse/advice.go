@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 func (c *checker) advise(code string, b *Batch, format string, args ...any) {
@@ -111,7 +113,7 @@ func (c *checker) testsBeforeCode() {
 	creator := map[string]int{}
 	for i := range c.plan.Batches {
 		for _, p := range c.plan.Batches[i].Files.Create {
-			if name := subject(p); !isTestPath(p) {
+			if name := subject(p); !language.IsTest(p) {
 				if _, known := creator[name]; !known {
 					creator[name] = i
 				}
@@ -121,7 +123,7 @@ func (c *checker) testsBeforeCode() {
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
 		for _, p := range allFiles(b) {
-			if at, ok := creator[subject(p)]; ok && isTestPath(p) && at > i {
+			if at, ok := creator[subject(p)]; ok && language.IsTest(p) && at > i {
 				c.advise("tests-missing-code", b, "%s tests code that only batch %s creates; swap them, or bring code and test together",
 					p, c.plan.Batches[at].Key)
 				break

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Report is the judgement on a plan: can it be run, how well is it cut, and what would make it better.
@@ -162,7 +164,7 @@ func TypeOf(b Batch) BatchType {
 	code, tests := 0, len(b.Files.Test)
 	for _, list := range [][]string{b.Files.Create, b.Files.Modify, b.Files.Delete} {
 		for _, path := range list {
-			if isTestPath(path) {
+			if language.IsTest(path) {
 				tests++
 			} else {
 				code++
@@ -182,13 +184,6 @@ func TypeOf(b Batch) BatchType {
 		return TypeNewFile
 	}
 	return TypeRefactoring
-}
-
-func isTestPath(path string) bool {
-	low := strings.ToLower(path)
-	base := low[strings.LastIndexByte(low, '/')+1:]
-	return containsAny(low, "tests/", "test/", "__tests__/", "spec/") || strings.HasPrefix(base, "test") ||
-		containsAny(base, "_test.", ".test.", ".spec.", "-test.", "test.")
 }
 
 // RuntimeHints names what a batch shares with the machine it runs on, and so with batches that run beside

@@ -26,6 +26,9 @@ const (
 	RunFinished EventKind = "run.finished"
 	StopAsked   EventKind = "stop.asked" // by a signal, a limit or a person
 
+	Discarded EventKind = "run.discarded" // a person gave up a run that was not finished: the last event of it
+	Undone    EventKind = "run.undone"    // a person took back what a run had landed; Commit does it
+
 	Dispatched EventKind = "dispatched" // a command was handed to the driver
 	Sampled    EventKind = "sampled"
 	Executed   EventKind = "executed"
@@ -54,6 +57,9 @@ const (
 	BatchSkipped EventKind = "batch.skipped"
 	Note         EventKind = "note"
 )
+
+// Afterwards reports whether an event tells what a person did to a run that was not under way any more.
+func (k EventKind) Afterwards() bool { return k == Discarded || k == Undone }
 
 // FallbackNote begins notes that tell of fewer workers than were planned (TEAM-10).
 const FallbackNote = "fewer workers: "

@@ -16,7 +16,12 @@ const (
 	RunDone    RunStatus = "done"
 	RunFailed  RunStatus = "failed"
 	RunStopped RunStatus = "stopped"
+
+	RunDiscarded RunStatus = "discarded" // given up by a person: nothing goes on with it
 )
+
+// Over reports whether nothing can go on with a run.
+func (s RunStatus) Over() bool { return s == RunDone || s == RunDiscarded }
 
 // Live tells whether a run is under way.
 func (s RunStatus) Live() bool { return s == RunActive || s == RunPaused }

@@ -29,7 +29,8 @@ type Summary struct {
 	Status     RunStatus      `json:"status"`
 	Stop       Outcome        `json:"stop,omitempty"` // with status stopped: cancelled, limited, needs_human, error
 	Reason     string         `json:"reason,omitempty"`
-	Until      time.Time      `json:"until,omitzero"` // with status paused: the end of the limit that is waited for
+	Undone     string         `json:"undone,omitempty"` // commit that takes back what the run landed
+	Until      time.Time      `json:"until,omitzero"`   // with status paused: the end of the limit that is waited for
 	Started    time.Time      `json:"started"`
 	Updated    time.Time      `json:"updated"`
 	DurationMS int64          `json:"duration_ms"` // wall time of all sessions of the run
@@ -134,7 +135,7 @@ func (f *Fold) Apply(e Event) error {
 	if e.Kind == RunResumed {
 		f.session = e.At
 		s.Status, s.Stop, s.Reason = RunActive, "", ""
-	} else if !e.At.IsZero() {
+	} else if !e.At.IsZero() && !e.Kind.Afterwards() {
 		s.DurationMS += e.At.Sub(f.session).Milliseconds()
 		f.session = e.At
 	}
@@ -149,6 +150,12 @@ func (f *Fold) Apply(e Event) error {
 			s.Status, s.Stop = RunStopped, e.Outcome
 		}
 	}
+	switch e.Kind {
+	case Discarded:
+		s.Status, s.Stop, s.Reason, s.Until = RunDiscarded, "", e.Reason, time.Time{}
+	case Undone:
+		s.Undone = e.Commit
+	}
 	if s.Status.Live() {
 		s.Status, s.Reason, s.Until = RunActive, "", time.Time{}
 		if p, ok := f.machine.Paused(); ok {
@@ -160,6 +167,9 @@ func (f *Fold) Apply(e Event) error {
 	}
 	s.Waiting = nil
 	for _, a := range f.machine.Waiting() {
+		if s.Status.Over() {
+			break // nobody takes up an answer
+		}
 		s.Waiting = append(s.Waiting, a.of(s.Run))
 	}
 	if e.Kind == Reviewed && e.Batch == "" && e.Review != nil {

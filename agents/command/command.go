@@ -147,14 +147,14 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, env []string) (*sandbox.Box, error) {
 	s := a.cfg.Sandbox
 	if s.On() && s.Kind != "docker" {
-		if _, err := proc.Look(args[0], env); errors.Is(err, proc.ErrNotFound) {
+		if _, err := proc.LookPath(args[0], env); errors.Is(err, proc.ErrNotFound) {
 			return nil, fmt.Errorf("run %s: %w; %s", args[0], err, a.remedy())
 		}
 	}
 	if p := a.cfg.Preset; p != nil && s.On() {
 		s.Write = slices.Concat(p.state(env), s.Write)
 	}
-	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: lookup(env, "HOME"), Root: a.cfg.Root}
+	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: proc.Getenv(env, "HOME"), Root: a.cfg.Root}
 	box, err := sandbox.Open(ctx, s, at, args[0], env)
 	if errors.Is(err, sandbox.ErrUnusable) {
 		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err, a.cfg.Name, a.cfg.Name)

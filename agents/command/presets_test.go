@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -302,7 +303,7 @@ func TestPresetPassesOnItsNamesOnly(t *testing.T) {
 	a := New(Config{Name: "x", Preset: &p, Env: map[string]string{"GEMINI_API_KEY": "of-the-config"}, Environ: []string{"GEMINI_API_KEY=g", "GOOGLE_API_KEY=k", "OPENAI_API_KEY=o", "AWS_SECRET_ACCESS_KEY=a"}})
 	env := a.environ(task(t), "/b")
 	for name, want := range map[string]string{"GEMINI_API_KEY": "of-the-config", "GOOGLE_API_KEY": "k", "OPENAI_API_KEY": "", "AWS_SECRET_ACCESS_KEY": ""} {
-		if got := lookup(env, name); got != want {
+		if got := proc.Getenv(env, name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
 	}

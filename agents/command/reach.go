@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // Reach is where an agent sends what it is told and what it reads.
@@ -50,12 +51,12 @@ func (a *Agent) Reach() Reach {
 	env := a.seen()
 	v := vendors()[name]
 	for _, s := range slices.Sorted(maps.Keys(v.services)) {
-		if value := lookup(env, s); value != "" && value != "0" && !strings.EqualFold(value, "false") {
+		if value := proc.Getenv(env, s); value != "" && value != "0" && !strings.EqualFold(value, "false") {
 			return Reach{To: v.services[s], Local: new(bool)}
 		}
 	}
 	if v.address != "" {
-		if base := lookup(env, v.address); base != "" {
+		if base := proc.Getenv(env, v.address); base != "" {
 			return address(v.address, base)
 		}
 	}
@@ -83,7 +84,7 @@ func (a *Agent) reachByModel(env []string) Reach {
 		return Reach{To: to}
 	}
 	for _, name := range []string{"OLLAMA_API_BASE", "OLLAMA_HOST"} {
-		if base := lookup(env, name); base != "" {
+		if base := proc.Getenv(env, name); base != "" {
 			return address(name, base)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // states are the places where each CLI keeps its sign-in, its sessions and its caches: a sandbox has to let it write
@@ -27,7 +29,7 @@ func (p *Preset) state(env []string) []string {
 	var out []string
 	for _, path := range strings.Fields(states()[p.Name]) {
 		if name, ok := strings.CutPrefix(path, "$"); ok {
-			if path = lookup(env, name); !filepath.IsAbs(path) {
+			if path = proc.Getenv(env, name); !filepath.IsAbs(path) {
 				continue
 			}
 		}

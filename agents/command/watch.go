@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 const maxShown = 60
@@ -166,9 +167,9 @@ func fromRollout(t *stream.Totals, env []string) {
 	if len(id) < 8 || id != t.Session {
 		return
 	}
-	home := lookup(env, "CODEX_HOME")
+	home := proc.Getenv(env, "CODEX_HOME")
 	if home == "" {
-		if home = lookup(env, "HOME"); home == "" {
+		if home = proc.Getenv(env, "HOME"); home == "" {
 			return
 		}
 		home = filepath.Join(home, ".codex")
@@ -189,13 +190,4 @@ func fromRollout(t *stream.Totals, env []string) {
 	if t.Fault != nil && t.Fault.Kind == stream.Limit && !resets.IsZero() {
 		t.Fault.RetryAt = resets
 	}
-}
-
-func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
 )
 
@@ -45,9 +46,11 @@ func Surroundings(p Place) string {
 	env := p.Env
 	stat(p.Self)
 	for _, name := range slices.Concat(programs(), p.Programs) {
-		stat(which(name, env))
+		if file, err := proc.LookPath(name, env); err == nil {
+			stat(file)
+		}
 	}
-	if home := value(env, "HOME"); home != "" {
+	if home := proc.Getenv(env, "HOME"); home != "" {
 		stat(filepath.Join(home, ".pyenv", "version"))
 		stat(filepath.Join(home, ".config", "go", "env"))
 	}
@@ -136,27 +139,4 @@ func volatile(name string) bool {
 		}
 	}
 	return false
-}
-
-func value(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
-
-// which finds a program in PATH; a name with a slash is the file.
-func which(name string, env []string) string {
-	if strings.ContainsRune(name, '/') {
-		return name
-	}
-	for _, dir := range filepath.SplitList(value(env, "PATH")) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return file
-		}
-	}
-	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -33,8 +34,8 @@ func (m *mix) nothing() bool { return len(m.put)+len(m.drop) == 0 }
 func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error {
 	old, now := e.Blobs()
 	restore := func() { m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old} }
-	test := testcode.Language(e.Path) != ""
-	m.code = m.code || !test && !decides(e.Path) && !fixture(e.Path)
+	test := language.OfTest(e.Path) != ""
+	m.code = m.code || !test && !Decides(e.Path) && !fixture(e.Path)
 	switch base := path.Base(e.Path); {
 	case old == "" && now == "": // a submodule
 	case base == "package.json" && old != "" && now != "":
@@ -51,12 +52,12 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 		} else {
 			m.drop = append(m.drop, e.Path)
 		}
-	case old != "" && (test || decides(e.Path) || fixture(e.Path)):
+	case old != "" && (test || Decides(e.Path) || fixture(e.Path)):
 		restore()
 	case old != "" && helps(e.Path, string(before)):
 		m.helpers = append(m.helpers, e.Path)
 		restore()
-	case old == "" && (decides(e.Path) || support(e.Path) || shadows(e.Path) || test && reaches(e.Path, string(after))):
+	case old == "" && (Decides(e.Path) || support(e.Path) || shadows(e.Path) || test && reaches(e.Path, string(after))):
 		m.drop = append(m.drop, e.Path)
 	case old == "" && test && len(testcode.Read(e.Path, string(after)).Units) > 0:
 		m.added = append(m.added, e.Path)
@@ -88,7 +89,7 @@ func (m *mix) leave(findings []gates.Finding) []string {
 		if f.Rule != gates.RuleBuild || slices.Contains(out, f.Path) {
 			continue
 		}
-		if _, ours := m.put[f.Path]; !ours || testcode.Language(f.Path) == "" && !slices.Contains(m.helpers, f.Path) {
+		if _, ours := m.put[f.Path]; !ours || language.OfTest(f.Path) == "" && !slices.Contains(m.helpers, f.Path) {
 			continue
 		}
 		delete(m.put, f.Path) // as the candidate has it, there or gone
@@ -112,7 +113,7 @@ func fixture(p string) bool {
 // support reports whether a new file is code that stands among the tests and holds none. The tests of the base cannot
 // ask for it, and yet it may take the place of what they ask for.
 func support(p string) bool {
-	return gates.Match([]string{inTests}, p) && (testcode.Language(p) != "" || path.Base(p) == "package.json") &&
+	return gates.Match([]string{inTests}, p) && (language.OfTest(p) != "" || path.Base(p) == "package.json") &&
 		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
 }
 
@@ -127,9 +128,9 @@ func shadows(p string) bool {
 	return isModule && slices.Contains(pythonModules(), name)
 }
 
-// decides reports whether a file decides how tests run, and holds nothing else: settings of runners, what takes the
+// Decides reports whether a file decides how tests run, and holds nothing else: settings of runners, what takes the
 // place of a test library, settings of package managers.
-func decides(p string) bool {
+func Decides(p string) bool {
 	return gates.Match([]string{
 		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py", "*.pth",
 		"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", "**/pytest.ini",
@@ -179,12 +180,12 @@ var (
 // reaches reports whether a new test file does something when it is loaded, so that it may change what other tests
 // see.
 func reaches(p, text string) bool {
-	switch testcode.Language(p) {
-	case testcode.LangGo:
+	switch language.OfTest(p) {
+	case language.Go:
 		return goReaches.MatchString(text)
-	case testcode.LangPython:
+	case language.Python:
 		return pyReaches.MatchString(text)
-	case testcode.LangNode:
+	case language.Node:
 		return jsReaches.MatchString(text)
 	}
 	return false

@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // License makes the gate that reads the licences of new dependencies where they lie on this machine: in vendor,
@@ -212,23 +213,12 @@ func (d dependency) goLicence(s gates.Subject, root string) string {
 	if name := licenceOf(filepath.Join(s.Dir, filepath.FromSlash(root), "vendor", filepath.FromSlash(d.name))); name != "" {
 		return name
 	}
-	cache := ""
-	for _, kv := range s.Env {
-		name, value, _ := strings.Cut(kv, "=")
-		switch {
-		case value == "":
-		case name == "GOMODCACHE":
-			cache = value
-		case name == "GOPATH" && cache == "":
-			cache = filepath.Join(filepath.SplitList(value)[0], "pkg", "mod")
-		}
+	cache := proc.Getenv(s.Env, "GOMODCACHE")
+	if list := filepath.SplitList(proc.Getenv(s.Env, "GOPATH")); cache == "" && len(list) > 0 {
+		cache = filepath.Join(list[0], "pkg", "mod")
 	}
-	if cache == "" {
-		for _, kv := range s.Env {
-			if home, ok := strings.CutPrefix(kv, "HOME="); ok {
-				cache = filepath.Join(home, "go", "pkg", "mod")
-			}
-		}
+	if home := proc.Getenv(s.Env, "HOME"); cache == "" && home != "" {
+		cache = filepath.Join(home, "go", "pkg", "mod")
 	}
 	if cache == "" {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
@@ -72,7 +72,7 @@ type survivor struct {
 func (o Options) look(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
 	files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-		return c.Status != gates.Deleted && !c.Link && language(c.Path) != "" && !testcode.IsTest(c.Path)
+		return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.IsTest(c.Path)
 	})
 	if err != nil || !ok {
 		return err
@@ -121,7 +121,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		for _, line := range f.AddedLines() {
 			lines[f.Path][line.Number] = true
 		}
-		if language(f.Path) == gates.LangGo {
+		if languageOf(f.Path) == gates.LangGo {
 			list = append(list, Of(f.Path, f.After, lines[f.Path])...)
 		} else {
 			others = append(others, patterns.Text{Path: f.Path, Text: []byte(f.After)})
@@ -255,7 +255,7 @@ func (r *runner) write(file, text string) error {
 }
 
 // language says how a file is mutated; "" means not at all.
-func language(file string) gates.Language {
+func languageOf(file string) gates.Language {
 	switch path.Ext(file) {
 	case ".go":
 		return gates.LangGo

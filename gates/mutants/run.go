@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -134,7 +134,7 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 		return t, nil
 	}
 	find := r.script
-	if language(file) == gates.LangGo {
+	if languageOf(file) == gates.LangGo {
 		find = r.golang
 	}
 	t, err := find(ctx, file)
@@ -287,7 +287,7 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 	}
 	var found []ranked
 	for _, t := range r.tests {
-		if language(t) != language(file) {
+		if languageOf(t) != languageOf(file) {
 			continue
 		}
 		n := 0
@@ -342,7 +342,7 @@ func (r *runner) listTests() error {
 		if err != nil {
 			return err
 		}
-		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && testcode.IsTest(rel) {
+		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && language.IsTest(rel) {
 			r.tests = append(r.tests, rel)
 		}
 		return nil

@@ -19,7 +19,7 @@ func Script(ctx context.Context, p patterns.Program, dir string, texts []pattern
 	}
 	var out []Mutant
 	for _, t := range texts {
-		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path], python: language(t.Path) == gates.LangPython}
+		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path], python: languageOf(t.Path) == gates.LangPython}
 		for _, n := range nodes[t.Path] {
 			if n.Rule == "function" {
 				f.functions = append(f.functions, n)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // answer tells why a test need not run any more; "" if nothing answers for it.
@@ -100,7 +100,7 @@ func (j *judge) row(c testout.Case) string {
 	}
 	was := false
 	for _, f := range j.Files {
-		if testcode.Language(f.Path) != "" {
+		if language.OfTest(f.Path) != "" {
 			continue
 		}
 		if has(f.After) {
@@ -293,7 +293,7 @@ func within(a, b []string) bool {
 func productNames(files []File) (removed, added map[string]bool) {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, f := range files {
-		if testcode.Language(f.Path) != "" || !source(f.Path) {
+		if language.OfTest(f.Path) != "" || !source(f.Path) {
 			continue
 		}
 		for l := range strings.Lines(f.Before) {

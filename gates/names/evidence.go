@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // evidence is what a test checks: what it calls, and the values that it calls it with and compares with.
@@ -77,7 +78,7 @@ func (s *scanner) token(t string) { s.before, s.last = s.last, t }
 
 func (s *scanner) hashComments() bool {
 	switch s.lang {
-	case testcode.LangPython, testcode.LangShell, testcode.LangBats, testcode.LangScript:
+	case language.Python, language.Shell, language.Bats, language.Script:
 		return true
 	}
 	return false
@@ -112,12 +113,12 @@ func (s *scanner) next(i int) int {
 
 func (s *scanner) quoted(i int) int {
 	c := s.text[i]
-	if s.lang == testcode.LangPython && (strings.HasPrefix(s.text[i:], `"""`) || strings.HasPrefix(s.text[i:], "'''")) {
+	if s.lang == language.Python && (strings.HasPrefix(s.text[i:], `"""`) || strings.HasPrefix(s.text[i:], "'''")) {
 		end := testcode.Until(s.text, i+3, s.text[i:i+3])
 		s.literal(`"` + strings.Trim(s.text[i+3:end], "\n"))
 		return min(end+3, len(s.text))
 	}
-	if s.lang == testcode.LangRust && c == '\'' && !(i+2 < len(s.text) && (s.text[i+1] == '\\' || s.text[i+2] == '\'')) {
+	if s.lang == language.Rust && c == '\'' && !(i+2 < len(s.text) && (s.text[i+1] == '\\' || s.text[i+2] == '\'')) {
 		return i + 1 // a lifetime
 	}
 	end := testcode.Closing(s.text, i, c)
@@ -194,7 +195,7 @@ func (s *scanner) name(i int) int {
 		end++
 	}
 	word := s.text[i:end]
-	if end < len(s.text) && (s.text[end] == '"' || s.text[end] == '\'') && len(word) <= 2 && s.lang == testcode.LangPython {
+	if end < len(s.text) && (s.text[end] == '"' || s.text[end] == '\'') && len(word) <= 2 && s.lang == language.Python {
 		return end // a prefix of a string
 	}
 	if s.last == "." && len(s.path) > 0 {
@@ -275,7 +276,7 @@ func (s *scanner) sign(i int) int {
 	case ',':
 		if n := len(s.stack); n > 0 {
 			s.stack[n-1].arg++
-		} else if s.lang == testcode.LangPython && lineStarts(s.text, i, "assert") {
+		} else if s.lang == language.Python && lineStarts(s.text, i, "assert") {
 			s.msg = true
 		}
 	case '!', '<', '>':

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -275,7 +275,7 @@ func TestOtherLanguages(t *testing.T) {
 				got = append(got, l.Case.Name)
 			}
 			if d := cmp.Diff(c.lost, got); d != "" {
-				t.Errorf("lost -want +got:\n%s\nanswered: %v\nbefore %v", d, answered, gather(testcode.Language(c.path), c.before))
+				t.Errorf("lost -want +got:\n%s\nanswered: %v\nbefore %v", d, answered, gather(language.OfTest(c.path), c.before))
 			}
 		})
 	}
@@ -287,7 +287,7 @@ func FuzzGather(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, lang := range []string{testcode.LangGo, testcode.LangPython, testcode.LangNode, testcode.LangShell, testcode.LangRust} {
+		for _, lang := range []string{language.Go, language.Python, language.Node, language.Shell, language.Rust} {
 			gather(lang, text)
 		}
 		readSide([]File{{"a_test.go", text, text}, {"test_a.py", text, text}, {"a.test.js", text, text}}, func(f File) string { return f.After })

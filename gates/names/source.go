@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -29,11 +30,11 @@ type side struct {
 func readSide(files []File, text func(File) string) side {
 	s := side{helpers: map[string][]string{}, texts: map[string]string{}}
 	for _, f := range files {
-		lang, src, above := testcode.Language(f.Path), text(f), 0
+		lang, src, above := language.OfTest(f.Path), text(f), 0
 		units := testcode.Read(f.Path, src).Units
 		if lang == "" && path.Ext(f.Path) == ".rs" { // unit tests of Rust stand behind the code
 			if at := strings.Index(src, "#[cfg(test)]"); at >= 0 {
-				lang, src, above = testcode.LangRust, src[at:], strings.Count(src[:at], "\n")
+				lang, src, above = language.Rust, src[at:], strings.Count(src[:at], "\n")
 				units = testcode.Read("tests/"+path.Base(f.Path), src).Units
 			}
 		}
@@ -102,7 +103,7 @@ const mostHelpers = 3
 // evidence is what a test checks, with what its helpers and tables do.
 func (s side) evidence(t test) evidence {
 	e := gather(t.lang, t.unit.Text)
-	if t.lang == testcode.LangNode && strings.Contains(t.unit.Name, "${") {
+	if t.lang == language.Node && strings.Contains(t.unit.Name, "${") {
 		e.add(gather(t.lang, s.texts[t.path])) // it stands in a loop, whose values are around it
 	}
 	seen := map[string]bool{}
@@ -159,16 +160,16 @@ func (t test) fits(c testout.Case) int {
 	switch {
 	case c.Path != "" && (c.Path == t.path || strings.HasSuffix(t.path, "/"+c.Path)):
 		fit += 100
-	case c.Path != "" && t.lang != testcode.LangScript:
+	case c.Path != "" && t.lang != language.Script:
 		return 0
-	case t.lang == testcode.LangGo && dir != ".":
+	case t.lang == language.Go && dir != ".":
 		fit += alike(strings.Split(dir, "/"), strings.Split(c.Group, "/")) // a module need not begin at the root of the tree
-	case t.lang == testcode.LangPython && c.Group != "":
+	case t.lang == language.Python && c.Group != "":
 		if !slices.Contains(strings.FieldsFunc(c.Group, func(r rune) bool { return r == '.' || r == '/' || r == ':' }), stem) {
 			return 0
 		}
 		fit += 10
-	case t.lang == testcode.LangNode && strings.Contains(c.Group, path.Base(t.path)):
+	case t.lang == language.Node && strings.Contains(c.Group, path.Base(t.path)):
 		fit += 10
 	}
 	return fit
@@ -190,20 +191,20 @@ func (t test) named(c testout.Case) bool {
 		bare = bare[:at]
 	}
 	switch t.lang {
-	case testcode.LangGo:
+	case language.Go:
 		first, _, _ := strings.Cut(c.Name, "/")
 		return first == bare || strings.Contains(t.unit.Name, testcode.GroupMark) && slices.Contains(strings.Split(c.Name, "/"), bare)
-	case testcode.LangPython:
+	case language.Python:
 		fn, _, _ := strings.Cut(c.Name, "[")
 		fn = fn[strings.LastIndexAny(fn, ".:")+1:]
 		group, _, in := strings.Cut(t.unit.Name, testcode.GroupMark)
 		return fn == bare && (!in || c.Group == "" || strings.Contains(c.Group+"."+c.Name, group))
-	case testcode.LangScript:
+	case language.Script:
 		return c.Name[strings.LastIndexByte(c.Name, '/')+1:] == strings.TrimSuffix(bare, path.Ext(bare))
-	case testcode.LangRust, testcode.LangJava:
+	case language.Rust, language.Java:
 		fn, _, _ := strings.Cut(c.Name, "(")
 		return fn[strings.LastIndexAny(fn, ".:")+1:] == bare
-	case testcode.LangNode:
+	case language.Node:
 		return sameTitle(t.unit.Name, c.Name) || sameTitle(t.unit.Bare(), c.Name)
 	}
 	return c.Name == t.unit.Name || c.Name == bare

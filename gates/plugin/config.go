@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -117,7 +116,7 @@ func (c Config) locate(name string, env []string, run bool) (string, error) {
 	file := filepath.FromSlash(name)
 	switch {
 	case run && !strings.ContainsRune(file, filepath.Separator):
-		found, err := lookPath(file, env)
+		found, err := proc.LookPath(file, env)
 		if err != nil {
 			return "", err
 		}
@@ -141,30 +140,6 @@ func (c Config) locate(name string, env []string, run bool) (string, error) {
 		return "", fmt.Errorf("%w: %s may not be executed; try chmod +x %s, or give a command that starts it", proc.ErrNotFound, file, file)
 	}
 	return file, nil
-}
-
-// lookPath looks in the PATH that the plugin itself gets. "." and the like in it would run what stands in the tree.
-func lookPath(name string, env []string) (string, error) {
-	if runtime.GOOS == "windows" {
-		file, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("%w: install %s, or put its folder into PATH", proc.ErrNotFound, name)
-		}
-		return file, nil
-	}
-	for _, kv := range env {
-		list, ok := strings.CutPrefix(kv, "PATH=")
-		for _, dir := range filepath.SplitList(list) {
-			if !ok || !filepath.IsAbs(dir) {
-				continue
-			}
-			file := filepath.Join(dir, name)
-			if fi, err := os.Stat(file); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
-				return file, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("%w: install %s, or put its folder into PATH", proc.ErrNotFound, name)
 }
 
 func (c Config) verify(file string) error {

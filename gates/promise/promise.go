@@ -20,7 +20,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
-	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -253,7 +253,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 		if slices.Contains(files, file) {
 			files = []string{file}
 		}
-		tests := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return !testcode.IsTest(p) })
+		tests := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return !language.IsTest(p) })
 		switch {
 		case len(files) == 0:
 			if !n.Maybe {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -62,7 +62,7 @@ const mostApart = 3
 // aware finds code of the product that behaves differently while it is tested: what its tests say then holds for no
 // user. It reads added lines only, and knows the common ways.
 func (j judge) aware(f gates.File) {
-	if testcode.IsTest(f.Path) || kindOf(f.Path) != "" {
+	if language.IsTest(f.Path) || kindOf(f.Path) != "" {
 		return
 	}
 	ext := path.Ext(f.Path)

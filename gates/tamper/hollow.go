@@ -6,6 +6,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -18,7 +19,7 @@ func (j judge) hollow(f gates.File, list []testcode.Unit) {
 	var empty, mute []testcode.Unit
 	for _, u := range list {
 		switch {
-		case u.Hollow && testcode.Language(f.Path) == testcode.LangNode && typeAssertion.MatchString(u.Text): // the compiler runs it
+		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text): // the compiler runs it
 		case u.Hollow:
 			empty = append(empty, u)
 		case u.Mute && u.Asserts == 0 && u.Trivial == 0:

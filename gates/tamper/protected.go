@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Protected makes the gate that asks who wanted a change of a file that decides what is checked. The globs come on
@@ -17,7 +18,7 @@ func Protected(globs []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || testcode.IsTest(c.Path) && c.Status == gates.Modified
+			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || language.IsTest(c.Path) && c.Status == gates.Modified
 		})
 		if err != nil || !ok {
 			return err
@@ -45,7 +46,7 @@ func Protected(globs []string) gates.Gate {
 			}
 		}
 		for _, f := range files {
-			if !testcode.IsTest(f.Path) || f.Status != gates.Modified || gates.Match(globs, f.Path) || !touched(f) {
+			if !language.IsTest(f.Path) || f.Status != gates.Modified || gates.Match(globs, f.Path) || !touched(f) {
 				continue
 			}
 			sev := gates.Note

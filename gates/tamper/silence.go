@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -93,7 +93,7 @@ func (j judge) silenced(f gates.File) {
 			rule, sev := "tamper/silenced", gates.Error
 			if s.types {
 				rule = "tamper/type-ignore"
-				if s.name == "@ts-expect-error" && testcode.IsTest(f.Path) {
+				if s.name == "@ts-expect-error" && language.IsTest(f.Path) {
 					sev = gates.Warning // it fails where there is no error, so that it tests types
 				}
 			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
@@ -110,7 +110,7 @@ var typeAssertion = lazyre.New(`\b(?:expectTypeOf|satisfies |assertType|expectTy
 // typeTest reports whether a file tests types: by its name, or by how it asserts.
 func typeTest(f gates.File) bool {
 	return gates.Match([]string{"**/*.test-d.*", "**/*.{typetest,types.test,test.types,spec-d}.*", "**/{type-tests,typetests,dtslint,types/test,test-d,__typetests__}/**"}, f.Path) ||
-		testcode.IsTest(f.Path) && typeAssertion.MatchString(f.After)
+		language.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
 // prose are files in which such comments are only spoken about.

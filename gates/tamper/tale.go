@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -34,7 +35,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 		if f.Link {
 			f.After = "" // nobody knows what it will lead to
 		}
-		if !testcode.IsTest(f.Path) {
+		if !language.IsTest(f.Path) {
 			for _, name := range declares(f.Before) {
 				t.gone[name] = true
 			}

@@ -59,6 +59,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // New makes the gate that compares tests, silencing comments and shared configuration with the base.
@@ -161,7 +162,7 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 	}
 	for _, c := range changes {
 		switch {
-		case have[c.Path] || !testcode.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
+		case have[c.Path] || !language.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
 		case c.Status == gates.Added:
 			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to be looked at, so nobody knows what it does to the tests")
 		default:
@@ -186,7 +187,7 @@ func (j judge) tests(files []gates.File) {
 	gone := map[string]bool{} // tests that are not in their file any more
 	var pairs []pair
 	for _, f := range files {
-		if !testcode.IsTest(f.Path) {
+		if !language.IsTest(f.Path) {
 			continue
 		}
 		p := pair{f, testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)}
@@ -195,13 +196,13 @@ func (j judge) tests(files []gates.File) {
 		}
 		for _, u := range p.now.Units {
 			if _, ok := p.old.Find(u.Name); !ok {
-				key := testcode.Language(f.Path) + " " + u.Bare()
+				key := language.OfTest(f.Path) + " " + u.Bare()
 				arrived[key] = append(arrived[key], place{f.Path, u})
 			}
 		}
 		for _, u := range p.old.Units {
 			if _, ok := p.now.Find(u.Name); !ok {
-				gone[testcode.Language(f.Path)+" "+u.Bare()] = true
+				gone[language.OfTest(f.Path)+" "+u.Bare()] = true
 			}
 		}
 		pairs = append(pairs, p)
@@ -209,14 +210,14 @@ func (j judge) tests(files []gates.File) {
 	for _, p := range pairs {
 		path := p.file.Path
 		moved := func(u testcode.Unit) (place, bool) {
-			for _, a := range arrived[testcode.Language(path)+" "+u.Bare()] {
+			for _, a := range arrived[language.OfTest(path)+" "+u.Bare()] {
 				if a.file != path {
 					return a, true
 				}
 			}
 			return place{}, false
 		}
-		came := func(u testcode.Unit) bool { return gone[testcode.Language(path)+" "+u.Bare()] }
+		came := func(u testcode.Unit) bool { return gone[language.OfTest(path)+" "+u.Bare()] }
 		j.disabled(p.file, p.old, p.now)
 		left := 0
 		for _, u := range p.old.Units {

@@ -7,6 +7,8 @@ package testcode
 import (
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Unit is a test, as far as it can be told from its text.
@@ -84,24 +86,24 @@ func Read(path, text string) Sheet {
 	if text == "" {
 		return Sheet{}
 	}
-	switch Language(path) {
-	case LangGo:
+	switch language.OfTest(path) {
+	case language.Go:
 		return readGo(text)
-	case LangPython:
+	case language.Python:
 		return readPython(text)
-	case LangNode:
+	case language.Node:
 		return readNode(text)
-	case LangBats:
+	case language.Bats:
 		return readBats(text)
-	case LangShell:
+	case language.Shell:
 		return readShell(path, text)
-	case LangScript:
+	case language.Script:
 		return readScript(path, text)
-	case LangRust:
+	case language.Rust:
 		return readRust(text)
-	case LangJava:
+	case language.Java:
 		return readJava(text)
-	case LangOther:
+	case language.Other:
 		return Sheet{Opaque: true}
 	}
 	return Sheet{}

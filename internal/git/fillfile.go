@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // Most that [Workspace.Refill] writes itself. git is faster with more.
@@ -108,21 +110,13 @@ func (r *Repo) plainCheckout(ctx context.Context) bool {
 			return // there is one of them
 		}
 		files := []string{"/etc/gitattributes"}
-		env := func(name string) string {
-			for _, kv := range slices.Backward(r.env) {
-				if v, ok := strings.CutPrefix(kv, name+"="); ok {
-					return v
-				}
-			}
-			return ""
-		}
-		if dir := env("XDG_CONFIG_HOME"); dir != "" {
+		if dir := proc.Getenv(r.env, "XDG_CONFIG_HOME"); dir != "" {
 			files = append(files, filepath.Join(dir, "git", "attributes"))
 		}
-		if home := env("HOME"); home != "" {
+		if home := proc.Getenv(r.env, "HOME"); home != "" {
 			files = append(files, filepath.Join(home, ".config", "git", "attributes"))
 		}
-		if env("GIT_ATTR_SOURCE") != "" || env("GIT_ATTR_SYSTEM") != "" || env("GIT_ATTR_GLOBAL") != "" {
+		if proc.Getenv(r.env, "GIT_ATTR_SOURCE") != "" || proc.Getenv(r.env, "GIT_ATTR_SYSTEM") != "" || proc.Getenv(r.env, "GIT_ATTR_GLOBAL") != "" {
 			return
 		}
 		r.objects.checkout = !slices.ContainsFunc(files, exists)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +52,7 @@ func Outputs(ctx context.Context, c Cmd) (stdout, stderr []byte, err error) {
 	if len(c.Args) == 0 {
 		return nil, nil, errors.New("run a program: no program given")
 	}
-	path, err := lookPath(c.Args[0], c.Env)
+	path, err := LookPath(c.Args[0], c.Env)
 	if err != nil {
 		return nil, nil, fmt.Errorf("run %s: %w", c.Args[0], err)
 	}
@@ -89,12 +90,20 @@ func (w ringWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Look finds the program that [Run] would start for name in the environment env.
-func Look(name string, env []string) (string, error) { return lookPath(name, env) }
+// Getenv returns the value of a variable in env, a list of KEY=VALUE; "" means empty or not set. The last entry counts, as
+// in [os/exec.Cmd].
+func Getenv(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
 
-// lookPath finds a program in the PATH of env, not in ours: the program is the one that its own
-// environment means. A name with a slash is left alone; it is relative to the working directory.
-func lookPath(name string, env []string) (string, error) {
+// LookPath finds the program that [Run] starts for name in the environment env: in the PATH of env, not of this process, and
+// there in absolute folders only. A name with a slash is returned as it is. A missing program is an [ErrNotFound].
+func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || name != filepath.Base(name) {
 		return name, nil
 	}
@@ -105,21 +114,14 @@ func lookPath(name string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	for i := len(env) - 1; i >= 0; i-- {
-		list, ok := strings.CutPrefix(env[i], "PATH=")
-		if !ok {
-			continue
+	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // "." in PATH would run what stands in the workspace
 		}
-		for _, dir := range filepath.SplitList(list) {
-			if !filepath.IsAbs(dir) {
-				continue // "." in PATH would run what stands in the workspace
-			}
-			path := filepath.Join(dir, name)
-			if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
-				return path, nil
-			}
+		path := filepath.Join(dir, name)
+		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+			return path, nil
 		}
-		break
 	}
 	return "", notFound(name)
 }

@@ -112,7 +112,7 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{Exit: -1, Ended: Cancelled, Cause: context.Cause(ctx)}, nil
 	}
-	path, err := lookPath(c.Args[0], c.Env)
+	path, err := LookPath(c.Args[0], c.Env)
 	if err != nil {
 		return Result{Exit: -1}, fmt.Errorf("run %s: %w", c.Args[0], err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -218,7 +219,7 @@ func (c Choice) described(in *content) string {
 	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
 		text += "\n" + indented(doc, "    ")
 	}
-	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && IsTest(c.Path) && tests != "" {
+	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && language.IsTest(c.Path) && tests != "" {
 		text += "\n" + indented(tests, "    ")
 	}
 	if members := in.outlined(c.Start+1, c.End); c.Kind == string(outline.Class) && members != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/tokens"
 )
 
@@ -188,12 +189,12 @@ func (p *Package) arrange() {
 	}
 	subjects := map[string]place{}
 	for _, x := range p.Parts {
-		if s, ok := subjects[subject(x.Path)]; !IsTest(x.Path) && (!ok || x.Path < s.path) {
+		if s, ok := subjects[subject(x.Path)]; !language.IsTest(x.Path) && (!ok || x.Path < s.path) {
 			subjects[subject(x.Path)] = place{x.Tier, x.Path, false}
 		}
 	}
 	of := func(x Part) place {
-		if s, ok := subjects[subject(x.Path)]; ok && IsTest(x.Path) {
+		if s, ok := subjects[subject(x.Path)]; ok && language.IsTest(x.Path) {
 			return place{s.tier, s.path, true}
 		}
 		return place{x.Tier, x.Path, false}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
@@ -308,7 +309,7 @@ func (s *searching) words(ctx context.Context) error {
 			if k+1 < len(list) {
 				f[fNear] = max(f[fNear], score[list[k+1]]/top)
 			}
-			if IsTest(name) {
+			if language.IsTest(name) {
 				f[fTest] = 1
 			}
 			if isProse(name) {
@@ -471,7 +472,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	}
 	for _, seed := range seeds {
 		for _, name := range stems[subject(seed)] {
-			if name != seed && IsTest(name) != IsTest(seed) && !isProse(name) {
+			if name != seed && language.IsTest(name) != language.IsTest(seed) && !isProse(name) {
 				pair[name] = max(pair[name], prior[seed]/top)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -85,7 +86,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 	for _, name := range order {
 		paths := byName[name]
 		slices.SortStableFunc(paths, func(a, b string) int {
-			return cmp.Or(cmp.Compare(strconv.FormatBool(IsTest(a)), strconv.FormatBool(IsTest(b))), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(strconv.FormatBool(language.IsTest(a)), strconv.FormatBool(language.IsTest(b))), cmp.Compare(a, b))
 		})
 		certain := sure
 		n := p.Limits.SymbolFiles
@@ -126,7 +127,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 		}
 		for name, n := range hit {
 			gain := n * worth / len(hit)
-			if IsTest(name) && s.Query.Kind != Testing {
+			if language.IsTest(name) && s.Query.Kind != Testing {
 				gain /= 3 // a test says a lot of the words of what it tests
 			}
 			score[name] += gain
@@ -172,12 +173,4 @@ func glob(word string) string {
 		return word
 	}
 	return "[" + strings.ToUpper(first) + first + "]" + string(r[1:])
-}
-
-// IsTest tells a file of tests by its name.
-func IsTest(name string) bool {
-	base := path.Base(name)
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	return strings.HasPrefix(base, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") ||
-		slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(d string) bool { return d == "tests" || d == "test" || d == "__tests__" })
 }

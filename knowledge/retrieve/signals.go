@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -129,7 +130,7 @@ func (p *pass) cores(s State, contents []*content) []core {
 // byName weighs by names: what the core uses, what uses the core, and what tests assert of it. Names of Python are told by
 // edges, those of its tests all the same.
 func (c *content) byName(f File, cores []core) {
-	test := IsTest(f.Path)
+	test := language.IsTest(f.Path)
 	if f.Language == string(outline.Python) && !test {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/planparse"
@@ -237,7 +238,7 @@ func kindWeight(p string) float64 {
 	switch {
 	case slices.Contains([]string{".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"}, path.Ext(p)):
 		return documentWeight
-	case retrieve.IsTest(p):
+	case language.IsTest(p):
 		return testWeight
 	}
 	return 1

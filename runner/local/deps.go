@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // deps are the dependencies that lie in the user's checkout, ignored by git.
@@ -89,12 +90,7 @@ func (d deps) paths() []string {
 // links to them.
 func userSites(root string, environ []string) []string {
 	python := slices.ContainsFunc(gates.Detect(root), func(p gates.Project) bool { return p.Language == gates.LangPython })
-	home := ""
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = v
-		}
-	}
+	home := proc.Getenv(environ, "HOME")
 	if !python || home == "" {
 		return nil
 	}

@@ -19,6 +19,7 @@ type Leftover struct {
 	Bytes  int64  `json:"bytes"`
 	Remove bool   `json:"remove"`
 	Why    string `json:"why"` // why it can go, or why it stays
+	Slug   string `json:"-"`   // of a worktree or a branch: of the runs that it belongs to
 }
 
 // Leftovers lists what runs left behind in a repository. It looks only at worktrees that carry the mark of
@@ -40,7 +41,7 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 		if err := readJSON(path, &m); err != nil {
 			return nil, err
 		}
-		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: Size(dir)}
+		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: Size(dir), Slug: m.Slug}
 		x.Remove, x.Why = removable(ctx, repo, dir, m.Slug, head, active)
 		out = append(out, x)
 	}
@@ -49,8 +50,8 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 		return nil, err
 	}
 	for name, hash := range branches {
-		x := Leftover{Kind: "branch", Name: name}
 		slug, _, _ := strings.Cut(strings.TrimPrefix(name, "runplan/"), "/")
+		x := Leftover{Kind: "branch", Name: name, Slug: slug}
 		in, err := repo.IsAncestor(ctx, hash, head)
 		switch {
 		case err != nil:

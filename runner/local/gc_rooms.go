@@ -29,13 +29,7 @@ func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 
 // roomFolders lists the folders of rooms of all processes, also where only their lock is left.
 func roomFolders(home string, repo *git.Repo, l Layout) []string {
-	if home == "" {
-		home = l.Root
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
-	ofRepo, _ := roomsOf(home, repo)
+	ofRepo, _ := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
 	if err != nil {
 		return nil // there are none yet
@@ -83,13 +77,7 @@ func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) erro
 	for _, dir := range roomFolders(home, repo, l) {
 		errs = append(errs, RemoveRooms(ctx, repo, l, dir))
 	}
-	if home == "" {
-		home = l.Root
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
-	ofRepo, _ := roomsOf(home, repo)
+	ofRepo, _ := roomsOf(home, repo, l)
 	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
 }
 

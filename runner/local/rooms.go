@@ -32,29 +32,30 @@ type rooms struct {
 	keys map[string]string // by tree
 }
 
-// roomsOf names the folder below dir for the rooms of a repository, and that of this process in it.
-func roomsOf(dir string, repo *git.Repo) (ofRepo, own string) {
+// roomsOf names the folder for the rooms of a repository, and that of this process in it. They are below home, the folder of
+// runplan's own files, and where that is "" in the layout's.
+func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
+	if home == "" {
+		home = l.Root
+	}
+	if abs, err := filepath.Abs(home); err == nil {
+		home = abs
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	sum := sha256.Sum256([]byte(repo.Common))
-	ofRepo = filepath.Join(dir, "rooms", hex.EncodeToString(sum[:4]))
+	ofRepo = filepath.Join(home, "rooms", hex.EncodeToString(sum[:4]))
 	return ofRepo, filepath.Join(ofRepo, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
 }
 
 // newRooms takes what rooms are made of as it is now: the user's settings, the files that the set-up copies, and the
 // dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
 func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string, note func(string)) (*rooms, error) {
-	if dir == "" {
-		dir = layout.Root
-	}
 	if note == nil {
 		note = func(string) {}
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	_, own := roomsOf(dir, repo)
+	_, own := roomsOf(dir, repo, layout)
 	r := &rooms{keys: map[string]string{}}
 	r.pool = Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}
 	tie := func(do func() error) error { return with(layout.GitLock(), do) }

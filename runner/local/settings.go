@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/stamps"
 )
 
@@ -91,12 +92,7 @@ func unused(path string) string {
 
 // display is a path as people write it: below their home with a tilde.
 func (w *work) display(path string) string {
-	home := ""
-	for _, kv := range w.Environ {
-		if value, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = value
-		}
-	}
+	home := proc.Getenv(w.Environ, "HOME")
 	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
 		return "~/" + filepath.ToSlash(rel)
 	}

@@ -10,9 +10,11 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/promise"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -286,9 +288,8 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 
 // decidesTests tells files that hold tests or say how they run.
 func decidesTests(path string) bool {
-	base := strings.ToLower(filepath.Base(path))
-	return strings.Contains(base, "test") || strings.Contains(base, "spec") || strings.Contains("/"+path, "/tests/") || strings.Contains("/"+path, "/test/") ||
-		slices.Contains([]string{"package.json", "go.mod", "makefile", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml", ".npmrc"}, base)
+	return language.IsTest(path) || held.Decides(path) ||
+		slices.Contains([]string{"package.json", "go.mod", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml"}, strings.ToLower(filepath.Base(path)))
 }
 
 // withoutSource is d without files of code. That suites rewrite data is common; that they rewrite code is not, and more

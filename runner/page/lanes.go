@@ -65,7 +65,7 @@ func laneKindOf(e runner.Event) laneKind {
 
 func (l *lanes) apply(e runner.Event) {
 	switch {
-	case e.At.IsZero():
+	case e.At.IsZero(), e.Kind.Afterwards():
 	case e.Kind == runner.RunResumed, e.Kind == runner.RunFinished:
 		if e.Kind == runner.RunFinished && !l.last.IsZero() {
 			l.now += max(0, e.At.Sub(l.last).Milliseconds())

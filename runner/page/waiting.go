@@ -68,7 +68,7 @@ type waitingView struct {
 
 // asks is how many questions of a run wait for an answer.
 func asks(s runner.Summary) int {
-	if s.Status == runner.RunDone {
+	if s.Status.Over() {
 		return 0
 	}
 	return len(s.Waiting)

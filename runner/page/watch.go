@@ -83,7 +83,7 @@ func newWatch(run string, zone *time.Location) *watch {
 // apply takes up one event, in the order of the journal.
 func (w *watch) apply(e runner.Event, layout local.Layout) {
 	w.next = e.Seq + 1
-	w.ended = e.Kind == runner.RunFinished
+	w.ended = e.Kind == runner.RunFinished || e.Kind.Afterwards()
 	if e.Job != nil {
 		w.info = *e.Job
 	}

@@ -18,6 +18,8 @@ func faceOfRun(s runner.Summary) face {
 	switch s.Status {
 	case runner.RunDone:
 		return face{"done", "good"}
+	case runner.RunDiscarded:
+		return face{"discarded", "idle"}
 	case runner.RunFailed:
 		return face{"failed", "bad"}
 	case runner.RunPaused:

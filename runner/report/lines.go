@@ -76,6 +76,8 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		}
 	case runner.RunFinished:
 		out = append(out, p.ending(e)...)
+	case runner.Discarded, runner.Undone:
+		say(ui.Warn, "%s", e.Reason)
 	case runner.StopAsked:
 		say(ui.Warn, "stopping: %s", cmp.Or(e.Reason, stopWord(e.Outcome)))
 	case runner.Landed:

@@ -83,7 +83,12 @@ func stateWord(s runner.State) string {
 func outcomeOf(s runner.Summary) face {
 	switch s.Status {
 	case runner.RunDone:
+		if s.Undone != "" {
+			return face{"done, undone by " + short(s.Undone), ui.Warn}
+		}
 		return face{"done", ui.Good}
+	case runner.RunDiscarded:
+		return face{"discarded", ui.Idle}
 	case runner.RunFailed:
 		return face{"failed", ui.Bad}
 	case runner.RunStopped:

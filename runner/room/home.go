@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // settingFiles are the files below a user's home that steer the programs that gates run. A room gets them as they were
@@ -56,7 +57,7 @@ type setting struct {
 
 // readHome takes the user's settings as they are now.
 func readHome(ctx context.Context, repo *git.Repo, environ []string) (home, error) {
-	h := home{real: value(environ, "HOME"), files: map[string]setting{}}
+	h := home{real: proc.Getenv(environ, "HOME"), files: map[string]setting{}}
 	if h.real == "" {
 		return h, nil
 	}
@@ -71,15 +72,15 @@ func readHome(ctx context.Context, repo *git.Repo, environ []string) (home, erro
 			}
 		}
 	}
-	if dir := value(environ, "XDG_CONFIG_HOME"); dir != "" {
+	if dir := proc.Getenv(environ, "XDG_CONFIG_HOME"); dir != "" {
 		for _, name := range []string{"git/config", "git/ignore", "git/attributes", "go/env", "pip/pip.conf"} {
 			h.read(filepath.Join(".config", filepath.FromSlash(name)), filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
-	if path := value(environ, "GOENV"); path != "" && path != "off" {
+	if path := proc.Getenv(environ, "GOENV"); path != "" && path != "off" {
 		h.read(goEnv, path)
 	}
-	if path := value(environ, "GIT_CONFIG_GLOBAL"); path != "" {
+	if path := proc.Getenv(environ, "GIT_CONFIG_GLOBAL"); path != "" {
 		h.read(".gitconfig", path)
 		delete(h.files, filepath.FromSlash(".config/git/config"))
 	}
@@ -203,13 +204,13 @@ func (r *Rooms) env(rm *Room) []string {
 	if !rm.holds("go.work") {
 		own["GOWORK"] = "off" // go looks for go.work in all folders above
 	}
-	if value(r.Environ, "GOENV") == "off" {
+	if proc.Getenv(r.Environ, "GOENV") == "off" {
 		own["GOENV"] = "off"
 	}
-	if value(r.Environ, "GOWORK") != "" {
+	if proc.Getenv(r.Environ, "GOWORK") != "" {
 		delete(own, "GOWORK") // the user's own choice, from before the run
 	}
-	if value(r.Environ, "GIT_CONFIG_GLOBAL") != "" {
+	if proc.Getenv(r.Environ, "GIT_CONFIG_GLOBAL") != "" {
 		own["GIT_CONFIG_GLOBAL"] = filepath.Join(rm.home(), ".gitconfig")
 		drop = slices.DeleteFunc(drop, func(n string) bool { return n == "GIT_CONFIG_GLOBAL" })
 	}
@@ -253,18 +254,8 @@ func (r *Rooms) moved(path string, rm *Room) string {
 
 // goCache is the build cache of go in rooms. It is not the user's: an entry of that one may have been forged.
 func (r *Rooms) goCache() string {
-	if dir := value(r.Environ, "RUNPLAN_GATE_GOCACHE"); dir != "" {
+	if dir := proc.Getenv(r.Environ, "RUNPLAN_GATE_GOCACHE"); dir != "" {
 		return dir
 	}
 	return filepath.Join(filepath.Dir(r.Dir), "go-build")
-}
-
-// value returns what a variable is set to last, "" where it is not.
-func value(environ []string, name string) string {
-	for _, kv := range slices.Backward(environ) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // Config says where rooms are and what is in them.
@@ -72,7 +73,7 @@ type Rooms struct {
 // earlier.
 func New(c Config) *Rooms {
 	r := &Rooms{Config: c, habits: map[string]bool{}}
-	if value(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // what the user names is the user's own
+	if proc.Getenv(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // what the user names is the user's own
 		r.cache.dir = r.goCache()
 	}
 	return r

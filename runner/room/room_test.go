@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // bench is a repository with two trees, and rooms for it.
@@ -214,11 +215,11 @@ func TestSettingsAreThoseOfBefore(t *testing.T) {
 	b.write(filepath.Join(b.home, ".npmrc"), "script-shell=/tmp/evil\n")
 	b.write(filepath.Join(b.home, ".config/go/env"), "GOFLAGS=-run=Nothing\n")
 	rm := b.take(b.first)
-	home := value(rm.Env, "HOME")
+	home := proc.Getenv(rm.Env, "HOME")
 	if data, err := os.ReadFile(filepath.Join(home, ".npmrc")); err != nil || string(data) != "fund=false\n" {
 		t.Errorf(".npmrc in the room: %q, %v", data, err)
 	}
-	if got := value(rm.Env, "GOENV"); got != "off" {
+	if got := proc.Getenv(rm.Env, "GOENV"); got != "off" {
 		t.Errorf("GOENV is %q: a file that came later would be read", got)
 	}
 	cmd := exec.Command("git", "config", "user.name")
@@ -247,11 +248,11 @@ func TestEnvironmentNamesNothingThatAgentsReach(t *testing.T) {
 	b.Environ = append(b.Environ, "PATH="+filepath.Join(b.repo, ".venv/bin")+":node_modules/.bin:/usr/bin", "VIRTUAL_ENV="+filepath.Join(b.repo, ".venv"), "XDG_CONFIG_HOME="+filepath.Join(b.home, "cfg"))
 	rm := b.take(b.first)
 	defer rm.Release()
-	if got, want := value(rm.Env, "PATH"), filepath.Join(rm.Dir, ".venv/bin")+":/usr/bin"; got != want {
+	if got, want := proc.Getenv(rm.Env, "PATH"), filepath.Join(rm.Dir, ".venv/bin")+":/usr/bin"; got != want {
 		t.Errorf("PATH is %q, want %q", got, want)
 	}
 	for name, want := range map[string]string{"VIRTUAL_ENV": filepath.Join(rm.Dir, ".venv"), "XDG_CONFIG_HOME": "", "GOWORK": "off", "TMPDIR": rm.Temp} {
-		if got := value(rm.Env, name); got != want {
+		if got := proc.Getenv(rm.Env, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}

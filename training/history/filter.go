@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -150,11 +151,7 @@ func madeByProgram(name string) bool {
 
 // foreignFolder tells by its name a folder of what others wrote, or a build.
 func foreignFolder(dir string) bool {
-	switch dir {
-	case "vendor", "third_party", "node_modules", "_vendor", "site-packages", "dist", "bower_components", "external":
-		return true
-	}
-	return false
+	return dir == "dist" || dir == "external" || language.Vendored(dir)
 }
 
 // generatedName tells by the last part of its path a file that a program made.

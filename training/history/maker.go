@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
@@ -159,7 +160,7 @@ const unknown = -1
 // changes none, that is unknown and not bad.
 func (w *work) signals() []signal {
 	tested := signal{"tested", unknown, "it changes no test"}
-	if slices.ContainsFunc(w.changes, func(c *change) bool { return retrieve.IsTest(c.path) }) {
+	if slices.ContainsFunc(w.changes, func(c *change) bool { return language.IsTest(c.path) }) {
 		tested = signal{"tested", 1, "it changes tests too"}
 	}
 	return []signal{

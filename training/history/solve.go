@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/tokens"
-	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
 	"github.com/runplan/runplan/runner/briefing"
@@ -37,7 +37,7 @@ func (w *work) order() []int {
 	}
 	rank := make([]int, len(w.changes))
 	for i, c := range w.changes {
-		if retrieve.IsTest(c.path) {
+		if language.IsTest(c.path) {
 			rank[i] = 100
 		}
 		for j := range w.changes {
@@ -98,7 +98,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		switch {
 		case c.after == nil:
 			to = &b.Files.Delete
-		case retrieve.IsTest(c.path):
+		case language.IsTest(c.path):
 			to = &b.Files.Test
 		case c.before == nil:
 			to = &b.Files.Create

@@ -100,7 +100,7 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 	defer j.Close()
 	_ = a.signed(j) // inside of a sandbox the key is hidden, and this only lists
 	for _, s := range sums {
-		if len(s.Waiting) == 0 || s.Status == runner.RunDone {
+		if len(s.Waiting) == 0 || s.Status.Over() {
 			continue
 		}
 		unheard, err := local.Unheard(ctx, j, s.Run)
@@ -265,7 +265,7 @@ func (p *project) person(ctx context.Context) string {
 func (x *execution) whatToAnswer() string {
 	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
-		return "then go on: runplan resume"
+		return "then go on: runplan resume " + x.run[:8]
 	}
 	var lines []string
 	for _, w := range sums[0].Waiting {

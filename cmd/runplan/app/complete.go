@@ -8,6 +8,8 @@ import (
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
 )
 
 // addCompletions tells the shells what they can offer for arguments and values of flags.
@@ -25,6 +27,50 @@ func addCompletions(a *App, root *cobra.Command) {
 			cmd.RegisterFlagCompletionFunc("agent", a.completeAgent)
 		}
 	}
+	a.completeRuns(root)
+}
+
+// completeRuns makes a command offer the ids of runs, with the plan and the status of each.
+func (a *App) completeRuns(root *cobra.Command) {
+	for _, name := range []string{"approve", "cancel", "discard", "undo", "log", "resume", "spend", "status"} {
+		if cmd, _, err := root.Find([]string{name}); err == nil {
+			cmd.ValidArgsFunction = a.completeRun
+		}
+	}
+}
+
+// completeRun offers the runs that suit the command. Where they cannot be listed it offers nothing: the command says why.
+func (a *App) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if cmd.Name() == "approve" {
+		waiting, _ := a.waiting(cmd.Context(), p)
+		var ids []string
+		for _, w := range waiting {
+			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
+	p.lookAlive(sums)
+	var ids []string
+	for _, s := range sums {
+		suits := true
+		switch cmd.Name() {
+		case "cancel":
+			suits = s.Status.Live()
+		case "resume", "discard":
+			suits = !s.Status.Over() && s.Status != runner.RunActive
+		case "undo":
+			suits = s.Status == runner.RunDone && s.Undone == ""
+		}
+		if suits {
+			ids = append(ids, cobra.CompletionWithDesc(s.Run[:8], ui.Sanitize(s.Plan)+", "+string(s.Status)))
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

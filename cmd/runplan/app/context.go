@@ -204,7 +204,7 @@ func (p *project) pastOf(ctx context.Context, path string) (past, error) {
 	}
 	p.lookAlive(sums)
 	i := slices.IndexFunc(sums, func(s runner.Summary) bool { return s.Plan == name })
-	if i < 0 || sums[i].Status == runner.RunDone {
+	if i < 0 || sums[i].Status.Over() {
 		return h, nil
 	}
 	h.sum = sums[i]

@@ -179,7 +179,7 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 	}
 	var runs []distantRun
 	for _, s := range sums {
-		if s.Status == runner.RunDone {
+		if s.Status.Over() {
 			continue
 		}
 		info, err := p.recall(ctx, s.Run)

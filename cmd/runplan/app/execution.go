@@ -256,18 +256,18 @@ func (x *execution) result(res runner.Result) error {
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
-		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume", filepath.Join(dir, "report.md"))
+		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"), x.run[:8])
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
 	case runner.OutcomeCancelled:
-		return fail(exitInterrupted, err, "go on: runplan resume")
+		return fail(exitInterrupted, err, "go on: runplan resume %s", x.run[:8])
 	case runner.OutcomeLimited:
-		return fail(exitLimit, err, "go on: runplan resume")
+		return fail(exitLimit, err, "go on: runplan resume %s", x.run[:8])
 	case runner.OutcomeHuman:
 		return fail(exitHuman, err, "%s", x.whatToAnswer())
 	}
-	return fail(exitCannotRun, err, "put it right, then: runplan resume")
+	return fail(exitCannotRun, err, "put it right, then: runplan resume %s", x.run[:8])
 }
 
 func mustGetwd() string {

@@ -143,7 +143,7 @@ func (p *project) active(ctx context.Context) (map[string]bool, error) {
 	active := map[string]bool{}
 	seen := map[string]bool{}
 	for _, s := range sums { // newest first: it is the newest run that a slug stands for
-		if !seen[s.Slug] && s.Status != runner.RunDone {
+		if !seen[s.Slug] && !s.Status.Over() {
 			active[s.Slug] = true
 		}
 		seen[s.Slug] = true

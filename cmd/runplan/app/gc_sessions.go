@@ -34,7 +34,7 @@ func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]l
 			if err != nil {
 				return nil, err
 			}
-			ofRun[path] = active[s.Slug] && s.Status != runner.RunDone
+			ofRun[path] = active[s.Slug] && !s.Status.Over()
 		}
 	}
 	var out []local.Leftover

@@ -20,7 +20,7 @@ func (p *project) leftTasks(sums []runner.Summary) ([]local.Leftover, error) {
 	finished := map[string]bool{} // by plan: whether all of its runs are done
 	for _, s := range sums {
 		done, known := finished[s.Plan]
-		finished[s.Plan] = s.Status == runner.RunDone && (done || !known)
+		finished[s.Plan] = s.Status.Over() && (done || !known)
 	}
 	var out []local.Leftover
 	for _, path := range files {

@@ -86,7 +86,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 		return err
 	} else if dir != "" {
 		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: what it adds would look deleted there", info.Branch, dir),
-			"check out another branch there, such as git checkout %s; then: runplan resume", cmp.Or(info.BaseBranch, "--detach"))
+			"check out another branch there, such as git checkout %s; then: runplan resume %s", cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
 	}
 	o.take(info.Flags)
 	p.solver = o.solver
@@ -180,8 +180,11 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
 			continue
 		}
-		if s.Status != runner.RunDone || a.forgedEnd(ctx, p, s.Run) {
+		if !s.Status.Over() || a.forgedEnd(ctx, p, s.Run) {
 			return s, nil
+		}
+		if s.Status == runner.RunDiscarded && name != "" {
+			return s, usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s", afresh(s.Agent, s.Plan))
 		}
 		finished = true
 		if name != "" {

@@ -87,7 +87,7 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	case o.dryRun:
 	case !o.accept:
 		return nil, nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
-			"take the change back; or go on as shown above: runplan resume --accept-changes; or start afresh: %s", afresh(info.Agent, info.Plan))
+			"take the change back; or go on as shown above: runplan resume %s --accept-changes; or start afresh: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
 	case r.moved && info.Flags[engineFlag] != "":
 		return nil, nil, nil, usage(fmt.Errorf("%w: %s has other batches than the run, which is on engine %s", local.ErrPlanChanged, info.Plan, info.Flags[engineFlag]),
 			"start afresh: %s", afresh(info.Agent, info.Plan))

@@ -77,9 +77,9 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 	if err != nil {
 		return false, err
 	}
-	if len(sums) > 0 && sums[0].Status != runner.RunDone {
+	if len(sums) > 0 && !sums[0].Status.Over() {
 		if sums[0].Plan == plan && !fresh {
-			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "go on with it: runplan resume; or start afresh: %s", afresh(agent, plan))
+			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "go on with it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8], sums[0].Run[:8], afresh(agent, plan))
 		}
 		return false, nil
 	}

@@ -121,7 +121,7 @@ func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 		if err != nil || !c.Sealed || c.Bad == nil {
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "run %s: event %d %s; what is shown from there on is not to be believed. runplan resume sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why)
+		fmt.Fprintf(a.Stderr, "run %s: event %d %s; what is shown from there on is not to be believed. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
 	}
 }
 

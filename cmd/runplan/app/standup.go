@@ -123,7 +123,7 @@ func addRun(s *trust.Standup, r runner.Summary) {
 		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
 	}
 	switch {
-	case r.Status == runner.RunDone:
+	case r.Status.Over():
 		s.Done = append(s.Done, line)
 	case r.Status.Live():
 		s.UnderWay = append(s.UnderWay, line)

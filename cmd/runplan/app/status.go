@@ -167,11 +167,11 @@ func (p *project) lookAlive(sums []runner.Summary) {
 		}
 		lock.Release()
 		if sums[i].Status == runner.RunPaused { // which it is still: a resume waits for what is left
-			sums[i].Reason += "; its process is gone, and runplan resume waits for the rest"
+			sums[i].Reason += "; its process is gone, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
 			continue
 		}
 		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled
-		sums[i].Reason = "its process is gone; runplan resume goes on"
+		sums[i].Reason = "its process is gone; to continue it: runplan resume " + sums[i].Run[:8]
 	}
 }
 
@@ -254,7 +254,7 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 			if err != nil {
 				return err
 			}
-			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished, time.Now()
+			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
 			if asJSON {
 				if err := printJSONLine(a, ev); err != nil {
 					return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -53,7 +54,7 @@ const mostNames = 10
 
 // private are files whose names nobody outside can use.
 func private(p string) bool {
-	return gates.Match([]string{"**/internal/**", "**/*_test.go", "**/test_*.py", "**/*_test.py", "**/{test,tests,__tests__,testdata,fixtures,vendor,node_modules}/**", "**/*.{test,spec}.*"}, p)
+	return language.IsTest(p) || gates.Match([]string{"**/internal/**", "**/{testdata,fixtures,vendor,node_modules}/**"}, p)
 }
 
 var (

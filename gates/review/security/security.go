@@ -39,6 +39,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Built is the name of the gate with the checks that are built in.
@@ -90,7 +91,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 				continue
 			}
 			find := gates.Finding{Rule: c.rule, Path: f.Path, Line: line.Number, Severity: sev, Message: c.message, Fix: c.fix}
-			if isTest(f.Path) {
+			if language.IsTest(f.Path) {
 				find.Severity = gates.Note
 			}
 			if reason, ok := excused(text); ok {
@@ -100,7 +101,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 			seen = true
 			break // one line, one finding: the first check is the gravest
 		}
-		if flaw := flowOf(lang, all, line.Number); flaw != nil && !seen && !isTest(f.Path) {
+		if flaw := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) {
 			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity, Message: flaw.message, Fix: flaw.fix}
 			if reason, ok := excused(text); ok {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+flaw.rule+")"
@@ -145,8 +146,4 @@ func comment(lang, text string) bool {
 
 func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,vendor,node_modules}/**"}, p)
-}
-
-func isTest(p string) bool {
-	return gates.Match([]string{"**/*_test.go", "**/test_*.py", "**/*_test.py", "**/conftest.py", "**/{test,tests,__tests__}/**", "**/*.{test,spec}.*"}, p)
 }

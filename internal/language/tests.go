@@ -1,29 +1,29 @@
-package testcode
+package language
 
 import (
 	"path"
 	"strings"
 )
 
-// IsTest reports whether a file is one of the tests: of their code, or what they are made of.
-func IsTest(p string) bool { return Language(p) != "" }
+// IsTest reports whether a file holds tests, or code that only tests use.
+func IsTest(p string) bool { return OfTest(p) != "" }
 
-// The languages that tests are read in. "other" are files of tests that nobody here can read.
+// The languages of test files. Files of the language "other" are known to be tests and are not read.
 const (
-	LangGo     = "go"
-	LangPython = "python"
-	LangNode   = "node"
-	LangBats   = "bats"
-	LangShell  = "shell"
-	LangScript = "testscript"
-	LangRust   = "rust"
-	LangJava   = "java"
-	LangOther  = "other"
+	Go     = "go"
+	Python = "python"
+	Node   = "node"
+	Bats   = "bats"
+	Shell  = "shell"
+	Script = "testscript"
+	Rust   = "rust"
+	Java   = "java"
+	Other  = "other"
 )
 
-// Language says which tests a file holds; "" if it is no file of tests. Where a runner does not look, there are none:
-// a test that is moved there is gone.
-func Language(p string) string {
+// OfTest returns the language of a test file, by its path with slashes, and "" for any other file. A file in a folder where
+// the runner of its language does not look is not a test file: moving a test there counts as deleting it.
+func OfTest(p string) string {
 	base, ext := path.Base(p), path.Ext(p)
 	dirs := strings.Split(path.Dir(p), "/")
 	inTests, inData := false, false
@@ -33,12 +33,13 @@ func Language(p string) string {
 			inTests = true
 		case "testdata", "fixtures", "__fixtures__":
 			inData = true
-		case "node_modules", "vendor", "site-packages":
+		}
+		if Vendored(d) {
 			return ""
 		}
 	}
 	if ext == ".txtar" {
-		return LangScript
+		return Script
 	}
 	if inData {
 		return ""
@@ -52,34 +53,34 @@ func Language(p string) string {
 			}
 		}
 		if strings.HasSuffix(stem, "_test") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") {
-			return LangGo
+			return Go
 		}
 	case ".py":
 		if strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "conftest" || stem == "tests" ||
 			stem == "sitecustomize" || stem == "usercustomize" || inTests {
-			return LangPython
+			return Python
 		}
 	case ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
 		if hasAny(stem, ".test", ".spec", "-test", "_test", ".cy", ".e2e") || strings.HasPrefix(stem, "test-") || stem == "test" || inTests {
-			return LangNode
+			return Node
 		}
 	case ".bats":
-		return LangBats
+		return Bats
 	case ".sh", ".bash":
 		if strings.HasPrefix(stem, "test-") || strings.HasPrefix(stem, "test_") || hasAny(stem, "-test", "_test") || stem == "run-all-tests" || inTests {
-			return LangShell
+			return Shell
 		}
 	case ".rs":
 		if inTests || strings.HasSuffix(stem, "_test") || stem == "tests" {
-			return LangRust
+			return Rust
 		}
 	case ".java", ".kt":
 		if inTests || strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.HasSuffix(stem, "IT") {
-			return LangJava
+			return Java
 		}
 	case ".rb", ".php", ".cs", ".swift", ".c", ".cc", ".cpp", ".ex", ".exs", ".scala":
 		if inTests || hasAny(stem, "_test", "_spec", "Test", "Tests", "Spec") {
-			return LangOther
+			return Other
 		}
 	}
 	return ""

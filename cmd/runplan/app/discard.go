@@ -1,0 +1,182 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+func newDiscardCommand(a *App) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "discard RUN",
+		Short: "Give up a run that is not finished",
+		Example: `  runplan discard 1f0c2a7b
+  runplan discard 1f0c2a7b --all`,
+		Long: `Give up a run for good: resume does not continue it, its questions are withdrawn, and a new run of the
+plan starts without --new. The worktrees and branches of the run are removed, except those that hold
+work which is nowhere else; the command lists what it keeps and why. With --all these go as well.
+
+The journal, the logs and the receipts of the run stay. A run that is at work has to be stopped first:
+runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + exitStatus(exitOK, exitUsage, exitCannotRun, exitLocked),
+		Args: exactlyOneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.notAnAgent("discarding a run"); err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.discard(cmd.Context(), p, args[0], all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches that hold work which is nowhere else")
+	return cmd
+}
+
+// exactlyOneRun accepts the one argument RUN.
+func exactlyOneRun(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return usage(errors.New("name one run"), "runplan status --all lists them")
+	}
+	return nil
+}
+
+func (a *App) discard(ctx context.Context, p *project, name string, all bool) error {
+	s, err := p.ended(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s.Status.Over() {
+		hint := "to take back what it landed: runplan undo " + s.Run[:8]
+		if s.Status == runner.RunDiscarded {
+			hint = "nothing is left to do"
+		}
+		return usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
+	}
+	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	why := "discarded by " + p.person(ctx)
+	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
+		return err
+	}
+	left, err := p.clearAfter(ctx, s.Slug, all)
+	if err != nil {
+		return fail(exitCannotRun, fmt.Errorf("run %s is discarded, but not all that it left could be removed: %w", s.Run[:8], err), "runplan gc tries again")
+	}
+	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
+	for _, x := range left {
+		verb := "removed"
+		if !x.Remove {
+			verb = "kept"
+		}
+		fmt.Fprintf(a.Stdout, "%-8s %s %s: %s\n", verb, x.Kind, ui.Sanitize(x.Name), ui.Sanitize(x.Why))
+	}
+	fmt.Fprintf(a.Stdout, "%-8s journal, logs and receipts: runplan log %s\n", "kept", s.Run[:8])
+	return nil
+}
+
+// merged counts the batches of a run that are on its branch.
+func merged(s runner.Summary) int {
+	n := 0
+	for _, b := range s.Batches {
+		if runner.Status(b.State) == runner.Passed {
+			n++
+		}
+	}
+	return n
+}
+
+// ended finds the run that name means, which must not be at work.
+func (p *project) ended(ctx context.Context, name string) (runner.Summary, error) {
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	p.lookAlive(sums)
+	path, err := p.planPath(name)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	for _, s := range sums {
+		if !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
+			continue
+		}
+		if s.Status == runner.RunActive {
+			return s, fail(exitLocked, fmt.Errorf("run %s is at work", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+		}
+		info, _, err := p.recall(ctx, s.Run)
+		if err == nil && info.Flags[engineFlag] != "" {
+			return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+		}
+		return s, err
+	}
+	return runner.Summary{}, noSuchRun(name)
+}
+
+// writeAfterwards adds an event to the journal of a run that is not under way, whose lock the caller holds.
+func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) error {
+	found, err := a.vouch(ctx, p, ev.Run) // an event is only added behind events that verify
+	if err != nil {
+		return err
+	}
+	for _, text := range found {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+	}
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := a.signed(j); err != nil {
+		return err
+	}
+	if err := local.AppendAfterwards(ctx, j, ev); err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	return nil
+}
+
+// clearAfter removes the worktrees and branches of a slug whose runs are over, and lists them and what it keeps.
+func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
+	active, err := p.active(ctx)
+	if err != nil {
+		return nil, err
+	}
+	delete(active, slug) // the lock is the caller's
+	found, err := local.Leftovers(ctx, p.repo, p.layout, active)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b local.Leftover) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	var out []local.Leftover
+	for _, x := range found {
+		if x.Slug != slug {
+			continue
+		}
+		if all && !x.Remove {
+			x.Remove, x.Why = true, "although "+x.Why
+		}
+		if err := p.removeLeftover(ctx, x); err != nil {
+			return out, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}

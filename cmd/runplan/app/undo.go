@@ -1,0 +1,145 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+func newUndoCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "undo RUN",
+		Short:   "Take back what a run landed, with one commit",
+		Example: "  runplan undo 1f0c2a7b",
+		Long: `Take back what a run brought to the branch that it started from. One commit is added to that branch, as git
+revert does it for all commits of the run at once; no history is rewritten, and the run branch stays.
+
+Later commits stay as they are. Where one of them changed the same lines nothing is done, and the files are
+listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
+run up with runplan discard RUN.` + exitStatus(exitOK, exitUsage, exitCannotRun, exitLocked),
+		Args: exactlyOneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.notAnAgent("undoing a run"); err != nil {
+				return err
+			}
+			p, err := a.openProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.undo(cmd.Context(), p, args[0])
+		},
+	}
+}
+
+func (a *App) undo(ctx context.Context, p *project, name string) error {
+	s, err := p.ended(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s.Undone != "" {
+		return usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], short(s.Undone)), "to have its changes again: git revert %s", short(s.Undone))
+	}
+	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	tip, err := p.landedOn(ctx, s)
+	if err != nil {
+		return err
+	}
+	tree, conflicts, err := local.TakeBack(ctx, p.repo, s.Base, s.Commit, tip)
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if len(conflicts) > 0 {
+		return usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8], redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
+			"take it back by hand: git revert %s..%s", short(s.Base), short(s.Commit))
+	}
+	if now, err := p.repo.TreeOf(ctx, tip); err == nil && now == tree {
+		return usage(fmt.Errorf("undo run %s: nothing of what it landed is left on %s", s.Run[:8], redact.Clean(s.BaseBranch)), "git log %s..%s shows who took it back", short(s.Commit), short(tip))
+	}
+	commit, err := p.repo.CommitTree(ctx, tree, tip, undoMessage(s))
+	if err != nil {
+		return fail(exitCannotRun, err, "")
+	}
+	if err := p.advance(ctx, s.BaseBranch, tip, commit); err != nil {
+		return err
+	}
+	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", p.person(ctx), short(commit), s.BaseBranch)
+	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s takes back %s\nto have its changes again: git revert %s\n",
+		s.Run[:8], short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(merged(s), "batch", "batches"), short(commit))
+	return nil
+}
+
+// landedOn returns the tip of the branch that a run started from, if the commits of the run are on it.
+func (p *project) landedOn(ctx context.Context, s runner.Summary) (tip string, err error) {
+	if s.BaseBranch == "" {
+		return "", usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]), "its commits: git log %s..%s", short(s.Base), short(s.Commit))
+	}
+	if tip, err = p.repo.Resolve(ctx, "refs/heads/"+s.BaseBranch); err != nil {
+		return "", err
+	}
+	if s.Commit != "" && s.Commit != s.Base && tip != "" {
+		if in, err := p.repo.IsAncestor(ctx, s.Commit, tip); err != nil || in {
+			return tip, err
+		}
+	}
+	return "", usage(fmt.Errorf("run %s: its commits are not on %s, so there is nothing to undo", s.Run[:8], redact.Clean(s.BaseBranch)),
+		"to give the run up: runplan discard %s", s.Run[:8])
+}
+
+// advance moves a branch from tip to a commit whose parent is tip. A checkout of that branch follows, and must be clean.
+func (p *project) advance(ctx context.Context, branch, tip, commit string) error {
+	dir, err := p.checkedOut(ctx, branch)
+	if err != nil {
+		return err
+	}
+	_, head, err := p.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head != branch {
+		if dir != "" {
+			return usage(fmt.Errorf("%s is checked out in %s", redact.Clean(branch), dir), "run this command there")
+		}
+		return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: commit, Old: tip})
+	}
+	dirty, _, err := p.repo.Dirty(ctx)
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return usage(fmt.Errorf("the checkout has changes (%s)", redact.Clean(dirty[0])), "commit or stash them first")
+	}
+	if _, err := p.repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", commit); err != nil {
+		return fail(exitCannotRun, err, "nothing was changed")
+	}
+	return nil
+}
+
+// undoMessage is the message of the commit that takes back a run.
+func undoMessage(s runner.Summary) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n", phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], short(s.Base), short(s.Commit))
+	for _, batch := range s.Batches {
+		if runner.Status(batch.State) == runner.Passed {
+			fmt.Fprintf(&b, "- batch %s: %s\n", redact.Clean(batch.Number), redact.Clean(batch.Title))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,12 @@
+// Package language holds what several packages have to know about programming languages: which files hold tests, and which
+// folders hold code of others.
+package language
+
+// Vendored reports whether a folder of this name holds dependencies: code that this project uses and did not write.
+func Vendored(folder string) bool {
+	switch folder {
+	case "node_modules", "bower_components", "vendor", "_vendor", "third_party", ".venv", "venv", "site-packages":
+		return true
+	}
+	return false
+}

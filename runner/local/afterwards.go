@@ -1,0 +1,37 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// AppendAfterwards writes what a person did to a run that is not under way, as its last event. The caller holds the lock of
+// the run.
+func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) error {
+	if !ev.Kind.Afterwards() {
+		return fmt.Errorf("append to run %s: an event %s is for the run itself to tell", ev.Run, ev.Kind)
+	}
+	for last, err := range events(ctx, j, ev.Run, 0) {
+		if err != nil {
+			return err
+		}
+		ev.Seq = last.Seq + 1
+	}
+	ev.At = time.Now().UTC()
+	records, err := encode([]runner.Event{ev})
+	if err != nil {
+		return err
+	}
+	return j.Append(ctx, records...)
+}
+
+// TakeBack returns the tree of tip without what changed from base to landed, or the paths where later changes are in the
+// way.
+func TakeBack(ctx context.Context, repo *git.Repo, base, landed, tip string) (tree string, conflicts []string, err error) {
+	return repo.Rebased(ctx, landed, tip, base)
+}
