@@ -1,7 +1,6 @@
 package planparse
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -114,7 +113,7 @@ func FuzzCompare(f *testing.F) {
 		}{{old, olds}, {now, news}} {
 			for i := range x.p.Batches {
 				if n := x.seen[&x.p.Batches[i]]; n != 1 {
-					t.Fatal(fmt.Sprintf("batch %s is in %d changes", x.p.Batches[i].Key, n))
+					t.Fatalf("batch %s is in %d changes", x.p.Batches[i].Key, n)
 				}
 			}
 		}

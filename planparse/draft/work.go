@@ -92,7 +92,7 @@ func knownTitle(line string) bool {
 }
 
 var (
-	located  = regexp.MustCompile("(?im)^[\\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\\s*:?[*_]*\\s*:?[*_]*\\s+[`\\[(*]*[\\w.{-]+[/.]")
+	located  = regexp.MustCompile(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
 	verbs    = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
 	doing    = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` + verbs + `)s?\b`)
 	titled   = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` + strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
