@@ -96,7 +96,7 @@ var (
 	verbs    = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
 	doing    = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` + verbs + `)s?\b`)
 	titled   = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` + strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
-	must     = regexp.MustCompile("(?m)\\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\\b")
+	must     = regexp.MustCompile(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
 	required = regexp.MustCompile(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )
 
