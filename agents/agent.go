@@ -99,6 +99,9 @@ const (
 	KindUnchanged    Kind = "unchanged"
 )
 
+// Outage reports whether the provider failed or could not be reached, which passes without anybody's doing.
+func (k Kind) Outage() bool { return k == KindOverloaded || k == KindNetwork || k == KindServer }
+
 // Another reports whether another try, another prompt or another candidate can help: not where the account, the
 // settings or the provider are what is wrong.
 func (k Kind) Another() bool {

@@ -62,7 +62,7 @@ func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 	t.parked = &Stop{e.Outcome, e.Reason}
 	if m.shared() && e.Outcome == OutcomeLimited {
 		agent := cmp.Or(c.Agent, m.info.Agents[0].Name)
-		m.limits.meet(agent, e)
+		m.meet(agent, e)
 		if t.from = (handed{agent, e.Reason}); n != nil {
 			n.from, t.from = t.from, handed{}
 		}

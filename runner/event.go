@@ -145,6 +145,7 @@ type Event struct {
 	Log        string    `json:"log,omitempty"`     // file, relative to .runplan
 	Receipt    string    `json:"receipt,omitempty"` // file, relative to .runplan
 	RetryAt    time.Time `json:"retry_at,omitzero"`
+	Outage     bool      `json:"outage,omitempty"` // with outcome limited: the provider failed or could not be reached
 
 	Job  *Info    `json:"job,omitempty"`  // with run.started, run.resumed and plan.changed
 	Anew []string `json:"anew,omitempty"` // with plan.changed: batches that are begun, and are begun again
@@ -197,18 +198,20 @@ type Info struct {
 	Batches      []BatchInfo        `json:"batches"`
 	Keys         map[string]string  `json:"keys,omitempty"` // by key in the plan as it is now: the key that the run knows the batch by, where that is another
 
-	Speculate   bool              `json:"speculate,omitempty"`     // work may start on, and gates may look at, what is not merged yet
-	Escalate    bool              `json:"escalate,omitempty"`      // a failure moves a batch one tier up (MODEL-10)
-	Models      map[string]string `json:"models,omitempty"`        // model of each tier
-	Agents      []AgentInfo       `json:"agents,omitempty"`        // who may work, in order: the next takes over from those that met a limit; none in runs of before
-	OnLimit     string            `json:"on_limit,omitempty"`      // once all agents are limited: "wait" waits for the end of that, anything else stops
-	MaxCostUSD  float64           `json:"max_cost_usd,omitempty"`  // 0 is no limit
-	UnknownCost string            `json:"unknown_cost,omitempty"`  // "allow" goes on after an attempt without a known cost, anything else stops
-	Resample    bool              `json:"resample,omitempty"`      // after a failure candidates compete (SAMP-01)
-	StopAtFirst bool              `json:"stop_at_first,omitempty"` // the first candidate that passes wins
-	Seed        uint64            `json:"seed,omitempty"`          // of what is left to chance (SAMP-12)
-	SpeedUp     float64           `json:"speed_up,omitempty"`      // as predicted, against one batch after the other; 0 is unknown
-	Score       int               `json:"score,omitempty"`         // parallelism score
+	Speculate    bool              `json:"speculate,omitempty"`      // work may start on, and gates may look at, what is not merged yet
+	Escalate     bool              `json:"escalate,omitempty"`       // a failure moves a batch one tier up (MODEL-10)
+	Models       map[string]string `json:"models,omitempty"`         // model of each tier
+	Agents       []AgentInfo       `json:"agents,omitempty"`         // who may work, in order: the next takes over from those that met a limit; none in runs of before
+	OnLimit      string            `json:"on_limit,omitempty"`       // once all agents are limited: "wait" waits for the end of that, anything else stops
+	BackoffMS    int64             `json:"backoff_ms,omitempty"`     // first wait for a limit or an outage whose end is not known; 0 in older journals: not waited for
+	MaxBackoffMS int64             `json:"max_backoff_ms,omitempty"` // longest such wait
+	MaxCostUSD   float64           `json:"max_cost_usd,omitempty"`   // 0 is no limit
+	UnknownCost  string            `json:"unknown_cost,omitempty"`   // "allow" goes on after an attempt without a known cost, anything else stops
+	Resample     bool              `json:"resample,omitempty"`       // after a failure candidates compete (SAMP-01)
+	StopAtFirst  bool              `json:"stop_at_first,omitempty"`  // the first candidate that passes wins
+	Seed         uint64            `json:"seed,omitempty"`           // of what is left to chance (SAMP-12)
+	SpeedUp      float64           `json:"speed_up,omitempty"`       // as predicted, against one batch after the other; 0 is unknown
+	Score        int               `json:"score,omitempty"`          // parallelism score
 
 	Review      string `json:"review,omitempty"`       // who reviews what a batch changed: programs or all; "" is nobody
 	FinalReview string `json:"final_review,omitempty"` // who reviews what the run changed, before it lands; as Review

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ type AgentInfo struct {
 type limits struct {
 	now  time.Time // of the last fact that told of one's end
 	of   map[string]limit
-	hits map[string]int // by agent: limits that it met since it last did something
+	hits map[string]int // by agent: limits and outages that it met since it last did something
 	met  int            // limits of this run so far
 }
 
@@ -27,6 +28,7 @@ type limit struct {
 	number int
 	until  time.Time // zero: nobody knows
 	reason string
+	outage bool // of the provider, and no limit of the account
 }
 
 // handed is the agent that a batch is taken from, and why.
@@ -56,9 +58,10 @@ func (l *limits) on(agent string) bool {
 	return ok && (x.until.IsZero() || l.now.Before(x.until))
 }
 
-// meet takes up that an agent met a limit. Those who were at work beside each other meet the same one; the last time that
-// any of them tells is when it ends.
-func (l *limits) meet(agent string, e Event) {
+// meet takes up that an agent met a limit or an outage. Those who were at work beside each other meet the same one; the
+// last time that any of them tells is when it ends.
+func (m *Machine) meet(agent string, e Event) {
+	l := &m.limits
 	if l.of == nil {
 		l.of, l.hits = map[string]limit{}, map[string]int{}
 	}
@@ -70,14 +73,37 @@ func (l *limits) meet(agent string, e Event) {
 		l.hits[agent]++
 	}
 	l.met++
-	x := limit{l.met, e.RetryAt, e.Reason}
+	x := limit{l.met, e.RetryAt, e.Reason, e.Outage}
 	switch hits := l.hits[agent]; {
-	case hits > mostWaits:
+	case hits > mostWaits || x.until.IsZero():
 		x.until = time.Time{}
+		if wait := m.backoff(agent, hits, e.Outage); wait > 0 {
+			x.until = l.now.Add(wait)
+			x.reason = fmt.Sprintf("%s; when it ends is not known, wait %d is for %s", e.Reason, hits, wait)
+		}
 	case !x.until.IsZero() && !x.until.After(l.now):
 		x.until = l.now.Add(time.Duration(hits) * skew)
 	}
 	l.of[agent] = x
+}
+
+// backoff returns how long is waited where nobody says when a limit or an outage ends: 0 is not at all. It doubles from one
+// wait to the next, up to a maximum, and differs by up to a tenth from run to run, so that runs which met the same limit
+// do not all come back in the same second. An outage is waited for also in a run that stops at limits, a few times.
+func (m *Machine) backoff(agent string, hits int, outage bool) time.Duration {
+	first, most := m.info.BackoffMS, max(m.info.BackoffMS, m.info.MaxBackoffMS)
+	if first <= 0 || m.info.OnLimit != "wait" && (!outage || hits > mostWaits) {
+		return 0
+	}
+	ms := first
+	for n := 1; n < hits && ms < most; n++ {
+		ms *= 2
+	}
+	ms = min(ms, most)
+	sum := fnv.New32a()
+	fmt.Fprintf(sum, "%s %s %d", m.info.Base, agent, hits)
+	ms -= ms * int64(sum.Sum32()%11) / 100
+	return time.Duration(ms) * time.Millisecond
 }
 
 // over takes up that a limit was waited for.
@@ -114,9 +140,9 @@ func (m *Machine) heldUp() []start {
 // pause waits for the limit that ends first, while there is work that no agent may be given.
 func (m *Machine) pause() []Command {
 	var c Command
-	if m.info.OnLimit == "wait" && len(m.heldUp()) > 0 {
+	if len(m.heldUp()) > 0 {
 		for _, a := range m.info.Agents {
-			if x := m.limits.of[a.Name]; !x.until.IsZero() && (c.ID == "" || x.until.Before(c.Until)) {
+			if x := m.limits.of[a.Name]; (m.info.OnLimit == "wait" || x.outage) && !x.until.IsZero() && (c.ID == "" || x.until.Before(c.Until)) {
 				c = Command{ID: fmt.Sprintf("run/l%d/wait", x.number), Kind: Wait, Agent: a.Name, Until: x.until}
 			}
 		}

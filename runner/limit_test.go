@@ -85,6 +85,36 @@ func TestLimits(t *testing.T) {
 			end stopped limited
 			because batch 1: 429
 			resume                                 -> a/r1-c0/execute b/r1-c0/execute`},
+		// Each wait is up to a tenth shorter than that, so that runs do not come back in the same second.
+		"without a time each wait is twice as long as the one before": {plan: "a b", info: Info{Workers: 1, OnLimit: "wait", BackoffMS: 10_000, MaxBackoffMS: 30_000, Agents: agentsOf("x")}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited reason=429     -> run/l1/wait until=9
+			paused 9 batch 1: 429; when it ends is not known, wait 1 is for 9.4s
+			at 10
+			run/l1/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited reason=429     -> run/l2/wait until=28
+			at 30
+			run/l2/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited reason=429     -> run/l3/wait until=57`},
+		"an outage is waited for a few times, also by a run that stops at limits": {plan: "a", info: Info{Workers: 1, OnLimit: "exit", BackoffMS: 1_000, MaxBackoffMS: 2_000, Agents: agentsOf("x")}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited outage         -> run/l1/wait
+			run/l1/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited outage         -> run/l2/wait
+			run/l2/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited outage         -> run/l3/wait
+			run/l3/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited outage         -> run/l4/wait
+			run/l4/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited outage         -> run/l5/wait
+			run/l5/wait ok                         -> a/r1-c0/execute
+			a/r1-c0/execute limited outage reason=gone ->
+			end stopped limited
+			because batch 1: gone`},
+		"a limit of the account stops a run that stops at limits": {plan: "a", info: Info{Workers: 1, OnLimit: "exit", BackoffMS: 1_000, Agents: agentsOf("x")}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute limited reason=429     ->
+			end stopped limited`},
 		"a time that is told later holds, whoever was told none before": {plan: "a b", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->

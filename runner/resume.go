@@ -9,6 +9,7 @@ func (m *Machine) resume(e Event) []Command {
 	if j := e.Job; j != nil && j.Workers > 0 {
 		m.info.Workers, m.width = j.Workers, j.Workers
 		m.info.OnLimit, m.info.MaxCostUSD, m.info.UnknownCost = j.OnLimit, j.MaxCostUSD, j.UnknownCost
+		m.info.BackoffMS, m.info.MaxBackoffMS = j.BackoffMS, j.MaxBackoffMS
 		if len(j.Agents) > 0 {
 			m.info.Agents, m.info.Agent, m.info.Models = j.Agents, j.Agent, j.Models
 		}
@@ -20,7 +21,7 @@ func (m *Machine) resume(e Event) []Command {
 			m.wait(t)
 		}
 		if c := m.out[t.out]; m.shared() && c.Kind == Wait { // the run began when each batch waited by itself
-			m.limits.meet(m.info.Agents[0].Name, Event{RetryAt: c.Until, Reason: t.parked.Reason})
+			m.meet(m.info.Agents[0].Name, Event{RetryAt: c.Until, Reason: t.parked.Reason})
 			m.withdraw(t)
 		}
 		if !m.barred(t) {

@@ -250,6 +250,8 @@ func (s *script) event(fact []string) Event {
 			e.Candidate = n
 		case "cost":
 			e.Usage = &agents.Usage{CostUSD: &usd}
+		case "outage":
+			e.Outage = true
 		case "retry":
 			e.RetryAt = at(n)
 		case "workers":

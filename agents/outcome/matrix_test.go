@@ -82,8 +82,8 @@ func situations() []struct {
 			stream.Qwen: {limited("overloaded", agents.KindOverloaded)}, stream.Pi: {limited("cut_before_retry", agents.KindOverloaded)},
 		}},
 		{"stream cut", m{
-			stream.Claude: {broke("network_down", agents.KindNetwork)}, stream.Codex: {broke("network_down", agents.KindNetwork)},
-			stream.Gemini: {broke("network_down", agents.KindNetwork)}, stream.OpenCode: {silent("network_down")}, stream.Pi: {broke("network_down", agents.KindNetwork)},
+			stream.Claude: {limited("network_down", agents.KindNetwork)}, stream.Codex: {limited("network_down", agents.KindNetwork)},
+			stream.Gemini: {limited("network_down", agents.KindNetwork)}, stream.OpenCode: {silent("network_down")}, stream.Pi: {limited("network_down", agents.KindNetwork)},
 		}},
 		{"empty reply", m{
 			stream.Claude: {gaveUp("empty_answer", agents.KindNoAnswer)}, stream.Codex: {gaveUp("empty_answer", agents.KindNoAnswer)},

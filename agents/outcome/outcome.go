@@ -125,9 +125,9 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindOverloaded, retryAt(e, f)
 		v.Summary = "the provider is overloaded: " + f.Message + when(v.RetryAt, e.Now)
 	case stream.Network:
-		v.Kind, v.Summary = agents.KindNetwork, "no connection to the provider: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindNetwork, "no connection to the provider: "+f.Message
 	case stream.Server:
-		v.Kind, v.Summary = agents.KindServer, "the provider failed: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindServer, "the provider failed: "+f.Message
 	case stream.Refused:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "it refused: "+f.Message
 	case stream.Turns:

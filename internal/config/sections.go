@@ -42,6 +42,8 @@ type Run struct {
 	UnknownCost string   `toml:"unknown_cost" doc:"stop or allow: what an attempt without a known cost means under a cost limit"`
 	MaxTime     Duration `toml:"max_time" doc:"time limit of one go at a run; 0 is none"`
 	OnLimit     string   `toml:"on_limit" doc:"what follows when an agent met a rate limit and nothing else can be done: exit, wait, fallback (another agent takes over; once all are limited, exit) or fallback,wait"`
+	Backoff     Duration `toml:"backoff" doc:"first wait for a rate limit whose end is not told (with on_limit = wait), and for a provider that fails or cannot be reached (always, a few times); it doubles from wait to wait; 0 waits for no limit without a time and for no outage"`
+	MaxBackoff  Duration `toml:"max_backoff" doc:"longest such wait"`
 	Fallback    []string `toml:"fallback" doc:"agents that take over, in order, from those that met a rate limit, where on_limit says so"`
 }
 
@@ -216,7 +218,7 @@ func Default() Config {
 		Run: Run{
 			Land: "branch", MaxAttempts: 3, MinFreeMB: 200, KeepEvidence: Duration(30 * 24 * time.Hour),
 			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
-			UnknownCost: "stop", OnLimit: "exit",
+			UnknownCost: "stop", OnLimit: "exit", Backoff: Duration(30 * time.Second), MaxBackoff: Duration(30 * time.Minute),
 		},
 		Routing: Routing{
 			Mode: "auto", ParallelScoreThreshold: 60, SpeculateMaxOverlap: 20, Speculate: true, WorkerMemThresholdGB: 8, MaxWorkers: 3,

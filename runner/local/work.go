@@ -305,7 +305,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	}
 	if e.Outcome != runner.OutcomeOK {
 		e.Reason = w.redact.String(e.Reason)
-		e.RetryAt = res.RetryAt
+		e.RetryAt, e.Outage = res.RetryAt, res.Kind.Outage()
 		e.Reports = []gates.Report{agentReport(e.Reason, res, b)}
 		e.Fingerprint = fingerprint(e.Reason)
 		w.keepPatch(ctx, c, tree)

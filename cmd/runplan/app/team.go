@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,6 +126,7 @@ func (l *limitFlags) check() error {
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost
+	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()
 }
 
 // again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
@@ -132,6 +134,7 @@ func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 func (l *limitFlags) again(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, info.OnLimit))
 	info.OnLimit, info.UnknownCost = then, c.UnknownCost
+	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()
 	if l.cmd.Flags().Changed("max-cost") {
 		info.MaxCostUSD = l.maxCost // 0 lifts the limit
 	}
