@@ -31,6 +31,9 @@ func (c *checker) advice() {
 	for _, d := range c.plan.Diagnostics {
 		switch d.Code {
 		case "near-miss-heading", "near-miss-box", "unusual-box", "missing-separator", "unassigned-boxes":
+			if d.Severity == SeverityError {
+				continue // it is told as one
+			}
 			c.report.Advice = append(c.report.Advice, Advice{Code: d.Code, Line: d.Line, Message: d.Message})
 		}
 	}

@@ -17,6 +17,7 @@ type Report struct {
 	Advice      []Advice     `json:"advice"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
 	Coverage    *Coverage    `json:"coverage,omitempty"` // where the plan's text is known
+	Outline     string       `json:"outline,omitempty"`  // of a file that is hardly a plan: what can be made of it
 }
 
 // Dimension is one aspect of quality. The weights add up to 100.

@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,5 +141,17 @@ func TestWrappedPlanKeepsItsLines(t *testing.T) {
 	b := p.Batches[0]
 	if b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 || strings.Contains(b.Text, "```") {
 		t.Errorf("lines %d to %d, step at %d, text %q", b.StartLine, b.EndLine, b.Tasks[0].Steps[0].Line, b.Text)
+	}
+}
+
+// A GSD plan of the type "tdd" has a feature instead of tasks; elsewhere a <feature> is an element like any other.
+func TestGSDFeatures(t *testing.T) {
+	feature := []string{"<feature>", "  <name>Validator</name>", "  <files>src/v.ts, src/v.test.ts</files>", "  <behavior>", "  - rejects empty files", "  </behavior>", "</feature>"}
+	p := parse(t, in(append([]string{"---", "phase: 14-upload", "plan: 01", "type: tdd", "---", "<objective>", "Check files.", "</objective>"}, feature...)...))
+	if b := p.Batches; p.Format != FormatGSD || len(b) != 1 || b[0].Title != "Validator" || len(b[0].Tasks) != 1 || !slices.Contains(b[0].Files.Modify, "src/v.ts") || len(p.Errors()) > 0 {
+		t.Errorf("format %s, %+v", p.Format, b)
+	}
+	if p := parse(t, in(feature...)); p.Format != FormatNone {
+		t.Errorf("without front matter it is read as %s", p.Format)
 	}
 }

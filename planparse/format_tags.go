@@ -3,18 +3,20 @@ package planparse
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 )
 
 // buildGSD reads plans whose tasks are <task> elements. Their blank lines, indentation and fences break
-// HTML blocks apart, so the tags are matched line by line, outside of fences of any indentation.
+// HTML blocks apart, so the tags are matched line by line, outside of fences of any indentation. A plan of the type
+// "tdd" has a <feature> instead.
 func (b *builder) buildGSD() bool {
-	if !bytes.Contains(b.src, []byte("<task")) {
-		return false
+	tags := b.unitTags("task")
+	if len(tags) == 0 && b.isGSD() {
+		tags = slices.DeleteFunc(b.unitTags("feature"), func(t tag) bool { return b.element(t, "name") == "" })
 	}
-	tags := b.taskTags()
 	if len(tags) == 0 {
 		return false
 	}
@@ -52,7 +54,7 @@ func (b *builder) buildGSD() bool {
 	return true
 }
 
-// tag is a <task> element: its lines and the text of its start tag.
+// tag is a <task> or <feature> element: its lines and the text of its start tag.
 type tag struct {
 	first, last int
 	start       string
@@ -67,16 +69,26 @@ func (t tag) attr(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// taskTags finds the <task> elements outside of fences. A fence that never ends is no fence.
-func (b *builder) taskTags() []tag {
-	if tags, ok := b.scanTags(true); ok {
+// isGSD tells whether the front matter is that of a GSD plan.
+func (b *builder) isGSD() bool {
+	keys := map[string]bool{}
+	b.front.each(func(_ int, key, _ string) { keys[key] = true })
+	return keys["phase"] && keys["plan"]
+}
+
+// unitTags finds the elements of a name outside of fences. A fence that never ends is no fence.
+func (b *builder) unitTags(name string) []tag {
+	if !bytes.Contains(b.src, []byte("<"+name)) {
+		return nil
+	}
+	if tags, ok := b.scanTags(name, true); ok {
 		return tags
 	}
-	tags, _ := b.scanTags(false)
+	tags, _ := b.scanTags(name, false)
 	return tags
 }
 
-func (b *builder) scanTags(fences bool) (tags []tag, ok bool) {
+func (b *builder) scanTags(name string, fences bool) (tags []tag, ok bool) {
 	var stack []fenceLevel
 	open, comment := false, false
 	for n := b.lineOf(min(b.front.end, len(b.src)-1)); n <= len(b.lines); n++ {
@@ -100,14 +112,14 @@ func (b *builder) scanTags(fences bool) (tags []tag, ok bool) {
 			comment = !bytes.Contains(line, []byte("-->"))
 			continue
 		}
-		if isTag(line, "<task") {
+		if isTag(line, "<"+name) {
 			if open {
 				tags[len(tags)-1].last = n - 1
-				b.warn(tags[len(tags)-1].first, "unclosed-task", "the <task> element is not closed before the next one")
+				b.warn(tags[len(tags)-1].first, "unclosed-task", "the <%s> element is not closed before the next one", name)
 			}
 			tags, open = append(tags, tag{first: n, last: len(b.lines), start: string(line)}), true
 		}
-		if open && (bytes.HasSuffix(line, []byte("</task>")) || bytes.HasPrefix(line, []byte("</task"))) {
+		if open && (bytes.HasSuffix(line, []byte("</"+name+">")) || bytes.HasPrefix(line, []byte("</"+name))) {
 			tags[len(tags)-1].last, open = n, false
 		}
 	}

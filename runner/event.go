@@ -47,6 +47,8 @@ const (
 	ApprovalGiven  EventKind = "approval.given" // from outside, as the next
 	ApprovalDenied EventKind = "approval.denied"
 
+	PlanChanged EventKind = "plan.changed" // a person accepted another text of the plan: Job has the batches as they are from now on
+
 	Waited   EventKind = "waited"
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
@@ -149,7 +151,8 @@ type Event struct {
 	RetryAt    time.Time `json:"retry_at,omitzero"`
 	Outage     bool      `json:"outage,omitempty"` // with outcome limited: the provider failed or could not be reached
 
-	Job *Info `json:"job,omitempty"` // with run.started and run.resumed
+	Job  *Info    `json:"job,omitempty"`  // with run.started, run.resumed and plan.changed
+	Anew []string `json:"anew,omitempty"` // with plan.changed: batches that are begun, and are begun again
 }
 
 // Slot is what a candidate of a tournament is to do (SAMP-11).
@@ -198,6 +201,7 @@ type Info struct {
 	LoopVersion  int                `json:"loop_version"`
 	Settings     map[string]Setting `json:"settings,omitempty"` // that differ from the built-in ones, by key; a resume under others is refused
 	Batches      []BatchInfo        `json:"batches"`
+	Keys         map[string]string  `json:"keys,omitempty"` // by key in the plan as it is now: the key that the run knows the batch by, where that is another
 
 	Requirements []RequirementInfo `json:"requirements,omitempty"` // as they were worded when the run started
 

@@ -232,6 +232,8 @@ func (m *Machine) Apply(e Event) []Command {
 		return nil
 	case Reopened:
 		return m.reopen(e)
+	case PlanChanged:
+		return m.replan(e)
 	case ApprovalGiven, ApprovalDenied:
 		m.limits.pass(e.At)
 		return m.answered(e)

@@ -1,5 +1,7 @@
 package runner
 
+import "slices"
+
 // resume lets a stopped run go on: what was cut short is due, and failed batches get a new allowance. The
 // limits of a run may be others than before.
 func (m *Machine) resume(e Event) []Command {
@@ -55,11 +57,63 @@ func (m *Machine) reopen(e Event) []Command {
 	m.wait(t)
 	t.after = 0
 	m.ground()
+	m.unland()
+	return m.schedule()
+}
+
+// unland takes back that the run is ready to land: there is work again.
+func (m *Machine) unland() {
 	m.landed, m.why = "", ""
 	for id, c := range m.out {
 		if c.Kind == LandRun || c.Batch == "" && (c.Kind == Review || c.Kind == Ask) {
 			delete(m.out, id)
 		}
+	}
+}
+
+// replan takes up the batches of a plan that was changed while the run stood still. Merged work stays, whatever became of
+// its batch in the plan; a batch that is not in the plan any more is one to skip. An event without batches that can be run
+// changes nothing.
+func (m *Machine) replan(e Event) []Command {
+	if e.Job == nil {
+		return nil
+	}
+	next, err := New(*e.Job)
+	if err != nil {
+		return nil
+	}
+	for _, t := range m.tracks {
+		if next.byKey[t.Key] == nil {
+			return nil // nothing of a run is ever lost
+		}
+	}
+	m.info.Title, m.info.Plan, m.info.PlanDigest = e.Job.Title, e.Job.Plan, e.Job.PlanDigest
+	m.info.Batches, m.info.Keys = next.info.Batches, next.info.Keys
+	for i, n := range next.tracks {
+		t := m.byKey[n.Key]
+		if t == nil {
+			m.byKey[n.Key] = n
+			continue
+		}
+		next.tracks[i], t.BatchInfo, t.rank = t, n.BatchInfo, 0
+		again := slices.Contains(e.Anew, t.Key)
+		switch {
+		case t.status == Passed:
+		case n.Skip != "":
+			m.wait(t)
+			t.status, t.reason = Skipped, n.Skip
+		case again || t.status == Skipped || t.status == Waiting:
+			m.wait(t)
+		}
+		if again && t.status == Waiting {
+			t.after = 0
+		}
+	}
+	m.tracks = next.tracks
+	m.rank()
+	m.ground()
+	if !m.settled() {
+		m.unland()
 	}
 	return m.schedule()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +37,10 @@ type Summary struct {
 	Batches    []BatchSummary `json:"batches"`
 	Waiting    []Approval     `json:"waiting,omitempty"` // what a person is asked for
 	Review     *ReviewInfo    `json:"review,omitempty"`  // of all that the run made; nil without one
+
+	PlanChanges []gates.Report    `json:"plan_changes,omitempty"` // what became of the batches each time a changed plan was accepted
+	Keys        map[string]string `json:"-"`                      // as [Info.Keys]
+	PlanCopy    string            `json:"-"`                      // file with the plan as it was accepted last, relative to .runplan; "" for the plan of the start
 }
 
 // BatchSummary is one batch of a [Summary]. Pointers are nil while a figure is unknown.
@@ -128,6 +131,9 @@ func (f *Fold) Apply(e Event) error {
 		f.machine.Apply(e)
 	}
 	s := &f.sum
+	if e.Kind == PlanChanged && e.Job != nil {
+		f.replan(e)
+	}
 	if e.Kind == RunResumed {
 		f.session = e.At
 		s.Status, s.Stop, s.Reason = RunActive, "", ""
@@ -195,19 +201,39 @@ func (f *Fold) start(e Event) error {
 		Run: e.Run, Plan: j.Plan, Title: j.Title, Slug: j.Slug, Branch: j.Branch, Base: j.Base, BaseBranch: j.BaseBranch,
 		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Workers: j.Workers, Score: j.Score, SpeedUp: j.SpeedUp, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
 	}
-	f.sum.Batches = slices.Grow(f.sum.Batches, len(j.Batches))
-	for i, b := range j.Batches {
-		f.byKey[b.Key] = i
-		state := string(Waiting)
-		if b.Skip != "" {
-			state = string(Skipped)
-		}
-		f.sum.Batches = append(f.sum.Batches, BatchSummary{
-			Key: b.Key, Number: b.Number, Title: b.Title, State: state, Reason: b.Skip, Needs: b.Needs,
-			Class: b.Class, Tier: b.Tier, Routed: cmp.Or(b.Label, b.Tier),
-		})
-	}
+	f.batches(j.Batches)
 	return nil
+}
+
+// batches lists the batches of a run, and keeps what is known of them.
+func (f *Fold) batches(list []BatchInfo) {
+	known := f.sum.Batches
+	f.sum.Batches = make([]BatchSummary, 0, len(list))
+	for _, b := range list {
+		s := BatchSummary{State: string(Waiting)}
+		if i, ok := f.byKey[b.Key]; ok {
+			s = known[i]
+		} else if b.Skip != "" {
+			s.State, s.Reason = string(Skipped), b.Skip
+		}
+		s.Key, s.Number, s.Title, s.Needs, s.Class, s.Tier, s.Routed = b.Key, b.Number, b.Title, b.Needs, b.Class, b.Tier, cmp.Or(b.Label, b.Tier)
+		f.sum.Batches = append(f.sum.Batches, s)
+	}
+	f.byKey = map[string]int{}
+	for i, b := range f.sum.Batches {
+		f.byKey[b.Key] = i
+	}
+}
+
+// replan takes up the batches of a changed plan, in the order in which the machine has them. It is none where the machine
+// refused them.
+func (f *Fold) replan(e Event) {
+	f.sum.PlanChanges = append(f.sum.PlanChanges, e.Reports...)
+	if len(f.machine.tracks) != len(e.Job.Batches) {
+		return
+	}
+	f.batches(f.machine.info.Batches)
+	f.sum.Title, f.sum.Keys, f.sum.PlanCopy = e.Job.Title, e.Job.Keys, e.Log
 }
 
 // stand takes over where the machine sees the batch. An event of one batch may move others, so this is done for each

@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 // Planner has a model make a plan of a task (SOLVE-01).
@@ -32,7 +33,7 @@ type Planner struct {
 
 // Planned is a plan that a model made.
 type Planned struct {
-	Artifact Artifact
+	Artifact draft.Plan
 	Markdown string
 	Model    string
 	Context  retrieve.Package
@@ -42,7 +43,7 @@ type Planned struct {
 }
 
 // Plan makes a plan of the task text for the tree at dir. id is that of the task in the log, and of the session. What the
-// model says that is no plan is an [llm.AnswerError] or an [ErrArtifact]; what nobody can cure by asking again is left
+// model says that is no plan is an [llm.AnswerError] or an [draft.ErrUnusable]; what nobody can cure by asking again is left
 // as it is.
 func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Planned, error) {
 	b := p.Budget
@@ -88,7 +89,7 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 		Task: id, Type: string(llm.ExecutePlan), Stage: string(llm.ExecutePlan), Role: string(p.Model.Role), Model: p.Model.Label(),
 		System: p.hide(r.System), Prompt: p.hide(r.Prompt), At: p.Now(),
 	}
-	a, resp, err := llm.JSON[Artifact](ctx, m, r)
+	a, resp, err := llm.JSON[draft.Plan](ctx, m, r)
 	call.Response, call.PromptTokens, call.CompletionTokens, call.Latency = p.hide(resp.Text+resp.Partial), resp.PromptTokens, resp.CompletionTokens, resp.Latency
 	if err == nil {
 		made.Artifact, made.Markdown, err = p.written(a)
@@ -103,7 +104,7 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 }
 
 // written makes a plan file of what the model said, without secrets.
-func (p Planner) written(a Artifact) (Artifact, string, error) {
+func (p Planner) written(a draft.Plan) (draft.Plan, string, error) {
 	a, err := a.Normal()
 	if err != nil {
 		return a, "", err
@@ -112,7 +113,7 @@ func (p Planner) written(a Artifact) (Artifact, string, error) {
 	if err != nil {
 		return a, "", err
 	}
-	var shown Artifact
+	var shown draft.Plan
 	if err := json.Unmarshal([]byte(p.hide(string(body))), &shown); err != nil {
 		return a, "", err
 	}
@@ -130,7 +131,7 @@ func (p Planner) hide(text string) string {
 	return redact.Clean(text)
 }
 
-// artifactSchema holds the model to the shape of an [Artifact].
+// artifactSchema holds the model to the shape of a [draft.Plan].
 const artifactSchema = `{
   "type": "object",
   "properties": {

@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 const goodPlan = `{"title": "Greet s3cret", "goal": "It greets.", "batches": [
@@ -57,8 +58,8 @@ func TestPlanThatIsNone(t *testing.T) {
 	}{
 		"prose":       {"First, write greet.go.", func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
 		"no batches":  {`{"title": "x", "goal": "", "batches": []}`, func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
-		"outside":     {strings.Replace(goodPlan, "greet.go", "../greet.go", 1), func(err error) bool { return errors.Is(err, ErrArtifact) }},
-		"circle":      {strings.Replace(goodPlan, `"depends_on": []`, `"depends_on": [2]`, 1), func(err error) bool { return errors.Is(err, ErrArtifact) }},
+		"outside":     {strings.Replace(goodPlan, "greet.go", "../greet.go", 1), func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
+		"circle":      {strings.Replace(goodPlan, `"depends_on": []`, `"depends_on": [2]`, 1), func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
 		"server down": {&llm.DownError{}, func(err error) bool { return errors.As(err, new(*llm.DownError)) }},
 		"interrupted": {context.Canceled, func(err error) bool { return errors.Is(err, context.Canceled) }},
 	}

@@ -74,6 +74,10 @@ type Config struct {
 	MemoryFloor uint64
 	Memory      func() (uint64, error)
 
+	Change *Change // the plan is another than the run had, and that was accepted; nil where it is the same
+
+	Redo []string // keys of merged batches that are done again
+
 	Notes []string // what the journal is to tell of this go at a run, before anything is done
 
 	Now     func() time.Time
@@ -81,6 +85,12 @@ type Config struct {
 	Line    func(batch, text string)   // live output, not in the journal
 	Note    func(text string)          // what is worth knowing and not an event
 	Report  func(runner.Summary) error // writes the run's report; nil writes none
+}
+
+// Change is what the acceptance of a changed plan means for a run.
+type Change struct {
+	Report gates.Report // what became of each batch
+	Anew   []string     // keys of batches that are begun, and are begun again
 }
 
 // Engine runs one plan at a time. It implements [runner.Engine].

@@ -84,6 +84,11 @@ func (l Layout) Workspace(slug string, n int) string {
 // Logs holds what the attempts of a run left to read.
 func (l Layout) Logs(run string) string { return filepath.Join(l.Root, "logs", run) }
 
+// PlanCopy is the copy of a plan that was accepted after the run began.
+func (l Layout) PlanCopy(run, sum string) string {
+	return filepath.Join(l.Logs(run), "plan-"+sum[:min(16, len(sum))]+".md")
+}
+
 // Findings is the file with what reviews of a batch found from round to round.
 func (l Layout) Findings(run, batch string) string {
 	return filepath.Join(l.Logs(run), "review", batch+".json")

@@ -417,7 +417,7 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 			return "", nil, err
 		}
 	}
-	bad, err := w.s.work.verify(ctx, w.s.merged, w.s.digests, tip)
+	bad, err := w.s.work.verify(ctx, w.s.merged, tip)
 	if err != nil {
 		return "", nil, err
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -83,7 +85,9 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		s.books.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
-			s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
+			if ev.Kind != runner.PlanChanged { // which the machine takes nothing of but the batches
+				s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
+			}
 			for _, b := range ev.Job.Batches {
 				s.digests[b.Key] = b.Digest
 			}
@@ -102,6 +106,14 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err := s.Repo.UnlockBranches("runplan/" + info.Slug); err != nil {
 		return nil, err
 	}
+	for _, k := range s.Redo { // first, so that a kill that loses the wish loses the change of the plan with it
+		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: s.machine.Tip(), Reason: "asked for with --redo"}); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.replan(info); err != nil {
+		return nil, err
+	}
 	if err := s.work.lookAfterCutOff(ctx, s.machine.Tip(), s.machine.Pending()); err != nil {
 		return nil, err
 	}
@@ -115,7 +127,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	bad, err := s.work.verify(ctx, s.merged, s.digests, tip)
+	bad, err := s.work.verify(ctx, s.merged, tip)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +161,49 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		return nil, err
 	}
 	return s.machine.Pending(), nil
+}
+
+// replan writes down that another text of the plan was accepted, with a copy of it: the plan of the start stays what it
+// was.
+func (s *session) replan(info runner.Info) error {
+	if s.Change == nil {
+		return nil
+	}
+	text := []byte(s.work.redact.String(string(s.PlanText)))
+	path := s.Layout.PlanCopy(s.run, hashOf(text))
+	if err := writeFile(path, text); err != nil {
+		return fmt.Errorf("keep a copy of the changed plan: %w", err)
+	}
+	_, err := s.record(runner.Event{
+		Kind: runner.PlanChanged, Job: &info, Anew: s.Change.Anew, Reports: s.work.trim([]gates.Report{s.Change.Report}),
+		Log: s.Layout.Rel(path), Fingerprint: hashOf(text),
+	})
+	for _, b := range info.Batches {
+		s.digests[b.Key] = b.Digest
+	}
+	return err
+}
+
+// PlanText returns the plan of a run as it was accepted last: the one it began with, or that of a later plan.changed. A
+// copy that is gone or was edited is no text of the run: then fresh is false, and the text is that of the start.
+func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text []byte, fresh bool, err error) {
+	var copied runner.Event
+	for ev, err := range Events(ctx, j, run, 0) {
+		if err != nil {
+			return nil, false, err
+		}
+		if ev.Kind == runner.PlanChanged {
+			copied = ev
+		}
+	}
+	if copied.Log != "" {
+		name := filepath.Base(filepath.FromSlash(copied.Log))
+		if text, err := os.ReadFile(filepath.Join(l.Logs(run), name)); err == nil && hashOf(text) == copied.Fingerprint {
+			return text, true, nil
+		}
+	}
+	text, err = j.PlanText(ctx, run)
+	return text, copied.Log == "", err
 }
 
 // runBranch sees to it that the run branch is there. Where it stands is nobody's to change but the merges'.

@@ -70,6 +70,10 @@ func (p *Printer) Lines(e runner.Event) []Line {
 			p.told["skip "+b.Key] = b.Skip != ""
 		}
 		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.watch.fold.Summary()).counts())
+	case runner.PlanChanged:
+		for _, r := range e.Reports {
+			say(ui.Warn, "the plan was changed, and that was accepted: %s", r.Note)
+		}
 	case runner.RunFinished:
 		out = append(out, p.ending(e)...)
 	case runner.Discarded, runner.Undone:

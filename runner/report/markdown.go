@@ -36,6 +36,7 @@ func Markdown(s runner.Summary, past *Past) string {
 		}
 		fmt.Fprintf(&b, "\n%s\n", md(totals(s)))
 	}
+	markdownPlanChanges(&b, s)
 	if text := textTimeline(s, past); text != "" {
 		fence := fenceFor(text)
 		b.WriteString("\n## Timeline\n\n" + fence + "text\n" + text + fence + "\n")
@@ -61,6 +62,16 @@ func Markdown(s runner.Summary, past *Past) string {
 		b.WriteString("```\n")
 	}
 	return b.String()
+}
+
+// markdownPlanChanges tells what became of the batches each time a changed plan was accepted.
+func markdownPlanChanges(b *strings.Builder, s runner.Summary) {
+	for _, r := range s.PlanChanges {
+		fmt.Fprintf(b, "\n## The plan was changed\n\n%s\n\n", md(r.Note))
+		for _, f := range r.Findings {
+			fmt.Fprintf(b, "- %s\n", md(f.Message))
+		}
+	}
 }
 
 func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {

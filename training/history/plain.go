@@ -4,8 +4,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 // Whether a plan reads as what it is meant to say, only the parser of plans knows, and it takes longer than all else that
@@ -62,7 +62,7 @@ func (p *paths) named(path string) bool {
 	if known {
 		return ok
 	}
-	one := solver.Artifact{Title: "Change it", Batches: []solver.ArtifactBatch{{Title: "Change it", Tasks: []string{"Change it"}, Files: solver.ArtifactFiles{Modify: []string{path}}}}}
+	one := draft.Plan{Title: "Change it", Batches: []draft.Batch{{Title: "Change it", Tasks: []string{"Change it"}, Files: draft.Files{Modify: []string{path}}}}}
 	one.Batches[0].Tasks = append(one.Batches[0].Tasks, "Create "+path, "Delete "+path, "In "+path+" change Name.part")
 	ok = readable(one) == nil
 	p.mutex.Lock()
@@ -75,7 +75,7 @@ func (p *paths) named(path string) bool {
 }
 
 // readable tells whether the product takes an artifact of one batch for a plan. The tasks are those that [change.task] writes.
-func (p *paths) readable(a solver.Artifact) error {
+func (p *paths) readable(a draft.Plan) error {
 	b := a.Batches[0]
 	ok := plain(a.Title) && plain(a.Goal) && plain(b.Title) && plain(b.Rationale)
 	for _, list := range [][]string{b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete} {
@@ -103,7 +103,7 @@ func code(text string) bool {
 }
 
 // readable tells whether the product takes an artifact for a plan.
-func readable(a solver.Artifact) error {
+func readable(a draft.Plan) error {
 	n, err := a.Normal()
 	if err == nil {
 		_, err = n.Markdown()
@@ -114,7 +114,7 @@ func readable(a solver.Artifact) error {
 // taskPlan is the plan of one batch that a task is run as.
 func taskPlan(task string) (*planparse.Plan, error) {
 	first, _, _ := strings.Cut(task, "\n")
-	title := solver.Title(cut(first, 80), "Solve the task")
+	title := draft.Title(cut(first, 80), "Solve the task")
 	if plain(title) && plain(strings.TrimRight(task, "\n")) {
 		return &planparse.Plan{Title: title, Batches: []planparse.Batch{{Number: "1", Title: title, Text: "\n" + strings.TrimRight(task, "\n") + "\n"}}}, nil
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
 	"github.com/runplan/runplan/runner/briefing"
 )
 
@@ -39,8 +39,8 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 		task := sentence(r)
 		subject, body, _ := strings.Cut(task, "\n")
 		path := []string{"a/b_c.go", "x-y/z.ts", "_test.go", "critical/batch_1.go"}[r.IntN(4)]
-		a := solver.Artifact{Title: solver.Title(subject, "Change the code"), Goal: subject, Batches: []solver.ArtifactBatch{{
-			Title: solver.Title(subject, "Change the code"), Rationale: strings.TrimSpace(body), DependsOn: []int{}, Files: solver.ArtifactFiles{Modify: []string{path}},
+		a := draft.Plan{Title: draft.Title(subject, "Change the code"), Goal: subject, Batches: []draft.Batch{{
+			Title: draft.Title(subject, "Change the code"), Rationale: strings.TrimSpace(body), DependsOn: []int{}, Files: draft.Files{Modify: []string{path}},
 			Tasks: []string{"In " + path + " change Cart.Total, add Batch, remove _x_"},
 		}}}
 		var p paths
@@ -85,7 +85,7 @@ func TestPlainPathsNeedNoParser(t *testing.T) {
 			continue
 		}
 		plains++
-		one := solver.Artifact{Title: "Change it", Batches: []solver.ArtifactBatch{{Title: "Change it", Files: solver.ArtifactFiles{Modify: []string{path}}, Tasks: []string{
+		one := draft.Plan{Title: "Change it", Batches: []draft.Batch{{Title: "Change it", Files: draft.Files{Modify: []string{path}}, Tasks: []string{
 			"Change it", "Create " + path, "Delete " + path, "In " + path + " change Name.part"}}}}
 		if err := readable(one); err != nil {
 			t.Errorf("%s: %v", path, err)

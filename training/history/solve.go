@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
 	"github.com/runplan/runplan/runner/briefing"
 )
 
@@ -90,8 +90,8 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		return l, bad
 	}
 	subject, body, _ := strings.Cut(q.text, "\n")
-	b := solver.ArtifactBatch{Title: solver.Title(withoutPrefix(subject), "Change the code"), Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
-	b.Files = solver.ArtifactFiles{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
+	b := draft.Batch{Title: draft.Title(withoutPrefix(subject), "Change the code"), Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
+	b.Files = draft.Files{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
 	for _, i := range s.order {
 		c := w.changes[i]
 		to := &b.Files.Modify
@@ -106,7 +106,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		*to = append(*to, c.path)
 		b.Tasks = append(b.Tasks, c.task())
 	}
-	a := solver.Artifact{Title: b.Title, Goal: q.intent, Batches: []solver.ArtifactBatch{b}}
+	a := draft.Plan{Title: b.Title, Goal: q.intent, Batches: []draft.Batch{b}}
 	if err := m.paths.readable(a); err != nil {
 		// A message that no plan can hold in its rationale is said in its first line.
 		a.Batches[0].Rationale = ""

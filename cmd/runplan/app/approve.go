@@ -107,7 +107,7 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan := planOf(ctx, j, s)
+		plan := planOf(ctx, j, p.layout, s)
 		for _, w := range s.Waiting {
 			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
 			if w.Batch != "" {
@@ -125,9 +125,10 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 }
 
 // planOf is the plan of a run as the journal has it. A question can be answered without it.
-func planOf(ctx context.Context, j *store.Journal, s runner.Summary) *planparse.Plan {
-	if text, err := j.PlanText(ctx, s.Run); err == nil {
+func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summary) *planparse.Plan {
+	if text, _, err := local.PlanText(ctx, j, l, s.Run); err == nil {
 		if plan, err := planparse.Parse(s.Plan, text); err == nil {
+			plan.Rename(s.Keys)
 			return plan
 		}
 	}

@@ -121,7 +121,7 @@ func (p *project) ended(ctx context.Context, name string) (runner.Summary, error
 		if s.Status == runner.RunActive {
 			return s, fail(exitLocked, fmt.Errorf("run %s is at work", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
 		}
-		info, _, err := p.recall(ctx, s.Run)
+		info, err := p.recall(ctx, s.Run)
 		if err == nil && info.Flags[engineFlag] != "" {
 			return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
 		}

@@ -182,9 +182,13 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 		if s.Status.Over() {
 			continue
 		}
-		info, text, err := p.recall(ctx, s.Run)
+		info, err := p.recall(ctx, s.Run)
 		if err != nil || info.Flags[engineFlag] != e.Name {
 			continue
+		}
+		text, _, err := local.PlanText(ctx, j, p.layout, s.Run)
+		if err != nil {
+			return runs, err
 		}
 		d, err := a.openDistant(ctx, e, p, j, info, text)
 		if err != nil {
@@ -240,6 +244,7 @@ func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *stor
 	if err != nil {
 		return nil, err
 	}
+	plan.Rename(info.Keys)
 	a.hideTitles(p, plan)
 	c := a.quietConfig(p)
 	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, nobody(info.Agent)

@@ -45,7 +45,9 @@ type execution struct {
 	info     runner.Info
 	why      string // why this agent
 	decided  []routing.Line
-	found    []string // what was found out about the journal before it was resumed
+	change   *local.Change // with a plan that was changed since the run began
+	redo     []string      // keys of merged batches that are run again
+	found    []string      // what was found out about the journal before it was resumed
 	journal  *store.Journal
 }
 
@@ -166,7 +168,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
-		Notes: x.found, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+		Notes: x.found, Change: x.change, Redo: x.redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
 	}, nil
 }
 

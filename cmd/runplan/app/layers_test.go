@@ -54,7 +54,7 @@ func layers() []layer {
 		{"agents/price", []string{"agents", "internal"}},
 		{"agents/stream", []string{"agents", "internal"}},
 		{"agents/script", []string{"agents", "planparse", "internal"}},
-		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "internal"}}, // not knowledge: the index is opened by nobody here (SOLVE-08)
+		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "planparse/draft", "internal"}}, // not knowledge: the index is opened by nobody here (SOLVE-08)
 		// The port and the pipeline; each kind of gate is a folder below it.
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
@@ -69,6 +69,7 @@ func layers() []layer {
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", []string{"internal/language"}},
+		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
 		// The form of examples; each folder below is a step from runs and history to a model.
@@ -78,7 +79,7 @@ func layers() []layer {
 		{"training/edits", []string{"internal/edit"}},
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan", "internal"}},
 		{"training/folder", nil},
-		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "runner/briefing", "training", "training/edits", "internal"}},
+		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
 		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
 		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum", "internal"}},

@@ -153,6 +153,9 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 			}
 			cover := plan.Cover(src)
 			r.Coverage = &cover
+			if root, err := a.rootHere(cmd.Context()); err == nil {
+				r.Outline = worksHint(root, args[0], plan, r)
+			}
 			out := a.hiding()
 			proved := a.provedOf(cmd.Context(), args[0])
 			if asJSONFlag {
@@ -254,6 +257,9 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 		if n > 5 {
 			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
 		}
+	}
+	if r.Outline != "" {
+		fmt.Fprintf(w, "\n%s: %s\n", path, ui.Sanitize(r.Outline))
 	}
 	if len(r.Advice)+len(r.Diagnostics) > 0 {
 		fmt.Fprintln(w)

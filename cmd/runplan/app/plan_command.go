@@ -17,11 +17,13 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 type planOptions struct {
 	stages string
 	budget budgetFlags
+	from   string
 	out    string
 	force  bool
 	json   bool
@@ -40,17 +42,31 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
   runplan plan "Parse returns an error for empty input"
   runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
 			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
-		Args: exactlyOne("the task, as one argument"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.from != "" && len(args) == 0 {
+				return nil
+			}
+			return exactlyOne("the task, as one argument, or --from DOC")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return a.plan(ctx, strings.TrimSpace(args[0]), o)
+			task := strings.TrimSpace(strings.Join(args, " "))
+			if o.from != "" {
+				text, err := taskOfDocument(o.from, task)
+				if err != nil {
+					return err
+				}
+				task = text
+			}
+			return a.plan(ctx, task, o)
 		},
 	}
 	addStages(cmd, &o.stages)
 	o.budget.add(cmd)
 	f := cmd.Flags()
 	a.repoFlag(f)
+	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "write over a file that is there")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -60,15 +76,15 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 
 // madePlan is what plan --json prints.
 type madePlan struct {
-	Task      string          `json:"task"` // id in the journal
-	Path      string          `json:"path"` // "" where it went to standard output
-	Plan      solver.Artifact `json:"plan"`
-	Markdown  string          `json:"markdown,omitempty"` // where it was written to no file
-	Model     string          `json:"model"`
-	Context   []string        `json:"context"` // files that the model was shown something of
-	Calls     int             `json:"calls"`
-	Tokens    *int64          `json:"tokens"` // null: unknown
-	LatencyMS int64           `json:"latency_ms"`
+	Task      string     `json:"task"` // id in the journal
+	Path      string     `json:"path"` // "" where it went to standard output
+	Plan      draft.Plan `json:"plan"`
+	Markdown  string     `json:"markdown,omitempty"` // where it was written to no file
+	Model     string     `json:"model"`
+	Context   []string   `json:"context"` // files that the model was shown something of
+	Calls     int        `json:"calls"`
+	Tokens    *int64     `json:"tokens"` // null: unknown
+	LatencyMS int64      `json:"latency_ms"`
 }
 
 func (a *App) plan(ctx context.Context, task string, o planOptions) error {
@@ -147,7 +163,7 @@ func planTrouble(ctx context.Context, id string, err error) error {
 	}
 	advice := ""
 	switch {
-	case errors.Is(err, solver.ErrArtifact):
+	case errors.Is(err, draft.ErrUnusable):
 		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
 	case errors.As(err, new(*llm.LengthError)): // it says itself what to raise
 	default:
@@ -165,6 +181,9 @@ func (p *project) planFile(task string, o planOptions) (string, error) {
 		return "", nil
 	case "":
 		first, _, _ := strings.Cut(task, "\n")
+		if o.from != "" {
+			first = strings.TrimSuffix(filepath.Base(o.from), filepath.Ext(o.from))
+		}
 		name := time.Now().Format(time.DateOnly) + "-" + slugOf(strings.ReplaceAll(first, ".", " ")) + ".md"
 		path = filepath.Join(p.repo.Root, "docs", "plans", name)
 	}
@@ -202,14 +221,7 @@ func writePlan(path, text string, force bool) error {
 }
 
 func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
-	shown := path
-	if here, err := currentFolder(); err == nil && path != "" {
-		if abs, err := filepath.Abs(path); err == nil {
-			if rel, err := filepath.Rel(here, abs); err == nil {
-				shown = rel
-			}
-		}
-	}
+	shown := shownPath(path)
 	if json {
 		out := madePlan{
 			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...), Calls: made.Calls, Tokens: made.Tokens,
@@ -227,4 +239,16 @@ func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
 	fmt.Fprintln(a.Stdout, shown)
 	fmt.Fprintf(a.Stderr, "%d batch(es); read it, then: runplan %s --agent solver\n", len(made.Artifact.Batches), shown)
 	return nil
+}
+
+// shownPath is a path as people are shown it, from where they are.
+func shownPath(path string) string {
+	if here, err := currentFolder(); err == nil && path != "" {
+		if abs, err := filepath.Abs(path); err == nil {
+			if rel, err := filepath.Rel(here, abs); err == nil {
+				return rel
+			}
+		}
+	}
+	return path
 }

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -27,7 +25,10 @@ func newResumeCommand(a *App) *cobra.Command {
 		Long: `Go on with a run: the given one, or the newest that is not finished.
 
 A batch is skipped only while its receipt still verifies: its commit is on the run branch
-and holds the tree that the gates saw. Failed batches get a new set of attempts.` +
+and holds the tree that the gates saw. Failed batches get a new set of attempts.
+
+A plan that was changed since is refused with a table: what became of each batch, and what
+would happen to it. --accept-changes goes on as the table says.` +
 			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +41,10 @@ and holds the tree that the gates saw. Failed batches get a new set of attempts.
 	}
 	o.common(cmd)
 	o.ofAgent(cmd)
-	cmd.Flags().BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; batches whose text changed are run again")
+	f := cmd.Flags()
+	f.BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; merged batches stay merged, new ones run, removed ones do not")
+	f.StringSliceVar(&o.redo, "redo", nil, "numbers of batches to run again although they are merged, separated by commas")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what a changed plan means for each batch, and stop")
 	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false, "go on with the configuration as it is now, although it was changed since the run started")
 	return cmd
 }
@@ -71,7 +75,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	for _, text := range found {
 		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
 	}
-	info, stored, err := p.recall(ctx, sum.Run)
+	info, err := p.recall(ctx, sum.Run)
 	if err != nil {
 		return err
 	}
@@ -95,12 +99,25 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(p.repo.Root, filepath.FromSlash(file))
 	}
-	plan, text, err := a.planOfResume(p, file, &info, stored, o.accept)
+	plan, text, change, err := a.planOfResume(ctx, p, file, sum, &info, &o)
 	if err != nil {
 		return err
 	}
+	redo, err := redoMerged(&o, plan, sum)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		if !o.json {
+			fmt.Fprintln(a.Stdout, "nothing was run (--dry-run)")
+		}
+		return nil
+	}
 	decision := routing.Decision{}
 	for _, b := range info.Batches {
+		if _, ok := plan.Batch(b.Key); !ok {
+			continue // it was removed
+		}
 		decision.Steps = append(decision.Steps, routing.Step{Batch: b.Key, Needs: b.Needs, Skip: b.Skip})
 	}
 	agent, why, err := a.chooseAgent(p, info.Plan, plan, decision, cmp.Or(o.agent, info.Agent))
@@ -121,72 +138,8 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why, found: found}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why, found: found, change: change, redo: redo}
 	return x.start(ctx)
-}
-
-// planOfResume returns the plan that a run goes on with: the file, while it is what the run was started
-// with. A changed plan is refused, unless the user says that it is meant.
-func (a *App) planOfResume(p *project, file string, info *runner.Info, stored []byte, accept bool) (*planparse.Plan, []byte, error) {
-	then, err := planparse.Parse(info.Plan, stored)
-	if err != nil {
-		return nil, nil, err
-	}
-	a.hideTitles(p, then)
-	plan, text, err := readPlan(file)
-	hidden := text
-	if p != nil {
-		hidden = []byte(a.redactor(p).String(string(text)))
-	}
-	if err != nil {
-		if then.Digest != info.PlanDigest {
-			return nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
-		}
-		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
-		return then, stored, nil
-	}
-	a.hideTitles(p, plan)
-	if plan.Digest == info.PlanDigest {
-		return plan, text, nil
-	}
-	if planparse.SameButTicks(stored, hidden) { // the run itself may have ticked
-		if then.Digest == info.PlanDigest {
-			return then, stored, nil
-		}
-		return plan, text, nil // the copy in the journal lacks the secrets
-	}
-	if err := invalid(file, plan); err != nil {
-		return nil, nil, err
-	}
-	var changed []string
-	same := len(plan.Batches) == len(info.Batches)
-	for i := range info.Batches {
-		b, ok := plan.Batch(info.Batches[i].Key)
-		if !ok {
-			same = false
-			changed = append(changed, info.Batches[i].Number+" (gone)")
-		} else if local.BatchDigest(b) != info.Batches[i].Digest {
-			changed = append(changed, b.Number)
-		}
-	}
-	what := "text outside of its batches"
-	if len(changed) > 0 {
-		what = "batch " + strings.Join(changed, ", ")
-	}
-	if !same {
-		return nil, nil, usage(fmt.Errorf("%w: %s now has other batches (%s)", local.ErrPlanChanged, info.Plan, what), "start afresh: %s", afresh(info.Agent, info.Plan))
-	}
-	if !accept {
-		return nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, what),
-			"take the change back; or go on with the new text: runplan resume --accept-changes; or start afresh: %s", afresh(info.Agent, info.Plan))
-	}
-	info.PlanDigest = plan.Digest
-	info.Batches = slices.Clone(info.Batches)
-	for i := range info.Batches {
-		b, _ := plan.Batch(info.Batches[i].Key)
-		info.Batches[i].Digest, info.Batches[i].Title = local.BatchDigest(b), redact.Clean(b.Title)
-	}
-	return plan, text, nil
 }
 
 // summaries lists runs; a project without a journal has none.
@@ -247,25 +200,24 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 // errNothingToDo is told to the user, and is a success.
 var errNothingToDo = errors.New("nothing to resume: all runs are finished")
 
-// recall reads back what a run is about, as it was last known, and the plan it was started with.
-func (p *project) recall(ctx context.Context, run string) (runner.Info, []byte, error) {
+// recall reads back what a run is about, as it was last known.
+func (p *project) recall(ctx context.Context, run string) (runner.Info, error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
-		return runner.Info{}, nil, err
+		return runner.Info{}, err
 	}
 	defer j.Close()
 	var info *runner.Info
 	for ev, err := range local.Events(ctx, j, run, 0) {
 		if err != nil {
-			return runner.Info{}, nil, err
+			return runner.Info{}, err
 		}
 		if ev.Job != nil {
 			info = ev.Job
 		}
 	}
 	if info == nil {
-		return runner.Info{}, nil, fail(exitCannotRun, fmt.Errorf("the journal does not tell how run %s began", run), "")
+		return runner.Info{}, fail(exitCannotRun, fmt.Errorf("the journal does not tell how run %s began", run), "")
 	}
-	text, err := j.PlanText(ctx, run)
-	return *info, text, err
+	return *info, nil
 }

@@ -28,6 +28,7 @@ type runOptions struct {
 	json         bool
 	plain        bool
 	accept       bool
+	redo         []string
 	acceptConfig bool
 	serve        bool
 	trust        string

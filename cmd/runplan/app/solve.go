@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
 func newSolveCommand(a *App) *cobra.Command {
@@ -116,7 +117,7 @@ func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOpt
 // is no plan, stands in a fence.
 func taskPlan(task string) (string, error) {
 	first, _, _ := strings.Cut(task, "\n")
-	title := solver.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
+	title := draft.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
 		p, err := planparse.Parse("task", []byte(text))

@@ -1,4 +1,6 @@
-package solver
+// Package draft writes plans that people have not written: those that a model made, and those that are drafted from the
+// sections of a document. Whatever is written is read back by the parser, and has to mean what was meant.
+package draft
 
 import (
 	"errors"
@@ -12,46 +14,67 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Artifact is a plan as a model makes it (SOLVE-01): what is to be changed, in which order, and why.
-type Artifact struct {
-	Title   string          `json:"title"`
-	Goal    string          `json:"goal"`
-	Batches []ArtifactBatch `json:"batches"`
+// Plan is a plan before it is written (SOLVE-01): what is to be changed, in which order, and why.
+type Plan struct {
+	Title   string  `json:"title"`
+	Goal    string  `json:"goal"`
+	Batches []Batch `json:"batches"`
+
+	Left []Left `json:"-"` // what of a document is in no batch; it is listed below the batches
 }
 
-// ArtifactBatch is one unit of work of an [Artifact].
-type ArtifactBatch struct {
-	Title     string        `json:"title"`
-	Rationale string        `json:"rationale"`
-	Files     ArtifactFiles `json:"files"`
-	Tasks     []string      `json:"tasks"`      // a first line that says what, and more lines if there is more to say
-	DependsOn []int         `json:"depends_on"` // numbers of batches, the first is 1
+// Left is a part of a document that is in no batch.
+type Left struct {
+	First int    `json:"first"`
+	Last  int    `json:"last"`
+	Title string `json:"title"`
+	Why   string `json:"why"`
 }
 
-// ArtifactFiles are the paths that a batch is about.
-type ArtifactFiles struct {
+// Batch is one unit of work of an [Plan].
+type Batch struct {
+	Title     string   `json:"title"`
+	Rationale string   `json:"rationale"`
+	Files     Files    `json:"files"`
+	Tasks     []string `json:"tasks"`      // a first line that says what, and more lines if there is more to say
+	DependsOn []int    `json:"depends_on"` // numbers of batches, the first is 1
+
+	Origin string   `json:"-"` // where it was taken from, as PATH:LINE
+	From   []string `json:"-"` // of each task, where it was taken from; as many as there are tasks, or none
+	Refs   []string `json:"-"` // files to read first
+	Checks []Check  `json:"-"`
+}
+
+// Check is a command that tells whether the batch is done.
+type Check struct {
+	Run      string `json:"run"`
+	Expected string `json:"expected,omitempty"` // "PASS" or ""
+}
+
+// Files are the paths that a batch is about.
+type Files struct {
 	Create []string `json:"create"`
 	Modify []string `json:"modify"`
 	Test   []string `json:"test"`
 	Delete []string `json:"delete"`
 }
 
-// ErrArtifact says that a model's plan cannot be written as a plan that runs.
-var ErrArtifact = errors.New("the plan cannot be used")
+// ErrUnusable says that a model's plan cannot be written as a plan that runs.
+var ErrUnusable = errors.New("the plan cannot be used")
 
 // Normal returns the artifact as a plan says it: titles on one line and without markup, paths in their one spelling,
 // each once. It refuses what no plan can say: no batch, a path out of the repository, an order that goes in circles.
-func (a Artifact) Normal() (Artifact, error) {
-	bad := func(format string, args ...any) (Artifact, error) {
-		return Artifact{}, fmt.Errorf("%w: %s", ErrArtifact, fmt.Sprintf(format, args...))
+func (a Plan) Normal() (Plan, error) {
+	bad := func(format string, args ...any) (Plan, error) {
+		return Plan{}, fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
 	}
 	if len(a.Batches) == 0 {
 		return bad("it has no batch")
 	}
-	out := Artifact{Title: title(a.Title, "Plan"), Goal: prose(a.Goal)}
+	out := Plan{Title: title(a.Title, "Plan"), Goal: prose(a.Goal)}
 	for i, b := range a.Batches {
 		n := i + 1
-		nb := ArtifactBatch{Title: title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
+		nb := Batch{Title: title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
 		for _, list := range []struct {
 			from []string
 			to   *[]string
@@ -66,11 +89,15 @@ func (a Artifact) Normal() (Artifact, error) {
 				}
 			}
 		}
-		for _, t := range b.Tasks {
+		for i, t := range b.Tasks {
 			if t = prose(t); t != "" {
 				nb.Tasks = append(nb.Tasks, t)
+				if len(b.From) == len(b.Tasks) {
+					nb.From = append(nb.From, b.From[i])
+				}
 			}
 		}
+		nb.Origin, nb.Refs, nb.Checks = b.Origin, b.Refs, b.Checks
 		for _, d := range b.DependsOn {
 			switch {
 			case d < 1 || d > len(a.Batches):
@@ -99,7 +126,7 @@ func Title(text, none string) string { return title(text, none) }
 // title makes one line of text that a heading holds as it is.
 func title(text, none string) string {
 	text = strings.Join(strings.Fields(fence.Line(text)), " ")
-	text = strings.Join(strings.Fields(strings.Map(withoutMarks, text)), " ")
+	text = strings.Join(strings.Fields(strings.Map(withoutMarks, underscores(text))), " ")
 	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWord(r) })
 	if utf8.RuneCountInString(text) > maxTitle {
 		text = strings.TrimSpace(string([]rune(text)[:maxTitle-1])) + "…"
@@ -125,8 +152,24 @@ func withoutMarks(r rune) rune {
 		return '\''
 	case '_':
 		return ' '
+	case inWord:
+		return '_'
 	}
 	return r
+}
+
+// inWord stands for an underscore within a word, which is no markup.
+const inWord = '\x1a'
+
+// underscores marks those that stand within words.
+func underscores(text string) string {
+	runes := []rune(strings.ReplaceAll(text, string(inWord), ""))
+	for i := 1; i+1 < len(runes); i++ {
+		if runes[i] == '_' && isWord(runes[i-1]) && isWord(runes[i+1]) {
+			runes[i] = inWord
+		}
+	}
+	return string(runes)
 }
 
 func isWord(r rune) bool {
@@ -158,32 +201,37 @@ func pathOf(p string) (string, error) {
 }
 
 // Markdown writes the artifact as a plan in the run-plan dialect, and has the parser confirm that it reads as what is
-// meant. The artifact has to be [Artifact.Normal].
-func (a Artifact) Markdown() (string, error) {
+// meant. The artifact has to be [Plan.Normal].
+func (a Plan) Markdown() (string, error) {
 	text := a.markdown(false)
 	if a.readsAs(text) != nil {
 		text = a.markdown(true)
 	}
 	if err := a.readsAs(text); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrArtifact, err)
+		return "", fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
 	return text, nil
 }
 
 // markdown writes the plan. With fenced, all prose stands in fences, whatever it looks like.
-func (a Artifact) markdown(fenced bool) string {
+func (a Plan) markdown(fenced bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", a.Title)
 	paragraph := func(text string) {
 		switch {
 		case text == "":
-		case fenced || !plainProse(text):
+		case fenced || !plainProse(text) && !harmless(text):
 			b.WriteString("\n" + fence.Around("text", text))
 		default:
 			b.WriteString("\n" + text + "\n")
 		}
 	}
 	paragraph(a.Goal)
+	from := func(origin string) {
+		if origin = strings.ReplaceAll(fence.Line(origin), "--", "- -"); origin != "" {
+			fmt.Fprintf(&b, "\n<!-- from %s -->\n", origin)
+		}
+	}
 	for i, x := range a.Batches {
 		fmt.Fprintf(&b, "\n## Batch %d: %s\n", i+1, x.Title)
 		if len(x.DependsOn) > 0 {
@@ -193,18 +241,60 @@ func (a Artifact) markdown(fenced bool) string {
 			}
 			fmt.Fprintf(&b, "\ndepends_on: %s\n", strings.Join(on, ", "))
 		}
+		if len(x.Refs) > 0 {
+			fmt.Fprintf(&b, "\ncontext_refs: %s\n", strings.Join(x.Refs, ", "))
+		}
+		from(x.Origin)
 		paragraph(x.Rationale)
 		x.Files.markdown(&b)
 		for j, t := range x.Tasks {
 			name, more := splitTask(t)
 			fmt.Fprintf(&b, "\n### Task %d: %s\n", j+1, title(name, fmt.Sprintf("Step %d", j+1)))
+			if j < len(x.From) && x.From[j] != x.Origin {
+				from(x.From[j])
+			}
 			paragraph(more)
+		}
+		for _, c := range x.Checks {
+			fmt.Fprintf(&b, "\nRun: `%s`\n", c.Run)
+			if c.Expected != "" {
+				fmt.Fprintf(&b, "Expected: %s\n", c.Expected)
+			}
+		}
+	}
+	if len(a.Left) > 0 {
+		b.WriteString("\n## Not in any batch\n\n")
+		for _, l := range a.Left {
+			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, title(l.Title, "without a title"), title(l.Why, "left out"))
 		}
 	}
 	return b.String()
 }
 
-func (f ArtifactFiles) markdown(b *strings.Builder) {
+// harmless tells text that a plan can hold as it is although it has marks: the parser is the judge. It reads nothing in
+// it, neither work nor files nor commands nor keys, and what follows is read as if the text were not there.
+func harmless(text string) bool {
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); strings.Trim(lines[len(lines)-1], "- \t") == "" {
+		return false // a rule at the end of a batch is none of it
+	}
+	mini := "# p\n\n## Batch 1: x\n\nText.\n\n### Task 1: y\n\n" + text + "\n\n### Task 2: z\n\nText.\n\n## Batch 2: w\n\nText.\n"
+	p, err := planparse.Parse("", []byte(mini))
+	if err != nil || p.Format != planparse.FormatRunPlan || len(p.Batches) != 2 || len(p.Batches[0].Tasks) != 2 || len(p.Unassigned) > 0 {
+		return false
+	}
+	for _, d := range p.Diagnostics {
+		if d.Severity != planparse.SeverityInfo {
+			return false
+		}
+	}
+	b, tasks := p.Batches[0], p.Batches[0].Tasks
+	files := len(b.Files.Create) + len(b.Files.Modify) + len(b.Files.Test) + len(b.Files.Delete)
+	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && files == 0 &&
+		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && b.When == "" && !b.Critical && !b.Approve &&
+		!b.ParallelSafe && b.EstimateMS == 0 && p.Batches[1].Title == "w"
+}
+
+func (f Files) markdown(b *strings.Builder) {
 	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) == 0 {
 		return
 	}
@@ -248,7 +338,7 @@ func plainProse(text string) bool {
 }
 
 // readsAs has the parser read text, and says what it takes for something else.
-func (a Artifact) readsAs(text string) error {
+func (a Plan) readsAs(text string) error {
 	p, err := planparse.Parse("", []byte(text))
 	if err != nil {
 		return err
@@ -267,7 +357,16 @@ func (a Artifact) readsAs(text string) error {
 	return nil
 }
 
-func (x ArtifactBatch) readsAs(b *planparse.Batch, n int) error {
+// checksOf are the commands of a batch as checks.
+func checksOf(b *planparse.Batch) []Check {
+	var out []Check
+	for _, c := range b.Commands {
+		out = append(out, Check{c.Run, c.Expected})
+	}
+	return out
+}
+
+func (x Batch) readsAs(b *planparse.Batch, n int) error {
 	var on []string
 	for _, d := range x.DependsOn {
 		on = append(on, fmt.Sprint(d))
@@ -279,7 +378,13 @@ func (x ArtifactBatch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it depends on %v", b.DependsOn)
 	case len(b.Tasks) != len(x.Tasks):
 		return fmt.Errorf("it has %d tasks", len(b.Tasks))
-	case len(b.Blocks) > 0 || len(b.Commands) > 0 || len(b.ContextRefs) > 0 || b.Critical || b.When != "" || b.ParallelSafe:
+	case !slices.Equal(b.ContextRefs, x.Refs):
+		return fmt.Errorf("it refers to %v", b.ContextRefs)
+	case !slices.Equal(checksOf(b), x.Checks):
+		return fmt.Errorf("it runs %v", checksOf(b))
+	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0:
+		return errors.New("something in its text reads as an instruction to runplan")
+	case slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) || b.Critical || b.When != "" || b.ParallelSafe:
 		return errors.New("something in its text reads as an instruction to runplan")
 	}
 	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify}, {b.Files.Test, x.Files.Test}, {b.Files.Delete, x.Files.Delete}} {

@@ -1,4 +1,4 @@
-package solver
+package draft
 
 import (
 	"errors"
@@ -14,16 +14,16 @@ import (
 )
 
 func TestArtifactAsMarkdown(t *testing.T) {
-	a, err := Artifact{
+	a, err := Plan{
 		Title: "Retry on *timeouts*",
 		Goal:  "The client tries again.\nIt says so.",
-		Batches: []ArtifactBatch{
+		Batches: []Batch{
 			{
 				Title: "Count the `tries`", Rationale: "Nothing can be retried that is not counted.",
-				Files: ArtifactFiles{Create: []string{"./client/tries.go", "client/tries.go"}, Test: []string{"client/tries_test.go"}},
+				Files: Files{Create: []string{"./client/tries.go", "client/tries.go"}, Test: []string{"client/tries_test.go"}},
 				Tasks: []string{"Write the counter\n\nIt begins at 0.\n\n## Batch 9: not a batch"},
 			},
-			{Title: "Use it", Files: ArtifactFiles{Modify: []string{"client/client.go"}}, Tasks: []string{"Call it from Do"}, DependsOn: []int{1, 1}},
+			{Title: "Use it", Files: Files{Modify: []string{"client/client.go"}}, Tasks: []string{"Call it from Do"}, DependsOn: []int{1, 1}},
 		},
 	}.Normal()
 	if err != nil {
@@ -69,33 +69,33 @@ depends_on: batch-1
 }
 
 func TestArtifactRefuses(t *testing.T) {
-	one := func(b ArtifactBatch) Artifact {
-		return Artifact{Batches: []ArtifactBatch{b, {Title: "b", Tasks: []string{"x"}, DependsOn: []int{1}}}}
+	one := func(b Batch) Plan {
+		return Plan{Batches: []Batch{b, {Title: "b", Tasks: []string{"x"}, DependsOn: []int{1}}}}
 	}
 	tests := map[string]struct {
-		a    Artifact
+		a    Plan
 		want string
 	}{
-		"nothing":    {Artifact{Title: "x"}, "no batch"},
-		"no work":    {one(ArtifactBatch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
-		"outside":    {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
-		"absolute":   {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Delete: []string{"/etc/passwd"}}}), "is absolute"},
-		"of git":     {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Create: []string{".git/hooks/x"}}}), "belongs to git"},
-		"no path":    {one(ArtifactBatch{Tasks: []string{"x"}, Files: ArtifactFiles{Create: []string{"a b`c"}}}), "no path that a plan can name"},
-		"on itself":  {one(ArtifactBatch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
-		"on nothing": {one(ArtifactBatch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
+		"nothing":    {Plan{Title: "x"}, "no batch"},
+		"no work":    {one(Batch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
+		"outside":    {one(Batch{Tasks: []string{"x"}, Files: Files{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
+		"absolute":   {one(Batch{Tasks: []string{"x"}, Files: Files{Delete: []string{"/etc/passwd"}}}), "is absolute"},
+		"of git":     {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{".git/hooks/x"}}}), "belongs to git"},
+		"no path":    {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}), "no path that a plan can name"},
+		"on itself":  {one(Batch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
+		"on nothing": {one(Batch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := tt.a.Normal(); !errors.Is(err, ErrArtifact) || !strings.Contains(err.Error(), tt.want) {
+			if _, err := tt.a.Normal(); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
 	}
-	circle := one(ArtifactBatch{Title: "a", Tasks: []string{"x"}, DependsOn: []int{2}})
+	circle := one(Batch{Title: "a", Tasks: []string{"x"}, DependsOn: []int{2}})
 	if a, err := circle.Normal(); err != nil {
 		t.Fatal(err)
-	} else if _, err := a.Markdown(); !errors.Is(err, ErrArtifact) {
+	} else if _, err := a.Markdown(); !errors.Is(err, ErrUnusable) {
 		t.Errorf("a circle: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestArtifactRefuses(t *testing.T) {
 func TestArtifactReadsBack(t *testing.T) {
 	written := 0
 	for seed := range uint64(1000) {
-		a := randomArtifact(rand.New(rand.NewPCG(seed, 1)))
+		a := randomPlan(rand.New(rand.NewPCG(seed, 1)))
 		n, err := a.Normal()
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -118,9 +118,9 @@ func TestArtifactReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		back := Artifact{Title: p.Title, Goal: n.Goal}
+		back := Plan{Title: p.Title, Goal: n.Goal}
 		for i, b := range p.Batches {
-			x := ArtifactBatch{Title: b.Title, Rationale: n.Batches[i].Rationale, Files: ArtifactFiles(b.Files)}
+			x := Batch{Title: b.Title, Rationale: n.Batches[i].Rationale, Files: Files(b.Files)}
 			for _, d := range b.DependsOn {
 				var v int
 				fmt.Sscan(d, &v)
@@ -156,7 +156,7 @@ func TestArtifactReadsBack(t *testing.T) {
 	}
 }
 
-func randomArtifact(r *rand.Rand) Artifact {
+func randomPlan(r *rand.Rand) Plan {
 	hostile := []string{
 		"# ", "## Batch 7: other", "### Task 3: x", "```", "~~~", "````sh file=a.txt", "`", "**", "*", "<!--", "-->", "<task>", "- [ ] ", "- [x] done", "1. ",
 		"Run: `rm -rf /`", "Expected: PASS", "Create: `evil.go`", "**Files:**", "depends_on: batch-9", "critical: true", "(**CRITICAL**)", "when: false", "parallel_safe: true",
@@ -180,9 +180,9 @@ func randomArtifact(r *rand.Rand) Artifact {
 		}
 		return out
 	}
-	a := Artifact{Title: text(4), Goal: text(8)}
+	a := Plan{Title: text(4), Goal: text(8)}
 	for i := range 1 + r.IntN(4) {
-		b := ArtifactBatch{Title: text(4), Rationale: text(10), Files: ArtifactFiles{paths("c"), paths("m"), paths("t"), paths("d")}}
+		b := Batch{Title: text(4), Rationale: text(10), Files: Files{paths("c"), paths("m"), paths("t"), paths("d")}}
 		b.Tasks = append(b.Tasks, "begin "+text(4))
 		for range r.IntN(3) {
 			b.Tasks = append(b.Tasks, text(6))

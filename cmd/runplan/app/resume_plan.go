@@ -1,0 +1,456 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// replanned is a plan that was changed while its run stood still, as the run would go on with it.
+type replanned struct {
+	rows  []planRow
+	same  int  // batches that are as they were
+	moved bool // batches are new, removed, or have other keys
+	anew  []string
+	note  string // changes outside of batches; "" without
+	info  runner.Info
+}
+
+// planRow says what became of one batch, and what happens to it.
+type planRow struct {
+	rule, number, title, what, then string
+	line                            int
+	open                            bool // a person may want something else than what happens
+}
+
+// planOfResume returns the plan that a run goes on with: the file, while it is what the run was started with. A changed
+// plan is refused, unless the user says that it is meant.
+func (a *App) planOfResume(ctx context.Context, p *project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
+	stored, fresh, err := p.lastPlan(ctx, sum.Run)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	then, err := planparse.Parse(info.Plan, stored)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a.hideTitles(p, then)
+	known := func(plan *planparse.Plan, text []byte) (*planparse.Plan, []byte, *local.Change, error) {
+		plan.Rename(info.Keys)
+		return plan, text, nil, nil
+	}
+	plan, text, err := readPlan(file)
+	if err != nil {
+		if then.Digest != info.PlanDigest {
+			return nil, nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
+		}
+		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
+		return known(then, stored)
+	}
+	a.hideTitles(p, plan)
+	if plan.Digest == info.PlanDigest {
+		return known(plan, text)
+	}
+	if planparse.SameButTicks(stored, []byte(a.redactor(p).String(string(text)))) && fresh { // the run itself may have ticked
+		if then.Digest == info.PlanDigest {
+			return known(then, stored)
+		}
+		return known(plan, text) // the copy in the journal lacks the secrets
+	}
+	if err := invalid(file, plan); err != nil {
+		return nil, nil, nil, err
+	}
+	r, err := a.replan(ctx, p, then, plan, sum, *info, o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !o.accept || o.dryRun || !o.json {
+		if err := a.showReplanned(r, info.Plan, o); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	switch {
+	case o.dryRun:
+	case !o.accept:
+		return nil, nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
+			"take the change back; or go on as shown above: runplan resume %s --accept-changes; or start afresh: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
+	case r.moved && info.Flags[engineFlag] != "":
+		return nil, nil, nil, usage(fmt.Errorf("%w: %s has other batches than the run, which is on engine %s", local.ErrPlanChanged, info.Plan, info.Flags[engineFlag]),
+			"start afresh: %s", afresh(info.Agent, info.Plan))
+	}
+	*info = r.info
+	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.anew}, nil
+}
+
+// lastPlan reads the plan of a run as it was accepted last.
+func (p *project) lastPlan(ctx context.Context, run string) (text []byte, fresh bool, err error) {
+	j, err := p.openJournal(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer j.Close()
+	return local.PlanText(ctx, j, p.layout, run)
+}
+
+// replan matches the batches of a changed plan with those of the run, and says what happens to each. The batches of the
+// plan get the keys that the run knows them by.
+func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
+	r := replanned{info: info}
+	changes := planparse.Compare(then, plan)
+	was, states := map[string]runner.BatchInfo{}, map[string]string{}
+	for _, b := range info.Batches {
+		was[b.Key] = b
+	}
+	for _, b := range sum.Batches {
+		states[b.Key] = b.State
+	}
+	runKey := func(b *planparse.Batch) string { return cmp.Or(info.Keys[b.Key], b.Key) }
+	gone := map[string]runner.BatchInfo{} // of an earlier change of the plan
+	maps.Copy(gone, was)
+	for i := range then.Batches {
+		delete(gone, runKey(&then.Batches[i]))
+	}
+	keys, of := map[string]string{}, map[*planparse.Batch]runner.BatchInfo{}
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case c.New == nil:
+			continue
+		case c.Old != nil:
+			of[c.New] = was[runKey(c.Old)]
+			if of[c.New].Digest == local.BatchDigest(c.New) {
+				c.Kind, c.What = planparse.Unchanged, nil
+			}
+		default:
+			for _, b := range gone {
+				if b.Digest == local.BatchDigest(c.New) || b.Title == redact.Clean(c.New.Title) {
+					of[c.New], c.Kind, c.What = b, planparse.ChangedWork, []string{"it is in the plan again"}
+				}
+			}
+		}
+		key := of[c.New].Key
+		if key == "" {
+			key = freeKey(c.New.Key, was, keys)
+		}
+		delete(gone, key)
+		if key != c.New.Key {
+			r.moved = true
+		}
+		keys[c.New.Key] = key
+	}
+	r.info.Keys = map[string]string{}
+	for from, to := range keys {
+		if from != to {
+			r.info.Keys[from] = to
+		}
+	}
+	plan.Rename(r.info.Keys)
+	list, err := a.routedAgain(ctx, p, plan, info, o)
+	if err != nil {
+		return r, err
+	}
+	redo, err := redoOf(o.redo, plan)
+	if err != nil {
+		return r, err
+	}
+	for _, c := range changes {
+		if c.New == nil {
+			b := was[runKey(c.Old)]
+			gone[b.Key] = b
+			r.moved = true
+			r.removed(b, states[b.Key], c.Old.StartLine)
+			continue
+		}
+		i := slices.IndexFunc(list, func(b runner.BatchInfo) bool { return b.Key == c.New.Key })
+		if old, ok := of[c.New]; ok {
+			list[i].Sample = old.Sample
+			r.kept(c, &list[i], states[old.Key], redo)
+		} else {
+			r.moved = true
+			r.added(c, &list[i], func(b *planparse.Batch) string { return states[runKey(b)] }, redo)
+		}
+	}
+	for _, b := range info.Batches { // in the order of the run
+		if b, ok := gone[b.Key]; ok {
+			if states[b.Key] != string(runner.Passed) {
+				b.Skip = removedFromPlan
+			}
+			b.Needs, b.Early = nil, nil
+			list = append(list, b)
+		}
+	}
+	if then.Preamble != plan.Preamble {
+		r.note = "the text above the first batch was changed: batches that begin from now on are told the new one"
+	}
+	r.info.Batches, r.info.PlanDigest, r.info.Title = list, plan.Digest, cmp.Or(redact.Clean(plan.Title), info.Title)
+	return r, nil
+}
+
+// removedFromPlan is why a batch that was never merged is not run any more.
+const removedFromPlan = "it is not in the plan any more"
+
+// freeKey is a key for a batch that the run does not know. Its own may belong to another one, which was renumbered.
+func freeKey(key string, was map[string]runner.BatchInfo, given map[string]string) string {
+	taken := func(k string) bool {
+		if _, ok := was[k]; ok {
+			return true
+		}
+		for _, g := range given {
+			if g == k {
+				return true
+			}
+		}
+		return false
+	}
+	out := key
+	for n := 1; taken(out); n++ {
+		out = key + "-new"
+		if n > 1 {
+			out += strconv.Itoa(n)
+		}
+	}
+	return out
+}
+
+// routedAgain says of each batch of a changed plan what it needs, who does it, and whether it is skipped. Mode and workers
+// of the run stay.
+func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
+	flags := o.route
+	flags.from, flags.to = info.Flags["from"], info.Flags["to"]
+	flags.mode = info.Mode
+	how, _, _, err := a.routeOptions(ctx, p, info.Plan, plan, flags, cmp.Or(o.agent, info.Agent))
+	if err != nil {
+		return nil, err
+	}
+	decision, err := routing.Decide(plan, how)
+	if err != nil {
+		return nil, planError(info.Plan, err)
+	}
+	fresh := runner.Info{Models: info.Models}
+	routed(&fresh, plan, decision, p.config.Routing, !info.Speculate)
+	return fresh.Batches, nil
+}
+
+// redoOf finds the batches that --redo names, by number or key.
+func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, name := range names {
+		i := slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Number == name })
+		if i < 0 {
+			i = slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Key == name })
+		}
+		if i < 0 {
+			return nil, usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
+		}
+		out[plan.Batches[i].Key] = true
+	}
+	return out, nil
+}
+
+// removed adds the row of a batch that is not in the plan any more.
+func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
+	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line}
+	switch runner.Status(state) {
+	case runner.Passed:
+		row.then = "its work stays merged"
+		row.open = true
+	case runner.Waiting, runner.Failed, runner.Skipped:
+		row.then = "is not run"
+	default:
+		row.then = "is stopped; what its agent left is not merged"
+	}
+	r.rows = append(r.rows, row)
+}
+
+// added adds the row of a batch that the run does not know.
+func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string, redo map[string]bool) {
+	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine, then: "will run"}
+	merged := func(b *planparse.Batch) bool { return state(b) == string(runner.Passed) }
+	names := func(list []*planparse.Batch) string {
+		var out []string
+		for _, b := range list {
+			out = append(out, b.Number)
+		}
+		return strings.Join(out, ", ")
+	}
+	done := slices.DeleteFunc(slices.Clone(c.Partly), func(b *planparse.Batch) bool { return !merged(b) })
+	switch {
+	case b.Skip != "":
+		row.then = "is not run: " + b.Skip
+	case redo[b.Key]:
+		row.then = "will run (--redo)"
+	case len(c.From) > 0 && len(done) == len(c.From):
+		b.Skip = "its tasks were merged with batch " + names(done)
+		row.what = "split off or joined: all its tasks were in batch " + names(c.From)
+		row.then, row.open = "is not run: "+b.Skip+"; to run it: --redo "+c.New.Number, true
+	case len(done) > 0:
+		row.what = "new; some of its tasks were in batch " + names(done) + ", which is merged"
+		row.open = true
+	}
+	r.rows = append(r.rows, row)
+}
+
+// kept adds the row of a batch that the run knows, unless nothing happens to it.
+func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, redo map[string]bool) {
+	if redo[b.Key] && state == string(runner.Skipped) {
+		b.Skip, state = "", string(runner.Waiting)
+	}
+	row := planRow{number: c.New.Number, title: b.Title, line: c.New.StartLine}
+	if c.Old != nil && c.Old.Number != c.New.Number {
+		row.what = fmt.Sprintf("was batch %s", c.Old.Number)
+	}
+	says := func(text string) { row.what = strings.TrimPrefix(row.what+"; "+text, "; ") }
+	switch c.Kind {
+	case planparse.ChangedText:
+		row.rule = "plan-batch-reworded"
+		says("only its wording was changed")
+	case planparse.ChangedWork:
+		row.rule = "plan-batch-changed"
+		says(someOf(c.What))
+	case planparse.Unchanged:
+		if row.what == "" {
+			r.same++
+		}
+		row.rule = "plan-batch-moved"
+	}
+	if c.Unsure {
+		says("title and text differ so much that it may be other work")
+	}
+	work := c.Kind == planparse.ChangedWork
+	switch {
+	case runner.Status(state) == runner.Passed:
+		b.Skip, row.then = "", "stays merged"
+		if redo[b.Key] {
+			row.then = "is run again (--redo)"
+			row.what = cmp.Or(row.what, "unchanged")
+		} else if work {
+			row.rule = "plan-batch-changed-after-merge"
+			row.then, row.open = "stays merged as it is; to run it again: --redo "+c.New.Number, true
+		}
+	case b.Skip != "":
+		row.then = "is not run: " + b.Skip
+	case runner.Status(state) == runner.Waiting, runner.Status(state) == runner.Skipped:
+		row.then = "will run with the new text"
+	case runner.Status(state) == runner.Failed:
+		row.then = "is tried again with the new text"
+	case work:
+		r.anew = append(r.anew, b.Key)
+		row.then = "is begun anew: its candidate was made from the old text"
+	default:
+		row.then = "goes on; further attempts get the new text"
+	}
+	if row.what != "" {
+		r.rows = append(r.rows, row)
+	}
+}
+
+// mostDifferences bounds how many differences of a batch are listed.
+const mostDifferences = 5
+
+// someOf lists differences, and counts those that are too many.
+func someOf(list []string) string {
+	n := min(len(list), mostDifferences)
+	text := strings.Join(list[:n], ", ")
+	if more := len(list) - n; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return redact.Clean(text)
+}
+
+// summary says in one line what was changed.
+func (r replanned) summary() string {
+	count := map[string]int{}
+	for _, row := range r.rows {
+		count[row.rule]++
+	}
+	var out []string
+	for _, k := range []struct{ rule, word string }{
+		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"}, {"plan-batch-reworded", "reworded"},
+		{"plan-batch-moved", "renumbered"}, {"plan-batch-new", "new"}, {"plan-batch-removed", "removed"},
+	} {
+		if n := count[k.rule]; n > 0 {
+			out = append(out, phrase.Count(n, "batch")+" "+k.word)
+		}
+	}
+	if r.note != "" {
+		out = append(out, "text outside of its batches")
+	}
+	if len(out) == 0 {
+		out = append(out, "no batch differs")
+	}
+	return strings.Join(out, ", ")
+}
+
+// report is what the journal and the report of the run keep of the change.
+func (r replanned) report(path string) gates.Report {
+	out := gates.Report{Gate: "plan", Status: gates.Pass, Note: r.summary()}
+	for _, row := range r.rows {
+		f := gates.Finding{Rule: row.rule, Path: path, Line: row.line, Severity: gates.Note,
+			Message: fmt.Sprintf("batch %s (%s): %s: %s", row.number, row.title, row.what, row.then)}
+		if row.rule == "plan-batch-removed" {
+			f.Line = 0 // it has none in this text
+		}
+		if row.open {
+			f.Severity, out.Status = gates.Warning, gates.Warn
+		}
+		out.Findings = append(out.Findings, f)
+	}
+	if r.note != "" {
+		out.Findings = append(out.Findings, gates.Finding{Rule: "plan-preamble", Path: path, Severity: gates.Note, Message: r.note})
+	}
+	return out
+}
+
+// showReplanned prints what happens to each batch: a table, or with --json the report.
+func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
+	if o.json {
+		return asJSON(a.hiding(), r.report(path))
+	}
+	var w io.Writer = a.Stderr
+	if o.dryRun {
+		w = a.Stdout
+	}
+	var rows [][]string
+	for _, row := range r.rows {
+		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what), ui.Sanitize(row.then)})
+	}
+	if len(rows) > 0 {
+		if err := table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
+			return err
+		}
+	}
+	if r.note != "" {
+		fmt.Fprintln(w, r.note)
+	}
+	_, err := fmt.Fprintf(w, "%s as before\n", phrase.Count(r.same, "batch"))
+	return err
+}
+
+// redoMerged lists the batches that --redo names and that are merged. It names nothing else of a plan that was not changed.
+func redoMerged(o *runOptions, plan *planparse.Plan, sum runner.Summary) ([]string, error) {
+	redo, err := redoOf(o.redo, plan)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, b := range sum.Batches {
+		if redo[b.Key] && b.State == string(runner.Passed) {
+			out = append(out, b.Key)
+		}
+	}
+	return out, nil
+}

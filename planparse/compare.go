@@ -1,0 +1,401 @@
+package planparse
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Change says what became of one batch between two readings of a plan.
+type Change struct {
+	Old, New *Batch     // nil where the batch is only in the other reading
+	Kind     ChangeKind //
+	What     []string   // with ChangedWork: each difference, for people
+	Moved    bool       // it has another key than before
+	Unsure   bool       // the number is the same, but the title and most of the text differ
+	From     []*Batch   // with Added: the old batches that hold all of its tasks, as after a split
+	Partly   []*Batch   // with Added: the old batches that hold some of its tasks
+}
+
+// ChangeKind ranks a [Change] by what it means for work that is done.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Unchanged   ChangeKind = "unchanged"
+	ChangedText ChangeKind = "text" // prose only: files, commands, code, tasks and order are the same
+	ChangedWork ChangeKind = "work" // something that the batch is asked to do differs
+	Added       ChangeKind = "new"
+	Removed     ChangeKind = "removed"
+)
+
+// Thresholds of [alike]: titles or texts of the same thing, and texts that have nothing in common.
+const (
+	samePart   = 0.6
+	otherWords = 0.25
+)
+
+// Compare matches the batches of two readings of a plan. Batches are matched by their text, then by title, then by text
+// under another title, and at last by number. The changes stand in the order of the new plan; what was removed comes last.
+func Compare(old, now *Plan) []Change {
+	of := matches(old, now)
+	var out []Change
+	used := map[*Batch]bool{}
+	for i := range now.Batches {
+		b := &now.Batches[i]
+		m, ok := of[b]
+		if !ok {
+			out = append(out, Change{New: b, Kind: Added})
+			continue
+		}
+		used[m] = true
+		c := Change{Old: m, New: b, Moved: m.Key != b.Key}
+		c.What = differences(m, b, needs(old, m, nil), needs(now, b, of))
+		switch {
+		case len(c.What) > 0:
+			c.Kind = ChangedWork
+			c.Unsure = alike(m.Title, b.Title) < samePart && alike(content(m), content(b)) < samePart
+		case words(m.Title) != words(b.Title) || words(m.Text) != words(b.Text):
+			c.Kind = ChangedText
+		default:
+			c.Kind = Unchanged
+		}
+		out = append(out, c)
+	}
+	for i := range old.Batches {
+		if b := &old.Batches[i]; !used[b] {
+			out = append(out, Change{Old: b, Kind: Removed})
+		}
+	}
+	for i := range out {
+		if out[i].Kind == Added {
+			out[i].origins(old)
+		}
+	}
+	return out
+}
+
+// matches finds for the batches of the new plan those of the old one, the surest ways first. A way counts only where
+// it leads from one batch to one batch.
+func matches(old, now *Plan) map[*Batch]*Batch {
+	of, used := map[*Batch]*Batch{}, map[*Batch]bool{}
+	by := func(name func(b *Batch) string) {
+		left, right := map[string][]*Batch{}, map[string][]*Batch{}
+		group := func(p *Plan, into map[string][]*Batch, taken func(*Batch) bool) {
+			for i := range p.Batches {
+				if b := &p.Batches[i]; !taken(b) {
+					if n := name(b); n != "" {
+						into[n] = append(into[n], b)
+					}
+				}
+			}
+		}
+		group(old, left, func(b *Batch) bool { return used[b] })
+		group(now, right, func(b *Batch) bool { return of[b] != nil })
+		for _, n := range slices.Sorted(maps.Keys(right)) {
+			if l, r := left[n], right[n]; len(l) == 1 && len(r) == 1 {
+				of[r[0]], used[l[0]] = l[0], true
+			}
+		}
+	}
+	text := func(b *Batch) string { return words(b.Title) + "\n" + words(b.Text) }
+	by(func(b *Batch) string { return b.Key + "\n" + text(b) })
+	by(text)
+	by(func(b *Batch) string { return b.Key + "\n" + words(b.Title) })
+	by(func(b *Batch) string { return words(b.Title) })
+	by(func(b *Batch) string { return words(b.Text) })
+	by(func(b *Batch) string { // the same number, unless it clearly became another batch
+		if o, ok := old.Batch(b.Key); ok {
+			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart && alike(content(o), content(n)) < otherWords {
+				return ""
+			}
+		}
+		return b.Key
+	})
+	return of
+}
+
+// origins looks for the tasks of a batch that is new among those of the old plan.
+func (c *Change) origins(old *Plan) {
+	all := true
+	for _, t := range parts(c.New) {
+		found := false
+		for i := range old.Batches {
+			b := &old.Batches[i]
+			if !slices.Contains(parts(b), t) {
+				continue
+			}
+			found = true
+			if !slices.Contains(c.Partly, b) {
+				c.Partly = append(c.Partly, b)
+			}
+		}
+		all = all && found
+	}
+	if all && len(c.Partly) > 0 {
+		c.From = c.Partly
+	}
+}
+
+// content is what a batch says, without the words that all batches have.
+func content(b *Batch) string {
+	out := titles(b)
+	for line := range strings.Lines(b.Text) {
+		if !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// parts are the tasks of a batch as texts that can be compared; without tasks, its boxes.
+func parts(b *Batch) []string {
+	var out []string
+	for _, t := range b.Tasks {
+		out = append(out, t.Title)
+	}
+	if len(b.Tasks) == 0 {
+		for _, s := range b.Steps {
+			out = append(out, s.Text)
+		}
+	}
+	for i := range out {
+		out[i] = words(out[i])
+	}
+	return out
+}
+
+// differences lists what two readings of a batch ask for that is not the same.
+func differences(old, now *Batch, then, needs []string) []string {
+	var out []string
+	lists := func(what string, a, b []string) {
+		gone, added := unmatched(a, b)
+		for _, x := range added {
+			out = append(out, fmt.Sprintf("%s %s is new", what, x))
+		}
+		for _, x := range gone {
+			out = append(out, fmt.Sprintf("%s %s is gone", what, x))
+		}
+	}
+	lists("task", titles(old), titles(now))
+	lists("step", steps(old), steps(now))
+	lists("creating", old.Files.Create, now.Files.Create)
+	lists("modifying", old.Files.Modify, now.Files.Modify)
+	lists("test file", old.Files.Test, now.Files.Test)
+	lists("deleting", old.Files.Delete, now.Files.Delete)
+	lists("command", commands(old), commands(now))
+	lists("the need of", then, needs)
+	lists("regression test", old.Regression, now.Regression)
+	for _, f := range []struct {
+		name     string
+		old, now any
+	}{
+		{"when", old.When, now.When}, {"critical", old.Critical, now.Critical}, {"approve", old.Approve, now.Approve},
+		{"parallel_safe", old.ParallelSafe, now.ParallelSafe},
+	} {
+		if f.old != f.now {
+			out = append(out, fmt.Sprintf("%s is %v instead of %v", f.name, f.now, f.old))
+		}
+	}
+	if !slices.Equal(code(old.Text), code(now.Text)) {
+		out = append(out, "its code blocks differ")
+	}
+	return out
+}
+
+// needs are the titles of the batches that b waits for. A batch that the other reading has, too, is called as it is there.
+func needs(p *Plan, b *Batch, of map[*Batch]*Batch) []string {
+	var out []string
+	for _, key := range b.DependsOn {
+		n, ok := p.Batch(key)
+		if !ok {
+			continue
+		}
+		if was, ok := of[n]; ok {
+			n = was
+		}
+		out = append(out, fmt.Sprintf("%q", n.Title))
+	}
+	return out
+}
+
+// unmatched returns what only one of two lists has, as often as it stands there. Texts that are nearly the same match.
+func unmatched(a, b []string) (gone, added []string) {
+	left := slices.Clone(a)
+	take := func(fits func(x string) bool) bool {
+		i := slices.IndexFunc(left, fits)
+		if i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		}
+		return i >= 0
+	}
+	var rest []string
+	for _, y := range b {
+		if !take(func(x string) bool { return words(x) == words(y) }) {
+			rest = append(rest, y)
+		}
+	}
+	for _, y := range rest {
+		if !take(func(x string) bool { return mended(x, y) }) {
+			added = append(added, y)
+		}
+	}
+	return left, added
+}
+
+// mended tells whether two texts differ in nothing but slips of the pen: as many words, each the same or nearly so. A
+// single word is no text: paths, commands and keys are what they are.
+func mended(a, b string) bool {
+	x, y := strings.Fields(words(a)), strings.Fields(words(b))
+	if len(x) != len(y) || len(x) < 2 || strings.HasPrefix(a, "`") {
+		return false
+	}
+	slips := 0
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if slips++; !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+min(len(x[i]), len(y[i]))/6 || len(x[i]) < 3 || len(y[i]) < 3 {
+			return false
+		}
+	}
+	return slips <= 1+len(x)/6
+}
+
+func titles(b *Batch) []string {
+	var out []string
+	for _, t := range b.Tasks {
+		out = append(out, t.Title)
+	}
+	return out
+}
+
+func steps(b *Batch) []string {
+	var out []string
+	for _, t := range b.Tasks {
+		for _, s := range t.Steps {
+			out = append(out, s.Text)
+		}
+	}
+	for _, s := range b.Steps {
+		out = append(out, s.Text)
+	}
+	return out
+}
+
+func commands(b *Batch) []string {
+	var out []string
+	for _, c := range b.Commands {
+		text := "`" + c.Run + "`"
+		if c.Expected != "" {
+			text += ", expected " + c.Expected
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// code returns the lines of a text that stand in fences.
+func code(text string) []string {
+	var out []string
+	var stack []fenceLevel
+	for line := range strings.Lines(text) {
+		trimmed := bytes.TrimSpace([]byte(line))
+		level, info, ok := fenceLine(trimmed)
+		switch {
+		case ok && (len(stack) == 0 || len(info) > 0):
+			stack = append(stack, level)
+		case ok:
+			stack = pop(stack, level)
+		}
+		if len(stack) > 0 || ok {
+			out = append(out, string(trimmed))
+		}
+	}
+	return out
+}
+
+// words is a text as it is compared: without the states of its boxes, its white space, and case.
+func words(text string) string {
+	var fields []string
+	for line := range strings.Lines(text) {
+		list := strings.Fields(strings.ToLower(line))
+		for i, f := range list {
+			if i < 2 && (f == "[x]" || f == "[") { // "- [ ]" splits into two
+				if f == "[x]" {
+					list[i] = "[ ]"
+				} else if i+1 < len(list) && list[i+1] == "]" {
+					list[i], list[i+1] = "[ ]", ""
+				}
+			}
+		}
+		for _, f := range list {
+			if f != "" {
+				fields = append(fields, f)
+			}
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+// alike says how much of two texts is the same, from 0 to 1: the share of their pairs of letters that both have.
+func alike(a, b string) float64 {
+	x, y := pairs(a), pairs(b)
+	n, both := 0, 0
+	for p, c := range x {
+		n += c
+		both += min(c, y[p])
+	}
+	for _, c := range y {
+		n += c
+	}
+	if n == 0 {
+		if words(a) == words(b) {
+			return 1
+		}
+		return 0
+	}
+	return 2 * float64(both) / float64(n)
+}
+
+// pairs counts the pairs of letters in the words of a text.
+func pairs(text string) map[[2]rune]int {
+	out := map[[2]rune]int{}
+	last := ' '
+	for _, r := range strings.ToLower(text) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = ' '
+		}
+		if last != ' ' || r != ' ' {
+			out[[2]rune{last, r}]++
+		}
+		last = r
+	}
+	return out
+}
+
+// Rename gives batches the keys that a run knows them by: keys maps those of the plan to those of the run.
+func (p *Plan) Rename(keys map[string]string) {
+	if len(keys) == 0 {
+		return
+	}
+	of := func(key string) string {
+		if k, ok := keys[key]; ok {
+			return k
+		}
+		return key
+	}
+	for i := range p.Batches {
+		b := &p.Batches[i]
+		b.Key = of(b.Key)
+		for j := range b.DependsOn {
+			b.DependsOn[j] = of(b.DependsOn[j])
+		}
+		if b.Checkpoint != nil {
+			b.Checkpoint.At = of(b.Checkpoint.At)
+		}
+	}
+}

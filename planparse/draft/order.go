@@ -1,0 +1,54 @@
+package draft
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var reference = regexp.MustCompile(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
+
+// order says which batches have to be there before: those whose sections a batch refers to, and those that create what it
+// changes or reads. Only what stands above counts, so that the order of the document stays one.
+func (d *document) order() {
+	for i, b := range d.batches {
+		for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
+			phase := strings.HasPrefix(strings.ToLower(m[1]), "phase") || strings.HasPrefix(strings.ToLower(m[1]), "step") ||
+				strings.HasPrefix(strings.ToLower(m[1]), "stage") || strings.HasPrefix(strings.ToLower(m[1]), "milestone") || strings.HasPrefix(strings.ToLower(m[1]), "part")
+			number := strings.TrimRight(m[2], ".")
+			for j, other := range d.batches[:i] {
+				if phase && slices.Contains(other.phases, number) && !slices.Contains(b.phases, number) ||
+					!phase && slices.Contains(other.numbers, number) {
+					b.DependsOn = append(b.DependsOn, j+1)
+				}
+			}
+		}
+		for _, m := range d.mentions(b.text) {
+			for j, other := range d.batches[:i] {
+				if slices.Contains(other.Files.Create, m.path) {
+					b.DependsOn = append(b.DependsOn, j+1)
+				}
+			}
+		}
+		slices.Sort(b.DependsOn)
+		b.DependsOn = d.needed(slices.Compact(b.DependsOn))
+	}
+}
+
+// needed leaves out batches that another one of the list needs anyway.
+func (d *document) needed(list []int) []int {
+	var before func(n int, seen map[int]bool)
+	before = func(n int, seen map[int]bool) {
+		for _, m := range d.batches[n-1].DependsOn {
+			if !seen[m] {
+				seen[m] = true
+				before(m, seen)
+			}
+		}
+	}
+	seen := map[int]bool{}
+	for _, n := range list {
+		before(n, seen)
+	}
+	return slices.DeleteFunc(list, func(n int) bool { return seen[n] })
+}

@@ -1,0 +1,150 @@
+package draft
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// sectionKind is what the title of a section says of it.
+type sectionKind string
+
+// The kinds of sections.
+const (
+	workSection    sectionKind = "work"    // the title says nothing: the text decides
+	contextSection sectionKind = "context" // background, aims, what is not to be done
+	testSection    sectionKind = "test"    // how to see that it works
+	filesSection   sectionKind = "files"   // a table or list of files
+	orderSection   sectionKind = "order"   // what comes after what
+	listSection    sectionKind = "list"    // its items are the work
+)
+
+// The words by which sections are told apart. A title is of a kind if it has nothing but words of that kind and small words.
+var (
+	contextWords = set(`background motivation introduction intro overview summary abstract context problem problems solution goals goal non-goals nongoals
+		objective objectives alternatives considered rejected references reference links glossary terminology definitions risks risk mitigations open questions
+		question unresolved future possibilities timeline history revision log appendix changelog faq status conclusion related work prior art strengths verdict
+		issues issue deviations deviation spec dependencies principles assumptions constraints metadata authors acknowledgements rationale consequences current
+		state existing tradeoffs trade-offs drawbacks success metrics scope out in conversation minor important critical explanation guide-level key insight why
+		user stories story impact decision`)
+	testWords  = set(`test tests testing plan strategy verification verify verifying validation acceptance criteria checklist quality assurance qa manual unit integration definition done`)
+	fileWords  = set(`file files create created modify modified changed change changes touched affected new structure layout summary list key critical update updated delete deleted`)
+	orderWords = set(`implementation order dependencies sequence sequencing rollout roll-out ordering phasing roadmap milestones schedule build merge plan timeline estimated effort`)
+	listWords  = set(`changes change threads thread adds pr implementation proposed deliverables deliverable components component tasks task items item action todo todos next steps
+		requirements requirement features feature required proposal specification plan work functional included implemented fixes improvements`)
+	smallWords = set(`the a an and or of to in for this that these those what is are not do be how it its we with by on at from does key & / detailed high level high-level technical proposed`)
+)
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// only tells whether a title has words of a kind, and but small words nothing else.
+func only(title string, kind map[string]bool) bool {
+	found := false
+	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" ,:;()?!.&/→—–", r) }) {
+		switch {
+		case kind[w]:
+			found = true
+		case !smallWords[w]:
+			return false
+		}
+	}
+	return found
+}
+
+var aboutKnowing = regexp.MustCompile(`(?i)^(?:what|why|how)\b.*\b(?:know|knows|matters|exists|works today|is wrong|now|we have)\b|principles?\b|\bdo not\b|\bnot\b|\bunchanged\b|\bstays\b|\bremains\b|\bnever\b|\bnon-|^why\b|^about\b|^next steps$|\brevision log\b|\bcriteria$|\bestimates?$`)
+
+var ordering = regexp.MustCompile(`(?i)order|sequenc|roll-?out|phasing|roadmap|milestones|schedule|merge plan|timeline|effort`)
+
+func kindOf(s *section) sectionKind {
+	t, _, _ := strings.Cut(s.name, "(")
+	switch {
+	case t == "":
+		return workSection
+	case only(t, testWords) && !only(t, set("plan integration unit manual")):
+		return testSection
+	case only(t, fileWords) && (strings.Contains(strings.ToLower(t), "file") || strings.Contains(strings.ToLower(t), "structure")):
+		return filesSection
+	case only(t, orderWords) && ordering.MatchString(t):
+		return orderSection
+	case only(t, contextWords), aboutKnowing.MatchString(t):
+		return contextSection
+	case only(t, listWords):
+		return listSection
+	}
+	return workSection
+}
+
+// knownTitle tells whether a line is the title of a section although nothing marks it as one.
+func knownTitle(line string) bool {
+	line, _, _ = strings.Cut(line, "(")
+	words := strings.Fields(line)
+	if len(words) == 0 || len(words) > 5 || strings.ContainsAny(line, ".!?,;:`*#|<>[]{}=") || line[0] < 'A' || line[0] > 'Z' {
+		return false
+	}
+	s := section{name: line}
+	return kindOf(&s) != workSection
+}
+
+var (
+	located  = regexp.MustCompile(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
+	verbs    = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
+	doing    = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` + verbs + `)s?\b`)
+	titled   = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` + strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
+	must     = regexp.MustCompile(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
+	required = regexp.MustCompile(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
+)
+
+// enough is the score from which a section counts as work.
+const enough = 2
+
+// score says how much the text of a section speaks of work to do.
+func (d *document) score(s *section) int {
+	text := d.body(s)
+	if strings.TrimSpace(text) == "" || s.Line == 0 {
+		return 0
+	}
+	n := 0
+	if located.MatchString(text) {
+		n += 2
+	}
+	if titled.MatchString(s.name) {
+		n++
+	}
+	if s.phase != "" {
+		n++
+	}
+	prose := d.prose(s.First, s.Last)
+	if doing.MatchString(prose) {
+		n++
+	}
+	if must.MatchString(prose) && strings.Contains(text, "`") {
+		n++
+	}
+	if required.MatchString(text) {
+		n++
+	}
+	if len(text) > len(prose) { // it shows code
+		n++
+	}
+	if slices.ContainsFunc(d.mentions(prose), func(m mention) bool { return m.verb != "" && m.verb != "read" }) {
+		n++
+	}
+	return n
+}
+
+// prose is the text of lines without fences.
+func (d *document) prose(first, last int) string {
+	var out []string
+	for n := max(first, 1); n <= min(last, len(d.lines)); n++ {
+		if !d.code[n] {
+			out = append(out, d.lines[n-1])
+		}
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,41 @@
+package planparse
+
+// Section is a heading of a document, with the lines below it up to the next heading. It says nothing of work.
+type Section struct {
+	Level int    // 1 is the outermost; 0 is the text before the first heading
+	Title string // without markup
+	Line  int    // of the heading; 0 for the text before the first one
+	First int    // first line below the heading
+	Last  int    // last line before the next heading; less than First where there is none
+}
+
+// Sections returns the headings of a document in their order, as the parser of plans reads markdown: what stands in fences
+// and comments is no heading. code holds the lines that stand in fences. The error is for what is no text, as in [Parse].
+func Sections(name string, src []byte) (list []Section, code map[int]bool, err error) {
+	if err := readable(src); err != nil {
+		return nil, nil, err
+	}
+	b := newBuilder(name, src)
+	code = map[int]bool{}
+	front := 1
+	for i, at := range b.lines {
+		if at < b.front.end {
+			front = i + 2
+		}
+	}
+	list = append(list, Section{First: front})
+	for i := range b.marks {
+		m := &b.marks[i]
+		switch m.kind {
+		case markHeading:
+			list[len(list)-1].Last = m.line - 1
+			list = append(list, Section{Level: m.level, Title: plain(m.text), Line: m.line, First: max(m.line, m.end) + 1})
+		case markFence:
+			for n := m.line; n <= m.end; n++ {
+				code[n] = true
+			}
+		}
+	}
+	list[len(list)-1].Last = len(b.lines)
+	return list, code, nil
+}

@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// replanned brings a run to where a is merged, b has a candidate that waits for its gates, and c has not begun.
+func replanned(t *testing.T) (*Scribe, *Fold) {
+	t.Helper()
+	info := Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: []BatchInfo{
+		{Key: "a", Number: "1", Digest: "a1"}, {Key: "b", Number: "2", Digest: "b1"}, {Key: "c", Number: "3", Digest: "c1", Needs: []string{"b"}},
+	}}
+	m, err := New(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	books, fold := NewScribe("r", m, func() time.Time { return time.Unix(1, 0) }), new(Fold)
+	take := func(s Step) {
+		for _, e := range s.Events {
+			if err := fold.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	take(books.Begin(info))
+	tell := func(e Event) { take(books.Fold(e, m.Pending())) }
+	for _, e := range []Event{
+		{Kind: Executed, Command: "a/r1-c0/execute", Batch: "a", Outcome: OutcomeOK, Commit: "ca", Tree: "ta"},
+		{Kind: Gated, Command: "a/r1-c0/gate", Batch: "a", Outcome: OutcomeOK},
+		{Kind: Committed, Command: "a/r1-c0/commit", Batch: "a", Outcome: OutcomeOK, Commit: "fa", Tree: "ta"},
+		{Kind: Merged, Command: "a/r1-c0/merge", Batch: "a", Outcome: OutcomeOK, Commit: "fa"},
+		{Kind: Executed, Command: "b/r1-c0/execute", Batch: "b", Outcome: OutcomeOK, Commit: "cb", Tree: "tb"},
+		{Kind: StopAsked, Outcome: OutcomeCancelled},
+	} {
+		tell(e)
+	}
+	if s := statuses(m); s["a"] != Passed || s["b"] != Working || s["c"] != Waiting {
+		t.Fatal(s)
+	}
+	return books, fold
+}
+
+func statuses(m *Machine) map[string]Status {
+	out := map[string]Status{}
+	m.EachStatus(func(key string, s Status) { out[key] = s })
+	return out
+}
+
+func TestReplan(t *testing.T) {
+	job := func(list ...BatchInfo) *Info {
+		return &Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: list}
+	}
+	a, b, c := BatchInfo{Key: "a", Number: "1", Digest: "a2"}, BatchInfo{Key: "b", Number: "3", Digest: "b2"}, BatchInfo{Key: "c", Number: "4", Digest: "c1", Needs: []string{"b"}}
+	gone := c
+	gone.Skip = "it is not in the plan any more"
+	for name, tt := range map[string]struct {
+		e        Event
+		want     map[string]Status
+		attempts int // of b, once the run goes on
+		order    []string
+	}{
+		"a merged batch stays merged, what is begun goes on, and a new one is due": {
+			Event{Job: job(a, BatchInfo{Key: "d", Number: "2"}, b, c)}, map[string]Status{"a": Passed, "b": Working, "c": Waiting, "d": Working}, 1, []string{"a", "d", "b", "c"},
+		},
+		"what was made from another text is begun anew": {
+			Event{Job: job(a, b, c), Anew: []string{"b"}}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 2, []string{"a", "b", "c"},
+		},
+		"what was removed is skipped": {
+			Event{Job: job(a, b, gone)}, map[string]Status{"a": Passed, "b": Working, "c": Skipped}, 1, []string{"a", "b", "c"},
+		},
+		"a plan that lost a batch of the run is not taken up": {
+			Event{Job: job(a, b)}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 1, []string{"a", "b", "c"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			books, fold := replanned(t)
+			m := books.Machine()
+			tt.e.Kind = PlanChanged
+			for _, e := range []Event{tt.e, {Kind: RunResumed, Commit: "fa"}} {
+				for _, e := range books.Fold(e, nil).Events {
+					if err := fold.Apply(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if d := cmp.Diff(tt.want, statuses(m)); d != "" {
+				t.Error(d)
+			}
+			if v, _ := m.Batch("b"); v.Attempt != tt.attempts {
+				t.Errorf("b is at attempt %d, want %d", v.Attempt, tt.attempts)
+			}
+			var order []string
+			for _, b := range fold.Summary().Batches {
+				order = append(order, b.Key)
+			}
+			if d := cmp.Diff(tt.order, order); d != "" {
+				t.Error(d)
+			}
+			if len(m.Pending()) == 0 {
+				t.Error("nothing is due")
+			}
+		})
+	}
+}
