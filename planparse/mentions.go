@@ -134,9 +134,9 @@ func (r *mentionReader) ids(line string) []string {
 		}
 	}
 	if len(r.titles) > 0 {
-		text := " " + words(line) + " "
+		text := " " + wordsOf(line) + " "
 		for _, q := range r.titles {
-			if strings.Contains(text, " "+words(q.Title)+" ") {
+			if strings.Contains(text, " "+wordsOf(q.Title)+" ") {
 				out = append(out, q.ID)
 			}
 		}
@@ -167,8 +167,8 @@ func lastNumber(id string) (parent string, n int) {
 	return id[:at], atoi(id[at:])
 }
 
-// words are the words of a text in lower case, with one space between them.
-func words(text string) string {
+// wordsOf returns the words of a text in lower case, with one space between them.
+func wordsOf(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
 		return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c))
 	}), " ")
