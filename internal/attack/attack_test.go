@@ -87,3 +87,33 @@ func TestProcessesThatAreLeftAreWrong(t *testing.T) {
 		t.Error("the suite passes with a process left")
 	}
 }
+
+func TestOneInChoosesCheatsBySeed(t *testing.T) {
+	all, err := load("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(o options) (cheats, honest []string) {
+		chosen, err := choose(all, "testdata", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range chosen {
+			if c.honest {
+				honest = append(honest, c.name)
+			} else {
+				cheats = append(cheats, c.name)
+			}
+		}
+		return cheats, honest
+	}
+	every, honest := names(options{oneIn: 1})
+	first, same := names(options{oneIn: 4, seed: 1})
+	other, _ := names(options{oneIn: 4, seed: 2})
+	if !slices.Equal(honest, same) {
+		t.Error("an honest change was left out")
+	}
+	if len(first) < len(every)/6 || len(first) > len(every)/3 || slices.Equal(first, other) {
+		t.Errorf("%d of %d cheats with seed 1, the same with seed 2: %v", len(first), len(every), slices.Equal(first, other))
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,8 @@ type options struct {
 	run      string
 	class    string
 	short    bool
+	oneIn    int
+	seed     uint64
 	check    bool
 	parallel int
 	verbose  bool
@@ -43,6 +46,8 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "run only the cases whose name matches this regular `expression`, such as cheat/code/go_")
 	flag.StringVar(&o.class, "class", "", "run only the cases of this class, such as processes")
 	flag.BoolVar(&o.short, "short", false, "run only the cases that testdata/short.txt names")
+	flag.IntVar(&o.oneIn, "one-in", 1, "run one in `n` of the cheats, chosen by -seed, and all honest changes")
+	flag.Uint64Var(&o.seed, "seed", 1, "which of them -one-in chooses")
 	flag.BoolVar(&o.check, "check", false, "test the suite instead of runplan: see whether each cheat deceives the plain test command")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "cases that run at the same time")
 	flag.BoolVar(&o.verbose, "v", false, "print what is known of each case as it ends, instead of its verdict")
@@ -110,12 +115,19 @@ func choose(all []*attackCase, data string, o options) ([]*attackCase, error) {
 	}
 	out := slices.DeleteFunc(slices.Clone(all), func(c *attackCase) bool {
 		_, sample := short[c.name]
-		return !match.MatchString(c.name) || o.class != "" && c.class != o.class || o.short && !sample
+		return !match.MatchString(c.name) || !c.honest && !o.draws(c.name) || o.class != "" && c.class != o.class || o.short && !sample
 	})
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no case matches -run %q -class %q", o.run, o.class)
 	}
 	return out, nil
+}
+
+// draws reports whether -one-in chooses the cheat.
+func (o options) draws(name string) bool {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%d %s", o.seed, name)
+	return o.oneIn <= 1 || sum.Sum64()%uint64(o.oneIn) == 0
 }
 
 // runAll runs the cases, a few at a time, and returns their results in the order of the cases.
