@@ -21,7 +21,7 @@ func names(dir string, s gates.Settings) []string {
 
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	if got, want := names(dir, gates.Settings{Detect: true}), []string{"denied", "docs", "license", "links", "protected", "secrets", "tamper", "tests"}; !slices.Equal(got, want) {
+	if got, want := names(dir, gates.Settings{Detect: true}), []string{"denied", "docs", "license", "links", "protected", "secrets", "security:built-in", "tamper", "tests"}; !slices.Equal(got, want) {
 		t.Errorf("an empty tree has %v", got)
 	}
 	for name, text := range map[string]string{"package.json": "{}", "tsconfig.json": "{}", "mypy.ini": "[mypy]\n", "setup.py": ""} {
@@ -54,7 +54,7 @@ func TestDisableAndReplace(t *testing.T) {
 			t.Errorf("docs: %+v", rep)
 		}
 	}
-	if n := len(names(dir, s)); n != 8 {
+	if n := len(names(dir, s)); n != 9 {
 		t.Errorf("there are %d gates", n)
 	}
 }

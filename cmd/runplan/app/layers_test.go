@@ -114,7 +114,7 @@ func layers() []layer {
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},
-		{"internal/language", nil}, // facts, for all layers
+		{"internal/language", []string{"internal/lazyre"}}, // facts, for all layers
 		{"internal/literal", nil},
 		{"internal/lazyre", nil},
 		{"internal/git", []string{"internal/proc"}},

@@ -47,7 +47,7 @@ func TestProse(t *testing.T) {
 				"a.py": "def total(prices, *, tax=0):\n    \"\"\"Add.\n\n    :param prices: them\n    :param int tax: it\n    :param currency: none\n    \"\"\"\n",
 				"a.js": "/**\n * Adds.\n * @param {number} a one\n * @param {number} [c=1] none\n */\nfunction add(a, b) {}\n",
 			},
-			want: []string{"warning prose/doc-param a.js:4", "warning prose/doc-param a.py:6"},
+			want: []string{"info prose/doc-param a.js:4", "warning prose/doc-param a.py:6"},
 		},
 		"parameters over several lines": {
 			after: map[string]string{"a.py": "def total(\n    prices,\n    tax,\n):\n    \"\"\"Add.\n\n    :param tax: it\n    \"\"\"\n"},
