@@ -97,6 +97,12 @@ type Loop struct {
 // LoopVersion is raised with each change of the table, and of what the machine makes of the same events (LOOP-06). Journals carry it.
 const LoopVersion = 4
 
+// oldestLoop is the oldest version whose runs this program can still read and finish: as that version did it.
+const oldestLoop = 3
+
+// trialLoop is the first version in which a candidate that is red on top of merged work is gated again without that work.
+const trialLoop = 4
+
 // DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
 func DefaultLoop() Loop {
 	return Loop{

@@ -135,9 +135,9 @@ func New(info Info) (*Machine, error) {
 		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base, width: info.Workers,
 		byKey: map[string]*track{}, out: map[string]Command{},
 	}
-	if info.LoopVersion != m.loop.Version {
-		return nil, fmt.Errorf("%w: the run is of version %d, this runplan of version %d; finish it with the runplan that started it, or start it anew",
-			ErrLoopVersion, info.LoopVersion, m.loop.Version)
+	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
+		return nil, fmt.Errorf("%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, or start it anew",
+			ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d have to be at least 1", info.Workers, info.MaxAttempts)

@@ -241,7 +241,7 @@ func (m *Machine) blame(t *track) {
 	switch e := *t.red; {
 	case t.onto == t.base || t.rebuilt >= m.info.MaxAttempts:
 		m.failed(t, e)
-	case e.Kind == Gated && !t.sound:
+	case e.Kind == Gated && !t.sound && m.info.LoopVersion >= trialLoop:
 		t.suspect = &e
 	default:
 		m.clash(t, e)

@@ -74,6 +74,15 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/merge ok                       -> b/r1-c0/trial base=base commit=b1
 			queue
 			b/r1-c0/trial ok                        -> b/r2-c0/execute base=a9 after=5`},
+		"a run of version 3 goes on as it began: what is red together is built anew at once": {plan: "a b", info: Info{Workers: 2, Speculate: true, LoopVersion: 3}, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate
+			b/r1-c0/gate failed                    ->
+			a/r1-c0/gate ok                        -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
+			a/r1-c0/merge ok                       -> b/r2-c0/execute base=a9`},
 		"what is red alone as well is its own failure, which escalates": {plan: "a b@small c", info: Info{Workers: 3, Speculate: true, Escalate: true}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute tier=small c/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate

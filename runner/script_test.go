@@ -27,7 +27,7 @@ func machine(t testing.TB, info Info, plan string) *Machine {
 }
 
 func plans(info Info, plan string) Info {
-	info.Base, info.LoopVersion = "base", LoopVersion
+	info.Base, info.LoopVersion = "base", cmp.Or(info.LoopVersion, LoopVersion)
 	for i, f := range strings.Fields(plan) {
 		f, skip, _ := strings.Cut(f, "!")
 		f, needs, _ := strings.Cut(f, ":")
