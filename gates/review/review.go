@@ -158,7 +158,7 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		if PassOf(g.Info()) != number {
 			continue
 		}
-		if i := slices.IndexFunc(r.in.Known, func(k gates.Report) bool { return k.Gate == g.Info().Name }); i >= 0 {
+		if i := slices.IndexFunc(r.in.Known, func(k gates.Report) bool { return k.Gate == g.Info().Name && !softened(k, g.Info()) }); i >= 0 {
 			reports = append(reports, r.in.Known[i])
 			continue
 		}
@@ -179,6 +179,12 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		}
 	}
 	return reports, nil
+}
+
+// softened reports whether a gate may only have warned, in a run, of what it blocks in a review. Those that take no time
+// are asked again.
+func softened(known gates.Report, info gates.Info) bool {
+	return info.Blocking && info.Cost == gates.Instant && known.Status == gates.Warn
 }
 
 // skipped says why nobody looked, where all gates say so.

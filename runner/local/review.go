@@ -157,7 +157,9 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 	in.Subject.Env, in.Subject.Timeout, in.Subject.LogDir = w.agentEnv(temp), w.GateTimeout, logs
 	in.Subject.Redact, in.Subject.Reaper = w.redact.String, w.Reaper
 	in.Subject.Diff = gates.GitCompared(space.Compared(c.Base, c.Tree))
-	in.Gates = slices.Concat(suite.All(space.Dir, w.GateConfig), w.Reviews.More)
+	settings := w.GateConfig
+	settings.More = slices.Concat(settings.More, w.Reviews.More)
+	in.Gates = suite.All(space.Dir, settings)
 	if last.tree == c.Tree {
 		in.Known = last.reports
 		if last.base != c.Base { // of the tests, what they are compared with changes nothing
