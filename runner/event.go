@@ -53,8 +53,9 @@ const (
 	Waited   EventKind = "waited"
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
-	Spent        EventKind = "spent"          // usage of an agent whose command was cancelled
-	Withdrawn    EventKind = "withdrawn"      // for readers, like those below: a command's base is gone, so it was cancelled
+	Spent EventKind = "spent" // usage of an agent whose command was cancelled
+	// for readers, like those below: a command's base is gone, so it was cancelled
+	Withdrawn    EventKind = "withdrawn"
 	BatchPutBack EventKind = "batch.put_back" // for readers: unmerged candidates below the batch, in On, failed
 	BatchStarted EventKind = "batch.started"  // for readers; the machine ignores these
 	BatchPassed  EventKind = "batch.passed"
@@ -128,7 +129,8 @@ type Event struct {
 	Model string        `json:"model,omitempty"`
 	Usage *agents.Usage `json:"usage,omitempty"`
 
-	Context *int `json:"context,omitempty"` // with executed: tokens of the brief's context block; 0 is none, nil is unknown
+	// with executed: tokens of the brief's context block; 0 is none, nil is unknown
+	Context *int `json:"context,omitempty"`
 
 	Critique *CritiqueCost `json:"critique,omitempty"` // with executed: cost of checking the agent's steps
 
@@ -184,47 +186,56 @@ type ScoreTerm struct {
 
 // Info describes a run. It is fixed at the start; a resumed run takes its options from here.
 type Info struct {
-	Plan         string             `json:"plan"` // path; relative to the repository if it lies inside
-	PlanDigest   string             `json:"plan_digest"`
-	Title        string             `json:"title"`
-	Slug         string             `json:"slug"`
-	Branch       string             `json:"branch"` // the run branch
-	Base         string             `json:"base"`   // commit the run started from
-	BaseBranch   string             `json:"base_branch,omitempty"`
-	Agent        string             `json:"agent"`
-	Model        string             `json:"model,omitempty"`
-	Mode         string             `json:"mode"`
-	Workers      int                `json:"workers"`
-	Candidates   int                `json:"candidates,omitempty"` // concurrent competing candidates, if more than workers (C-11)
-	Land         string             `json:"land"`
-	MaxAttempts  int                `json:"max_attempts"`
-	ConfigDigest string             `json:"config_digest"`
-	LoopVersion  int                `json:"loop_version"`
-	Settings     map[string]Setting `json:"settings,omitempty"` // those that differ from the built-in ones, by key; a resume under others is refused
-	Batches      []BatchInfo        `json:"batches"`
-	Keys         map[string]string  `json:"keys,omitempty"` // by current plan key: the key in this run, if they differ
+	Plan       string `json:"plan"` // path; relative to the repository if it lies inside
+	PlanDigest string `json:"plan_digest"`
+	Title      string `json:"title"`
+	Slug       string `json:"slug"`
+	Branch     string `json:"branch"` // the run branch
+	Base       string `json:"base"`   // commit the run started from
+	BaseBranch string `json:"base_branch,omitempty"`
+	Agent      string `json:"agent"`
+	Model      string `json:"model,omitempty"`
+	Mode       string `json:"mode"`
+	Workers    int    `json:"workers"`
+	// concurrent competing candidates, if more than workers (C-11)
+	Candidates   int    `json:"candidates,omitempty"`
+	Land         string `json:"land"`
+	MaxAttempts  int    `json:"max_attempts"`
+	ConfigDigest string `json:"config_digest"`
+	LoopVersion  int    `json:"loop_version"`
+	// those that differ from the built-in ones, by key; a resume under others is refused
+	Settings map[string]Setting `json:"settings,omitempty"`
+	Batches  []BatchInfo        `json:"batches"`
+	Keys     map[string]string  `json:"keys,omitempty"` // by current plan key: the key in this run, if they differ
 
 	Requirements []RequirementInfo `json:"requirements,omitempty"` // wording at the start of the run
 
-	Speculate    bool              `json:"speculate,omitempty"`      // work may start on, and gates may check, unmerged candidates
-	Escalate     bool              `json:"escalate,omitempty"`       // a failure moves a batch one tier up (MODEL-10)
-	Models       map[string]string `json:"models,omitempty"`         // model of each tier
-	Agents       []AgentInfo       `json:"agents,omitempty"`         // in order: the next takes over when one meets a limit; none in older journals
-	OnLimit      string            `json:"on_limit,omitempty"`       // once all agents are limited: "wait" waits, any other value stops
-	BackoffMS    int64             `json:"backoff_ms,omitempty"`     // first wait for a limit or outage of unknown length; 0 (older journals) does not wait
-	MaxBackoffMS int64             `json:"max_backoff_ms,omitempty"` // longest such wait
-	MaxCostUSD   float64           `json:"max_cost_usd,omitempty"`   // 0 sets no limit
-	UnknownCost  string            `json:"unknown_cost,omitempty"`   // "allow" continues after an attempt of unknown cost, any other value stops
-	Resample     bool              `json:"resample,omitempty"`       // candidates compete after a failure (SAMP-01)
-	StopAtFirst  bool              `json:"stop_at_first,omitempty"`  // the first candidate that passes wins
-	Seed         uint64            `json:"seed,omitempty"`           // random seed (SAMP-12)
-	SpeedUp      float64           `json:"speed_up,omitempty"`       // predicted factor against sequential batches; 0 is unknown
-	Score        int               `json:"score,omitempty"`          // parallelism score
+	// work may start on, and gates may check, unmerged candidates
+	Speculate bool              `json:"speculate,omitempty"`
+	Escalate  bool              `json:"escalate,omitempty"` // a failure moves a batch one tier up (MODEL-10)
+	Models    map[string]string `json:"models,omitempty"`   // model of each tier
+	// in order: the next takes over when one meets a limit; none in older journals
+	Agents []AgentInfo `json:"agents,omitempty"`
+	// once all agents are limited: "wait" waits, any other value stops
+	OnLimit string `json:"on_limit,omitempty"`
+	// first wait for a limit or outage of unknown length; 0 (older journals) does not wait
+	BackoffMS    int64   `json:"backoff_ms,omitempty"`
+	MaxBackoffMS int64   `json:"max_backoff_ms,omitempty"` // longest such wait
+	MaxCostUSD   float64 `json:"max_cost_usd,omitempty"`   // 0 sets no limit
+	// "allow" continues after an attempt of unknown cost, any other value stops
+	UnknownCost string `json:"unknown_cost,omitempty"`
+	Resample    bool   `json:"resample,omitempty"`      // candidates compete after a failure (SAMP-01)
+	StopAtFirst bool   `json:"stop_at_first,omitempty"` // the first candidate that passes wins
+	Seed        uint64 `json:"seed,omitempty"`          // random seed (SAMP-12)
+	// predicted factor against sequential batches; 0 is unknown
+	SpeedUp float64 `json:"speed_up,omitempty"`
+	Score   int     `json:"score,omitempty"` // parallelism score
 
 	Review      string `json:"review,omitempty"`       // reviewers of each batch: programs or all; "" is none
 	FinalReview string `json:"final_review,omitempty"` // reviewers of the whole run before it lands; as Review
 	Fidelity    bool   `json:"fidelity,omitempty"`     // live blueprints exist; the code is compared with them
-	LandBar     int    `json:"land_bar,omitempty"`     // owner's contract: below this final-review confidence, in percent, landing asks a person; 0 sets no bar
+	// owner's contract: below this final-review confidence, in percent, landing asks a person; 0 sets no bar
+	LandBar int `json:"land_bar,omitempty"`
 
 	Flags map[string]string `json:"flags,omitempty"` // flags given on the command line
 }
@@ -292,7 +303,8 @@ type BatchInfo struct {
 	Needs  []string `json:"needs,omitempty"` // keys of batches that must merge first
 	Skip   string   `json:"skip,omitempty"`  // reason to skip this batch; "" runs it
 
-	Early    []string `json:"early,omitempty"`     // members of Needs on whose unmerged candidates it may start (TEAM-04)
+	// members of Needs on whose unmerged candidates it may start (TEAM-04)
+	Early    []string `json:"early,omitempty"`
 	Class    string   `json:"class,omitempty"`     // kind of work, see routing.Class
 	Tier     string   `json:"tier,omitempty"`      // small, medium or large
 	Label    string   `json:"label,omitempty"`     // the tier's name in the configuration
@@ -334,7 +346,8 @@ const (
 
 	Fidelity CommandKind = "fidelity" // compare a candidate with its blueprints
 	Review   CommandKind = "review"   // of a candidate; without a batch, of the whole run
-	Ask      CommandKind = "ask"      // a person whether a candidate may merge; without a batch, whether the run may land
+	// a person whether a candidate may merge; without a batch, whether the run may land
+	Ask CommandKind = "ask"
 )
 
 // Command is a request of the machine to the driver. Its ID is deterministic, so it serves as an idempotency key.
@@ -343,18 +356,20 @@ type Command struct {
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
-	Base    string      `json:"base,omitempty"`   // commit to start from or to stand on; for commit and merge, the tip to land on
-	From    string      `json:"from,omitempty"`   // with rebase: old base of the candidate
-	Commit  string      `json:"commit,omitempty"` // candidate to gate or commit; the commit to merge
-	Tree    string      `json:"tree,omitempty"`   // tree of the candidate
-	After   int         `json:"after,omitempty"`  // seq of the failure event to learn from; 0 on a first try
+	// commit to start from or to stand on; for commit and merge, the tip to land on
+	Base   string `json:"base,omitempty"`
+	From   string `json:"from,omitempty"`   // with rebase: old base of the candidate
+	Commit string `json:"commit,omitempty"` // candidate to gate or commit; the commit to merge
+	Tree   string `json:"tree,omitempty"`   // tree of the candidate
+	After  int    `json:"after,omitempty"`  // seq of the failure event to learn from; 0 on a first try
 
 	On    []string  `json:"on,omitempty"` // unmerged batches whose candidates are part of Base
 	Tier  string    `json:"tier,omitempty"`
 	Slot  *Slot     `json:"slot,omitempty"` // of a candidate in a tournament
 	Model string    `json:"model,omitempty"`
-	Until time.Time `json:"until,omitzero"`  // with wait
-	Agent string    `json:"agent,omitempty"` // with execute, the agent to use; with wait, the limited agent; "" is the run's own
+	Until time.Time `json:"until,omitzero"` // with wait
+	// with execute, the agent to use; with wait, the limited agent; "" is the run's own
+	Agent string `json:"agent,omitempty"`
 
 	Instead string `json:"instead,omitempty"` // with execute: the limit that makes this agent take over
 

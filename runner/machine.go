@@ -25,13 +25,14 @@ type Machine struct {
 	tracks []*track
 	byKey  map[string]*track
 	out    map[string]Command // issued commands without a report
-	width  int                // maximum of concurrent agents; less than the run's workers after a failed concurrent start
-	single bool               // candidates could not start side by side
-	tip    string             // commit of the run branch
-	queue  []*track           // candidates waiting for the run branch, next to land first
-	chain  []*track           // part of the queue where each candidate stands on its predecessors; from the last look
-	lane   *track             // the batch that is being committed and merged
-	before *gates.TestCount   // of the tip; nil while unknown
+	// maximum of concurrent agents; less than the run's workers after a failed concurrent start
+	width  int
+	single bool             // candidates could not start side by side
+	tip    string           // commit of the run branch
+	queue  []*track         // candidates waiting for the run branch, next to land first
+	chain  []*track         // part of the queue where each candidate stands on its predecessors; from the last look
+	lane   *track           // the batch that is being committed and merged
+	before *gates.TestCount // of the tip; nil while unknown
 	costs  costs
 	limits limits
 	lost   []Lost // work that the last event put back

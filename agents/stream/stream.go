@@ -117,12 +117,13 @@ type Totals struct {
 	CostUSD *float64 `json:"cost_usd,omitempty"` // as reported by the CLI
 	OnPlan  bool     `json:"on_plan,omitempty"`  // signed in with a subscription: the cost is a list price, not a bill
 
-	Text    string   `json:"text,omitempty"` // the last message; only its end if it is long
-	Tools   int      `json:"tools,omitempty"`
-	Ended   bool     `json:"ended,omitempty"`   // the CLI's final event arrived
-	Fault   *Fault   `json:"fault,omitempty"`   // the error that ended the work, if any
-	Passing *Fault   `json:"passing,omitempty"` // the last error that the CLI planned to retry
-	Tries   int      `json:"tries,omitempty"`   // successive errors of a limit or an overloaded provider that it planned to retry
+	Text    string `json:"text,omitempty"` // the last message; only its end if it is long
+	Tools   int    `json:"tools,omitempty"`
+	Ended   bool   `json:"ended,omitempty"`   // the CLI's final event arrived
+	Fault   *Fault `json:"fault,omitempty"`   // the error that ended the work, if any
+	Passing *Fault `json:"passing,omitempty"` // the last error that the CLI planned to retry
+	// successive errors of a limit or an overloaded provider that it planned to retry
+	Tries   int      `json:"tries,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
 	Pending []string `json:"pending,omitempty"` // background work still unfinished at the agent's end
 	// Window is when the limit that the CLI reports resets. It does not say whether the limit was met.

@@ -220,7 +220,8 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 				return runner.Result{}, err
 			}
 			var err error
-			if pending, err = s.hear(context.WithoutCancel(ctx), false); err != nil { // includes posts just before the end
+			// includes posts just before the end
+			if pending, err = s.hear(context.WithoutCancel(ctx), false); err != nil {
 				return runner.Result{}, err
 			}
 			if len(pending) > 0 {

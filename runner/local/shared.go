@@ -131,7 +131,8 @@ func (w *work) record(s *shift) {
 	if w.keeper.watch == nil {
 		dirs := []string{w.Layout.Workspace(w.info.Slug, 1)}
 		if r := w.rooms.made; r != nil {
-			dirs = append(dirs, filepath.Join(r.Dir, "1", "room")) // tools run by gates also read settings above this folder
+			// tools run by gates also read settings above this folder
+			dirs = append(dirs, filepath.Join(r.Dir, "1", "room"))
 		}
 		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs, filepath.Join(w.Repo.Common, "config"))
 	}
