@@ -58,7 +58,7 @@ func (m *Machine) move(t *track, onto string) {
 	}
 }
 
-// leave takes t out of the queue.
+// leave removes t from the queue.
 func (m *Machine) leave(t *track) {
 	m.queue = slices.DeleteFunc(m.queue, func(q *track) bool { return q == t })
 	if m.lane == t {
