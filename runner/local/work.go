@@ -258,7 +258,7 @@ func (w *work) agentEnv(temp string) []string {
 	return w.marked(append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees()))
 }
 
-// marked adds marks to an environment, by which gc finds processes that outlive a killed runplan.
+// marked adds variables to an environment that identify processes which outlive a killed runplan.
 func (w *work) marked(env []string) []string {
 	env = append(slices.Clip(env), "RUNPLAN_RUN="+w.run)
 	if w.Mark != "" {
@@ -494,7 +494,7 @@ func reasonOf(v gates.Verdict) string {
 	return "a gate failed"
 }
 
-// advising returns 1 for a report whose only errors come from reading tests, else 0.
+// advising returns 0 for a report with an error that is not just [gates.Finding.Advice], else 1.
 func advising(r gates.Report) int {
 	if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
 		return 0
