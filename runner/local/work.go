@@ -38,7 +38,7 @@ type work struct {
 	proofs proofs   // tests that ran, by tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // by commit: channel that closes when its test names are known
+	learning   sync.Map                       // by commit: channel that closes when its tests are known
 	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
 	background sync.WaitGroup                 // goroutines that fill learning
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
