@@ -30,7 +30,7 @@ type Parser struct {
 	said   strings.Builder // text without a line end yet
 	buf    []byte
 	long   bool
-	cut    bool // the current line is truncated
+	cut    bool // the current line is incomplete
 }
 
 // reader reads the events of one format. It returns false for an unknown kind.

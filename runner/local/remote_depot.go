@@ -228,7 +228,8 @@ func (d *Depot) Collect(ctx context.Context) error {
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})
 }
 
-// KeepJournal stores events in the depot. It replaces only a shorter journal; the events themselves never change.
+// KeepJournal stores events in the depot and replaces the journal there. The caller must have at least as many
+// events as the depot.
 func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string, error) {
 	var text bytes.Buffer
 	for _, e := range events {
