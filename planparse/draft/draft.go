@@ -176,7 +176,7 @@ func isWord(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > utf8.RuneSelf && r != utf8.RuneError
 }
 
-// prose cleans text of more than one line.
+// prose cleans text with several lines.
 func prose(text string) string {
 	var lines []string
 	for line := range strings.Lines(fence.Hide(fence.Clean(text))) {
