@@ -27,7 +27,7 @@ func Outline(name string, src []byte, exists func(path string) bool) (Plan, erro
 		return Plan{}, err
 	}
 	d.walk(d.root)
-	if len(d.batches) == d.checked { // too little was recognized: try again with a lower threshold
+	if len(d.batches) == d.checked { // the document says little about the work: try again with a lower threshold
 		for _, s := range d.all {
 			s.enough = enough - 1
 		}
@@ -62,7 +62,7 @@ type document struct {
 	root    *section
 	all     []*section
 	batches []*batch
-	checked int // number of batches made from test plans
+	checked int // number of batches that a test plan already covers
 	left    []Left
 	front   []Left            // the part of left from the front matter
 	listed  map[string]string // action of each path in tables of files: "create", "modify" or "delete"
