@@ -150,7 +150,7 @@ func (r *importReader) needs(from int, name, what string, line int) {
 	r.add(from, r.to, EdgeText, line, "imports "+name+", which "+r.graph.name(from)+" creates")
 }
 
-// goPackage looks up a path of Go. Where the plan does not tell the module's name, the path's end decides.
+// goPackage resolves a Go import path. If the plan does not name the module, the end of the path decides.
 func (r *importReader) goPackage(name string, line int) {
 	first, _, below := strings.Cut(name, "/")
 	if !below || isStandard(first) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Flags are what the command line asks for (SAMP-18).
+// Flags are the sampling flags of the command line (SAMP-18).
 type Flags struct {
 	Sample      int            // --sample N: all batches; 0 is not given
 	SampleGiven bool           // --sample stands on the command line, whatever its value

@@ -35,7 +35,7 @@ type Watch struct {
 	hooks []string // folders that they name
 }
 
-// record is what is known of one file.
+// record is the recorded state of one file.
 type record struct {
 	place place
 	stat  string // "" for a file that does not exist
