@@ -94,7 +94,7 @@ type track struct {
 	made  candidate
 
 	onto    string // commit below the candidate
-	placed  bool   // whether a commit on onto exists, in stands
+	placed  bool   // whether a candidate on onto exists, in stands
 	stands  candidate
 	gated   bool    // its gates passed there; a review may still be due
 	looked  reviews // reviews of the candidate as the agent made it
