@@ -167,7 +167,7 @@ func (r *importReader) goPackage(name string, line int) {
 		return
 	}
 	if len(r.modules) > 0 {
-		return // it is of somebody else's module
+		return // it is of another module
 	}
 	for _, end := range endings(name)[1:] {
 		if from, ok := r.folders[end+" .go"]; ok {

@@ -142,8 +142,8 @@ func classColors() map[Class]colors {
 
 func classes() []Class { return []Class{Implementation, Verification, Architecture, Wiring} }
 
-// SVG writes the graph of a decision as a picture that stands on its own. It follows the light or dark mode of whoever
-// looks at it, and tells the reason of an edge to whoever points at it.
+// SVG draws the graph of a decision as a self-contained image. It follows the viewer's light or dark mode, and
+// shows the reason of an edge as a tooltip.
 func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	x := newPicture(p, d)
 	caption := fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, phrase.Count(d.Workers, "worker"), d.Score.Value)

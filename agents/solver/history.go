@@ -29,7 +29,7 @@ func past(ctx context.Context, s Session, attempt int) (history, error) {
 	}
 	for _, e := range all {
 		if e.Attempt >= attempt {
-			continue // of a candidate at work beside this one, or of a try that was stopped
+			continue // of a concurrent candidate, or of a try that was stopped
 		}
 		if e.Class == "" {
 			e.Class = Gates

@@ -128,8 +128,8 @@ type Part struct {
 
 // Compose returns the brief and tells what is in it.
 //
-// Directives, matched failure patterns and what the gates will ask are always there, whole. While the block is larger
-// than its budget, the rest gives way in this order, one line at a time, so that no more goes than has to:
+// Directives, matched failure patterns and the checks of the gates are always complete. If the block exceeds its
+// budget, Compose trims the rest in this order, one line at a time and only as far as necessary:
 //
 //  1. progress, the oldest line first
 //  2. the commits of earlier batches, the least relevant first

@@ -49,7 +49,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	hooks := w.shift(c, space, "the commit")
-	w.begin(hooks, false) // no hook runs that came while agents or gates were at work
+	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
 	defer w.adopt(hooks)
 	defer w.lookout.drop()
 	res, err := proc.Run(ctx, proc.Cmd{

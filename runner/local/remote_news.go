@@ -22,7 +22,7 @@ func (n *news) hear(e runner.Event) {
 	switch {
 	case e.Kind == runner.Dispatched:
 		n.orders[e.Command] = e.Seq
-	case e.Kind == runner.RunResumed: // whoever looked at the run branch may have moved it
+	case e.Kind == runner.RunResumed: // a check of the run branch may have moved it
 		n.some = true
 	case e.Command != "" && !n.own[n.orders[e.Command]]:
 		n.some = true

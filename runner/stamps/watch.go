@@ -113,7 +113,7 @@ func (w *Watch) Changes() []Change {
 			return
 		}
 		if was.stat != "" && is.stat != "" && was.there && is.there && was.file == is.file {
-			w.seen[path] = is // somebody wrote the same again
+			w.seen[path] = is // rewritten with the same content
 			return
 		}
 		changes = append(changes, change(path, p, was, is))

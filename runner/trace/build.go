@@ -179,7 +179,7 @@ func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 func (b *building) requirementDrift(t *Task, run Run, id, commit string) {
 	i := slices.IndexFunc(run.Info.Requirements, func(q runner.RequirementInfo) bool { return q.ID == id })
 	if i < 0 {
-		return // nobody stated it then, or the run is of before requirements were kept
+		return // no document stated it then, or the run is older than stored requirements
 	}
 	then := run.Info.Requirements[i]
 	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text, Task: t.Name}
