@@ -1,9 +1,8 @@
-// Package agents drives whoever turns a brief into changes: the embedded script agent, any command-line
-// agent, a local model.
+// Package agents drives agents that turn a brief into changes: the embedded script agent, any command-line agent,
+// a local model.
 //
-// An agent works in a workspace and nowhere else. It commits nothing that counts and judges nothing: what
-// it left behind is committed by the runner and judged by the gates. What an agent says of its own success
-// is therefore never asked for.
+// An agent works only in its workspace. Its own commits do not count, and it judges nothing: the runner commits
+// the changes and the gates judge them. The agent's own claim of success is therefore ignored.
 package agents
 
 import (
@@ -16,8 +15,8 @@ import (
 // Agent turns a brief into changes in a workspace.
 type Agent interface {
 	Name() string
-	// Run works on t until it is done, out of limits or ctx ends. An error means that the agent could not
-	// be run at all (missing program, workspace gone); whatever an agent does badly is an [Outcome].
+	// Run works on t until it finishes, exceeds a limit or ctx ends. An error means that the agent could not start
+	// at all (missing program, missing workspace). All failures of the agent itself are an [Outcome].
 	Run(ctx context.Context, t Task, obs Observer) (Result, error)
 }
 
@@ -25,22 +24,22 @@ type Agent interface {
 type Task struct {
 	Dir     string // the workspace; the agent's working directory
 	Brief   string // the text the agent gets
-	Failure string // the part of Brief that tells of the last failed attempt, for an agent that is short of room; "" if there is none
+	Failure string // the part of Brief about the last failed attempt, for agents with a small context; "" if none
 	Run     string // run id
 	Attempt int    // 1-based
 	Model   string // "" lets the agent choose
 	Variant string // prompt variant, "" outside a tournament
 	Batch   planparse.Batch
 	Limits  Limits
-	Env     []string // environment for the agent's processes, complete: KEY=VALUE
-	LogPath string   // file that receives the agent's raw output; "" keeps none
+	Env     []string // complete environment of the agent's processes: KEY=VALUE
+	LogPath string   // file for the agent's raw output; "" keeps none
 	TempDir string   // the agent's TMPDIR, outside the workspace
 
-	// Redact, if set, takes secrets out of what is logged, observed and kept in the result.
+	// Redact, if set, removes secrets from text that is logged, observed or stored in the result.
 	Redact func(string) string `json:"-"`
 }
 
-// Hide takes the secrets out of text that is logged, observed or kept.
+// Hide removes secrets from text that is logged, observed or stored.
 func (t *Task) Hide(text string) string {
 	if t.Redact == nil {
 		return text
@@ -48,62 +47,61 @@ func (t *Task) Hide(text string) string {
 	return t.Redact(text)
 }
 
-// Limits end an attempt. Zero means no such limit.
+// Limits end an attempt. A zero field sets no limit.
 type Limits struct {
 	Total time.Duration // from start to end
 	Idle  time.Duration // without a byte of output
-	Grace time.Duration // between asking a process group to end and killing it
+	Grace time.Duration // between the signal that ends a process group and the kill
 }
 
-// Outcome says how an attempt ended, as far as the agent's own process tells. It is never a verdict on
-// the code.
+// Outcome is how an attempt ended according to the agent's process. It is never a verdict on the code.
 type Outcome string
 
 // The outcomes.
 const (
 	Done        Outcome = "done"
-	GaveUp      Outcome = "gave_up" // exited with an error, or said that it cannot
+	GaveUp      Outcome = "gave_up" // exited with an error, or reported that it cannot do the task
 	RateLimited Outcome = "rate_limited"
 	TimedOut    Outcome = "timed_out" // Result.Summary names the limit
 	NeedsHuman  Outcome = "needs_human"
-	Failed      Outcome = "failed" // not the agent's doing: its program broke, its connection, its provider
+	Failed      Outcome = "failed" // not the agent's fault: its program, connection or provider failed
 )
 
-// Kind says more of an outcome than its name, for those who decide what helps now. Of an agent that runplan
-// knows nothing of there is none.
+// Kind refines an outcome, so that callers can decide what helps. It is empty for agents that runplan does not
+// know.
 type Kind string
 
 // The kinds.
 const (
 	KindAuth         Kind = "auth"          // not signed in
-	KindQuota        Kind = "quota"         // no money, no plan
+	KindQuota        Kind = "quota"         // no credit, or no subscription
 	KindDenied       Kind = "denied"        // a tool was not allowed
-	KindMissingModel Kind = "missing_model" // no such model
-	KindSettings     Kind = "settings"      // the CLI does not take its arguments or settings
-	KindLimit        Kind = "limit"         // rate limit, or a used-up window of a plan
-	KindOverloaded   Kind = "overloaded"    // the provider has no room
+	KindMissingModel Kind = "missing_model" // the model does not exist
+	KindSettings     Kind = "settings"      // the CLI rejects its arguments or settings
+	KindLimit        Kind = "limit"         // rate limit, or exhausted quota of a subscription
+	KindOverloaded   Kind = "overloaded"    // the provider has no capacity
 	KindNetwork      Kind = "network"
 	KindServer       Kind = "server" // the provider failed
-	KindCrash        Kind = "crash"  // the program broke, or was killed by somebody
-	KindCut          Kind = "cut"    // the last event is missing: what was done is not known
+	KindCrash        Kind = "crash"  // the program crashed or was killed
+	KindCut          Kind = "cut"    // the last event is missing: the result is unknown
 	KindNoAnswer     Kind = "no_answer"
 	KindRefused      Kind = "refused"
 	KindTurns        Kind = "turns"      // the CLI's own limit of turns
 	KindBudget       Kind = "budget"     // the CLI's own limit of money
 	KindContext      Kind = "context"    // too long for the model
-	KindBackground   Kind = "background" // ended while work in the background was not finished
+	KindBackground   Kind = "background" // ended before its background work finished
 	KindIdle         Kind = "idle"       // Limits.Idle
 	KindTotal        Kind = "total"      // Limits.Total
 	KindCancelled    Kind = "cancelled"
-	KindExit         Kind = "exit" // an exit status that says nothing more
+	KindExit         Kind = "exit" // a non-zero exit status without further information
 	KindUnchanged    Kind = "unchanged"
 )
 
-// Outage reports whether the provider failed or could not be reached, which passes without anybody's doing.
+// Outage reports whether the provider failed or could not be reached. Such failures end without a change here.
 func (k Kind) Outage() bool { return k == KindOverloaded || k == KindNetwork || k == KindServer }
 
-// Another reports whether another try, another prompt or another candidate can help: not where the account, the
-// settings or the provider are what is wrong.
+// Another reports whether another try, prompt or candidate can help. It cannot where the account, the settings or
+// the provider are the cause.
 func (k Kind) Another() bool {
 	switch k {
 	case KindAuth, KindQuota, KindDenied, KindMissingModel, KindSettings, KindLimit, KindOverloaded, KindNetwork, KindServer, KindCancelled:
@@ -112,23 +110,23 @@ func (k Kind) Another() bool {
 	return true
 }
 
-// Result is what is known once an agent has stopped.
+// Result is the result of one run of an agent.
 type Result struct {
 	Outcome   Outcome
-	Kind      Kind   // "" if there is nothing more to say
-	Rule      string // the evidence that decided, for the log; "" of agents that need none
-	Model     string // the model that did the work, if it is known
+	Kind      Kind   // "" if unknown
+	Rule      string // the rule that matched, for the log; "" if the agent needs none
+	Model     string // the model that did the work, if known
 	Summary   string // one line for people; for a failure: what failed
-	Detail    string // the last lines of output, or what an embedded step printed; bounded
+	Detail    string // the last lines of output, or the output of an embedded step; bounded
 	Findings  []Finding
 	Usage     Usage
 	SessionID string
-	RetryAt   time.Time // with RateLimited: when another try makes sense; zero if unknown
-	Response  string    // what the model answered, of an agent that asks it itself: whole, and without secrets
+	RetryAt   time.Time // with RateLimited: when to try again; zero if unknown
+	Response  string    // full answer of the model without secrets, from agents that call the model themselves
 }
 
-// UnusableError is an agent that cannot be used until somebody changes something: its model is not there, or too small
-// for the work. Another try would end the same.
+// UnusableError means that an agent cannot work until a person changes something: its model is missing or too
+// small. Another try ends the same way.
 type UnusableError struct {
 	Kind Kind
 	Err  error
@@ -142,52 +140,51 @@ type End struct {
 	Run     string
 	Batch   string // key
 	Success bool
-	Diff    string // what was merged; "" of a batch that failed
+	Diff    string // the merged diff; "" for a failed batch
 }
 
-// Ender is an agent that keeps something from one attempt at a batch to the next, and is told when there will be no other.
+// Ender is an agent that keeps state between the attempts at a batch. End is called when no attempt will follow.
 type Ender interface {
 	End(ctx context.Context, e End) error
 }
 
-// Finding is a place in the plan that the agent could not carry out.
+// Finding is a place in the plan that the agent could not implement.
 type Finding struct {
 	Path    string
 	Line    int
 	Message string
 }
 
-// Usage is what an agent used. Nil fields are unknown, which is not zero.
+// Usage is the consumption of an agent. A nil field is unknown, not zero.
 type Usage struct {
-	InputTokens      *int64   `json:"input_tokens,omitempty"` // read afresh: neither from the cache nor into it
+	InputTokens      *int64   `json:"input_tokens,omitempty"` // uncached input tokens, without cache reads and writes
 	OutputTokens     *int64   `json:"output_tokens,omitempty"`
 	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
-	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"` // the part of OutputTokens that was thought
-	ModelMS          *int64   `json:"model_ms,omitempty"`         // time that models took, of an agent that asks them itself
+	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"` // the reasoning part of OutputTokens
+	ModelMS          *int64   `json:"model_ms,omitempty"`         // time in models, of agents that call them
 	CostUSD          *float64 `json:"cost_usd,omitempty"`
 	Source           Source   `json:"source,omitempty"`
 }
 
-// Source says where the cost of a [Usage] comes from.
+// Source is the origin of the cost in a [Usage].
 type Source string
 
 // The sources.
 const (
 	SourceReported Source = "reported" // by the agent
 	SourceComputed Source = "computed" // tokens times the price table
-	SourcePlan     Source = "plan"     // by the agent, at list prices: a subscription pays it
-	SourceLocal    Source = "local"    // a model on this machine costs nothing
+	SourcePlan     Source = "plan"     // reported at list prices; a subscription pays it
+	SourceLocal    Source = "local"    // local model, without cost
 	SourceUnknown  Source = "unknown"
 )
 
-// Observer receives what an agent does while it does it. Calls come one at a time.
+// Observer receives the output of a running agent. Calls are sequential.
 type Observer interface {
 	Line(text string) // one line of output, without control codes, bounded in length
 }
 
-// ObserverFunc makes an [Observer] of a function.
+// ObserverFunc adapts a function to [Observer].
 type ObserverFunc func(text string)
 
-// Line calls f.
 func (f ObserverFunc) Line(text string) { f(text) }

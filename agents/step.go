@@ -1,6 +1,6 @@
 package agents
 
-// Step is one call of a tool, as the agent's own program tells of it while it works.
+// Step is one tool call, as reported by the agent's program.
 type Step struct {
 	Tool  string // as the program calls it: Edit, write_file, shell
 	Text  string // what of its arguments tells most, on one line
@@ -8,8 +8,8 @@ type Step struct {
 	Cut   bool   // Input is not all of it
 }
 
-// StepObserver is an [Observer] that is told of steps as well. Of a program that tells of none it hears none. Step must
-// not keep the agent waiting.
+// StepObserver is an [Observer] that also gets steps, from programs that report them. Step must not block the
+// agent.
 type StepObserver interface {
 	Observer
 	Step(s Step)

@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Environ is the environment for a program that works on t: t.Env, what tells the program which attempt
-// this is, and extra, which wins.
+// Environ returns the environment of a program that works on t: t.Env, the variables of this attempt, and extra,
+// which has priority.
 func (t Task) Environ(extra ...string) []string {
 	add := []string{
 		"RUNPLAN_RUN=" + t.Run,

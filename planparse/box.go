@@ -44,7 +44,7 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 // dropped or is in progress; the author knows which, so it is neither done nor run in silence.
 func done(state byte) bool { return state == 'x' || state == 'X' }
 
-// label is what the text of a checkbox starts with, as the list formats write it.
+// label is the start of a checkbox text in the list formats.
 type label struct {
 	id       string
 	title    string

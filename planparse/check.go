@@ -9,18 +9,18 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Report is the judgement on a plan: can it be run, how well is it cut, and what would make it better.
+// Report is the assessment of a plan: whether it is valid, its quality score, and how to improve it.
 type Report struct {
 	Valid       bool         `json:"valid"`
-	Score       int          `json:"score"` // 0..100, the sum of the points
+	Score       int          `json:"score"` // 0 to 100, the sum of the points
 	Dimensions  []Dimension  `json:"dimensions"`
 	Advice      []Advice     `json:"advice"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
-	Coverage    *Coverage    `json:"coverage,omitempty"` // where the plan's text is known
-	Outline     string       `json:"outline,omitempty"`  // of a file that is hardly a plan: what can be made of it
+	Coverage    *Coverage    `json:"coverage,omitempty"` // set if the plan's text is known
+	Outline     string       `json:"outline,omitempty"`  // for a file that is hardly a plan: a draft made from it
 }
 
-// Dimension is one aspect of quality. The weights add up to 100.
+// Dimension is one aspect of quality. All weights sum to 100.
 type Dimension struct {
 	Name   string `json:"name"`
 	Weight int    `json:"weight"`
@@ -28,15 +28,15 @@ type Dimension struct {
 	Reason string `json:"reason"`
 }
 
-// Advice is a change that would help. It never changes the plan.
+// Advice is a suggested change. It never changes the plan.
 type Advice struct {
 	Code    string `json:"code"`
-	Batch   string `json:"batch,omitempty"` // key, "" where it is about the whole plan
+	Batch   string `json:"batch,omitempty"` // key, "" for the whole plan
 	Line    int    `json:"line"`
 	Message string `json:"message"`
 }
 
-// Check judges a plan. Batches that are done already are judged like the others: the plan is.
+// Check assesses a plan. It treats finished batches like all others.
 func Check(p *Plan) Report {
 	c := checker{plan: p, report: Report{Valid: len(p.Errors()) == 0, Diagnostics: p.Diagnostics}}
 	c.dimensions()
@@ -54,8 +54,8 @@ type checker struct {
 	report Report
 }
 
-// dimension adds an aspect of which good of all cases are fine. Where a plan has no such case, the aspect does not apply
-// and costs nothing; a plan without batches is no plan, and earns nothing.
+// dimension adds an aspect in which good of all cases are fine. If the plan has no such case, the aspect does not
+// apply and gets full points. A plan without batches gets no points.
 func (c *checker) dimension(name string, weight, good, all int, cases, fine string) {
 	d := Dimension{Name: name, Weight: weight, Reason: fmt.Sprintf("%d of %d %s %s", good, all, cases, fine)}
 	switch {
@@ -114,7 +114,7 @@ func (c *checker) dimensions() {
 	c.dimension("single-outcome", 10, single, n, "batch titles", "name one outcome")
 }
 
-// verifies reports whether the batch names a command, or at least what is to be seen in the end.
+// verifies reports whether the batch names a command or at least a visible result.
 func verifies(b *Batch) bool {
 	if len(b.Commands) > 0 || slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Kind == BlockTestscript }) {
 		return true
@@ -142,12 +142,12 @@ func namesFiles(b *Batch) bool {
 	}
 }
 
-// outcomes splits a title at what joins two things to do.
+// outcomes splits a title at the words that join two tasks.
 func outcomes(title string) []string {
 	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title), func(r rune) bool { return r == ';' })
 }
 
-// BatchType says what kind of work a batch is; the variants of sampling are chosen by it.
+// BatchType is the kind of work in a batch; it selects the variants for sampling.
 type BatchType string
 
 // The types of batches.
@@ -186,9 +186,9 @@ func TypeOf(b Batch) BatchType {
 	return TypeRefactoring
 }
 
-// ConcernBatched reports whether the plan is cut by concern: first everything is built, then everything is
-// tested. Such batches can be judged by nothing when they land, and don't run well side by side. One last batch that verifies the whole
-// is none of that: builds and then a verification.
+// ConcernBatched reports whether the plan first builds everything and then tests everything. Such batches cannot
+// be judged when they land, and do not run well side by side. A plan with just one final batch that verifies the
+// whole does not count.
 func ConcernBatched(p *Plan) bool {
 	built, tests := 0, 0
 	for i, b := range p.Batches {
@@ -197,10 +197,11 @@ func ConcernBatched(p *Plan) bool {
 		}
 		switch TypeOf(b) {
 		case TypeTestOnly:
-			if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Test) > 0 { // to run what is there in the end is no concern of its own
+			// to only run existing tests does not count
+			if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Test) > 0 {
 				tests++
 			}
-		case TypeWiring: // the last batch of a good plan, whatever it is cut by
+		case TypeWiring: // the last batch of many good plans
 		default:
 			if tests > 0 || len(b.Files.Test) > 0 {
 				return false
@@ -211,7 +212,7 @@ func ConcernBatched(p *Plan) bool {
 	return built >= 2 && tests >= 1
 }
 
-// verifiesAll reports whether a title speaks of looking at the whole.
+// verifiesAll reports whether a title is about verifying the whole.
 func verifiesAll(title string) bool {
 	return containsAny(strings.ToLower(title), "verif", "validat", "final", "integration", "e2e", "end-to-end", "acceptance", "smoke", "regression", "trace", "audit")
 }

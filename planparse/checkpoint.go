@@ -42,7 +42,7 @@ var anyTag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`</?([a-z][a-z-]*)((?: [a-z-]+="[^"]*")*)\s*/?>`)
 })
 
-// checkpointText is what a checkpoint says, without its markup.
+// checkpointText returns the text of a checkpoint without markup.
 func (b *builder) checkpointText(t tag) string {
 	text := string(b.between(t.first, t.last))
 	for _, name := range forTools() {

@@ -9,37 +9,37 @@ import (
 	"unicode"
 )
 
-// Change says what became of one batch between two readings of a plan.
+// Change describes what happened to one batch between two versions of a plan.
 type Change struct {
-	Old, New *Batch     // nil where the batch is only in the other reading
+	Old, New *Batch     // nil if the batch exists only in the other version
 	Kind     ChangeKind //
 	What     []string   // with ChangedWork: each difference, for people
-	Moved    bool       // it has another key than before
-	Unsure   bool       // the number is the same, but the title and most of the text differ
-	From     []*Batch   // with Added: the old batches that hold all of its tasks, as after a split
-	Partly   []*Batch   // with Added: the old batches that hold some of its tasks
+	Moved    bool       // its key changed
+	Unsure   bool       // same number, but the title and most of the text differ
+	From     []*Batch   // with Added: old batches that contain all of its tasks, as after a split
+	Partly   []*Batch   // with Added: old batches that contain some of its tasks
 }
 
-// ChangeKind ranks a [Change] by what it means for work that is done.
+// ChangeKind says what a [Change] means for finished work.
 type ChangeKind string
 
 // The kinds of changes.
 const (
 	Unchanged   ChangeKind = "unchanged"
-	ChangedText ChangeKind = "text" // prose only: files, commands, code, tasks and order are the same
-	ChangedWork ChangeKind = "work" // something that the batch is asked to do differs
+	ChangedText ChangeKind = "text" // only prose differs; files, commands, code, tasks and order are the same
+	ChangedWork ChangeKind = "work" // the required work differs
 	Added       ChangeKind = "new"
 	Removed     ChangeKind = "removed"
 )
 
-// Thresholds of [alike]: titles or texts of the same thing, and texts that have nothing in common.
+// Thresholds of [alike]: for titles or texts of the same thing, and for unrelated texts.
 const (
 	samePart   = 0.6
 	otherWords = 0.25
 )
 
-// Compare matches the batches of two readings of a plan. Batches are matched by their text, then by title, then by text
-// under another title, and at last by number. The changes stand in the order of the new plan; what was removed comes last.
+// Compare matches the batches of two versions of a plan: by key and title, by title, by text, and last by number.
+// The changes follow the order of the new plan, with the removed batches last.
 func Compare(old, now *Plan) []Change {
 	of := matches(old, now)
 	var out []Change
@@ -78,8 +78,8 @@ func Compare(old, now *Plan) []Change {
 	return out
 }
 
-// matches finds for the batches of the new plan those of the old one, the surest ways first. A way counts only where
-// it leads from one batch to one batch.
+// matches maps the new plan's batches to the old one's, the most reliable criterion first. A criterion counts only
+// if it matches exactly one batch with one batch.
 func matches(old, now *Plan) map[*Batch]*Batch {
 	of, used := map[*Batch]*Batch{}, map[*Batch]bool{}
 	by := func(name func(b *Batch) string) {
@@ -107,7 +107,7 @@ func matches(old, now *Plan) map[*Batch]*Batch {
 	by(func(b *Batch) string { return b.Key + "\n" + words(b.Title) })
 	by(func(b *Batch) string { return words(b.Title) })
 	by(func(b *Batch) string { return words(b.Text) })
-	by(func(b *Batch) string { // the same number, unless it clearly became another batch
+	by(func(b *Batch) string { // the same number, unless the batch is clearly another one
 		if o, ok := old.Batch(b.Key); ok {
 			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart && alike(content(o), content(n)) < otherWords {
 				return ""
@@ -118,7 +118,7 @@ func matches(old, now *Plan) map[*Batch]*Batch {
 	return of
 }
 
-// origins looks for the tasks of a batch that is new among those of the old plan.
+// origins finds the old batches with tasks of a new batch.
 func (c *Change) origins(old *Plan) {
 	all := true
 	for _, t := range parts(c.New) {
@@ -140,7 +140,7 @@ func (c *Change) origins(old *Plan) {
 	}
 }
 
-// content is what a batch says, without the words that all batches have.
+// content returns the text of a batch without headings.
 func content(b *Batch) string {
 	out := titles(b)
 	for line := range strings.Lines(b.Text) {
@@ -151,7 +151,7 @@ func content(b *Batch) string {
 	return strings.Join(out, " ")
 }
 
-// parts are the tasks of a batch as texts that can be compared; without tasks, its boxes.
+// parts returns the task titles of a batch in comparable form; without tasks, its steps.
 func parts(b *Batch) []string {
 	var out []string
 	for _, t := range b.Tasks {
@@ -168,7 +168,7 @@ func parts(b *Batch) []string {
 	return out
 }
 
-// differences lists what two readings of a batch ask for that is not the same.
+// differences lists the differences between the work of two versions of a batch.
 func differences(old, now *Batch, then, needs []string) []string {
 	var out []string
 	lists := func(what string, a, b []string) {
@@ -206,7 +206,8 @@ func differences(old, now *Batch, then, needs []string) []string {
 	return out
 }
 
-// needs are the titles of the batches that b waits for. A batch that the other reading has, too, is called as it is there.
+// needs returns the titles of the batches that b waits for. of maps a batch to its old version, whose title is
+// used.
 func needs(p *Plan, b *Batch, of map[*Batch]*Batch) []string {
 	var out []string
 	for _, key := range b.DependsOn {
@@ -222,7 +223,7 @@ func needs(p *Plan, b *Batch, of map[*Batch]*Batch) []string {
 	return out
 }
 
-// unmatched returns what only one of two lists has, as often as it stands there. Texts that are nearly the same match.
+// unmatched returns the elements that only one of two lists has, with duplicates. Nearly equal texts match.
 func unmatched(a, b []string) (gone, added []string) {
 	left := slices.Clone(a)
 	take := func(fits func(x string) bool) bool {
@@ -246,8 +247,8 @@ func unmatched(a, b []string) (gone, added []string) {
 	return left, added
 }
 
-// mended tells whether two texts differ in nothing but slips of the pen: as many words, each the same or nearly so. A
-// single word is no text: paths, commands and keys are what they are.
+// mended reports whether two texts differ only in small typos: the same number of words, each equal or nearly
+// equal. Single words and code must be equal, because they may be paths, commands or keys.
 func mended(a, b string) bool {
 	x, y := strings.Fields(words(a)), strings.Fields(words(b))
 	if len(x) != len(y) || len(x) < 2 || strings.HasPrefix(a, "`") {
@@ -298,7 +299,7 @@ func commands(b *Batch) []string {
 	return out
 }
 
-// code returns the lines of a text that stand in fences.
+// code returns the fenced lines of a text.
 func code(text string) []string {
 	var out []string
 	var stack []fenceLevel
@@ -318,7 +319,7 @@ func code(text string) []string {
 	return out
 }
 
-// words is a text as it is compared: without the states of its boxes, its white space, and case.
+// words normalizes a text for comparison: without box states, extra white space and case.
 func words(text string) string {
 	var fields []string
 	for line := range strings.Lines(text) {
@@ -341,7 +342,7 @@ func words(text string) string {
 	return strings.Join(fields, " ")
 }
 
-// alike says how much of two texts is the same, from 0 to 1: the share of their pairs of letters that both have.
+// alike returns the similarity of two texts, from 0 to 1: the share of their letter pairs that both have.
 func alike(a, b string) float64 {
 	x, y := pairs(a), pairs(b)
 	n, both := 0, 0
@@ -361,7 +362,7 @@ func alike(a, b string) float64 {
 	return 2 * float64(both) / float64(n)
 }
 
-// pairs counts the pairs of letters in the words of a text.
+// pairs counts the letter pairs in the words of a text.
 func pairs(text string) map[[2]rune]int {
 	out := map[[2]rune]int{}
 	last := ' '
@@ -377,7 +378,7 @@ func pairs(text string) map[[2]rune]int {
 	return out
 }
 
-// Rename gives batches the keys that a run knows them by: keys maps those of the plan to those of the run.
+// Rename replaces the batch keys of the plan by those of a run.
 func (p *Plan) Rename(keys map[string]string) {
 	if len(keys) == 0 {
 		return

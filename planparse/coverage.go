@@ -11,45 +11,45 @@ type Cover struct {
 	First   int      `json:"first"`
 	Last    int      `json:"last"`
 	Kind    string   `json:"kind"`              // "brief", "runplan", "skipped" or "nobody"
-	Batches []string `json:"batches,omitempty"` // keys of the batches whose briefs hold the lines
+	Batches []string `json:"batches,omitempty"` // keys of the batches whose briefs contain the lines
 	Why     string   `json:"why"`
-	Text    string   `json:"text"`  // the first line that is not blank, cut to 80 characters
-	Lines   int      `json:"lines"` // that are not blank
+	Text    string   `json:"text"`  // the first non-blank line, cut to 80 characters
+	Lines   int      `json:"lines"` // number of non-blank lines
 }
 
 // The kinds of [Cover].
 const (
 	CoverBrief   = "brief"   // in the brief of an agent
 	CoverRunplan = "runplan" // read by runplan itself
-	CoverSkipped = "skipped" // in the brief of a batch that is not run
+	CoverSkipped = "skipped" // in the brief of a batch that does not run
 	CoverNobody  = "nobody"
 )
 
-// Coverage is what becomes of the lines of a plan.
+// Coverage lists the readers of all lines of a plan.
 type Coverage struct {
 	Ranges  []Cover `json:"ranges"`
-	Lines   int     `json:"lines"` // that are not blank
+	Lines   int     `json:"lines"` // number of non-blank lines
 	Brief   int     `json:"brief"`
 	Runplan int     `json:"runplan"`
 	Skipped int     `json:"skipped"`
 	Nobody  int     `json:"nobody"`
 }
 
-// Reading is a range of lines with the reader that was found when the plan was parsed.
+// Reading is a range of lines and its reader, recorded by the parser.
 type Reading struct {
 	First, Last int
-	Batch       int // index; -1 is each batch, -2 runplan itself
+	Batch       int // index; -1 is every batch, -2 runplan itself
 	Why         string
 }
 
-// reads notes who reads the lines first to last.
+// reads records the reader of the lines first to last.
 func (b *builder) reads(first, last, batch int, why string) {
 	if first <= last {
 		b.plan.Readings = append(b.plan.Readings, Reading{first, last, batch, why})
 	}
 }
 
-// Cover tells of each line of the plan whose brief it reaches. src is what [Parse] read.
+// Cover returns the reader of each line of the plan. src is the text that [Parse] read.
 func (p *Plan) Cover(src []byte) Coverage {
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
 	type reader struct {
@@ -144,7 +144,7 @@ func cutText(s string, n int) string {
 	return s
 }
 
-// Share is n as a share of the lines, in percent.
+// Share returns n as a percentage of the lines.
 func (c Coverage) Share(n int) float64 {
 	if c.Lines == 0 {
 		return 0

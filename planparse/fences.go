@@ -45,8 +45,8 @@ func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
 	return fenceLevel{line[0], n}, info, true
 }
 
-// pop takes from the stack what a bare fence line ends. A fence of equal length is the one that is meant:
-// whoever opens with four backticks closes with four, whatever stands in between.
+// pop removes from the stack what a bare fence line closes. A fence of equal length has priority: four backticks
+// close with four, whatever comes in between.
 func pop(stack []fenceLevel, level fenceLevel) []fenceLevel {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i] == level {

@@ -346,7 +346,7 @@ func stripRange(p string) string {
 	return strings.TrimRight(strings.TrimSpace(p), ":")
 }
 
-// looksLikePath tells a path from a symbol, a flag or a word of prose.
+// looksLikePath reports whether a word is a path, not a symbol, a flag or prose.
 func looksLikePath(p string) bool {
 	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(p, " \t\n()\"'|;&$=") && !strings.HasPrefix(p, "$HOME") {
 		return false

@@ -70,8 +70,7 @@ func (b *builder) taskless(batch int32) bool {
 	return b.plan.Format == FormatPhases || (b.plan.Format == FormatRunPlan && len(b.plan.Batches[batch].Tasks) == 0)
 }
 
-// warnBoxes reports the boxes that nobody runs and the states that nobody defines. One remark for a run of
-// neighbours is enough.
+// warnBoxes reports boxes outside all tasks and unknown box states, with one warning for adjacent ones.
 func (b *builder) warnBoxes() {
 	for i := 0; i < len(b.marks); i++ {
 		m := &b.marks[i]

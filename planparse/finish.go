@@ -61,7 +61,7 @@ func (b *builder) closeRanges() {
 		_, stop := b.span(batch.StartLine, batch.EndLine)
 		body := text[min(start, stop):stop]
 		batch.Text = body
-		// a checkbox, an element or an item of a list says what to do by itself, a heading doesn't
+		// checkboxes, elements and list items are instructions without a body; headings are not
 		byItself := b.plan.Format == FormatGSD || b.fromList || len(batch.Tasks) > 0 && batch.Tasks[0].Box
 		batch.Empty = len(strings.TrimSpace(body)) == 0 && !byItself
 		sum := sha256.Sum256(b.between(batch.StartLine, batch.EndLine))

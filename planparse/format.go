@@ -2,7 +2,7 @@ package planparse
 
 import "strings"
 
-// facts are what the choice of a format is made from.
+// facts are the inputs of the choice of a format.
 type facts struct {
 	batches, tasks, groups, spans, pieces, numbered []int // headings that open a unit, as indices of marks
 

@@ -8,7 +8,7 @@ import (
 
 // What is called otherwise may be the tasks of a plan: here its headings are made task headings.
 
-// taskList recognises "## Tasks" over "### 1. Title" headings and turns these into task headings.
+// taskList recognizes "## Tasks" above "### 1. Title" headings and turns these into task headings.
 func (b *builder) taskList(f facts) bool {
 	if f.majors+f.subs > 0 || len(f.numbered) == 0 {
 		return false
@@ -32,8 +32,8 @@ func (b *builder) taskList(f facts) bool {
 	return found
 }
 
-// piecesAsTasks makes tasks of slices, commits, stories and the like, where they are what the plan is made of:
-// most of its boxes stand below them, and they stand in its phases if it has any.
+// piecesAsTasks turns slices, commits, stories and similar headings into tasks if the plan consists of them: most
+// of its boxes are below them, and they are in its phases if it has any.
 func (b *builder) piecesAsTasks(f facts) bool {
 	if len(f.pieces) < 2 {
 		return false
@@ -70,7 +70,7 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	return true
 }
 
-// titleAsTask takes a file whose title is a task ("# Task 7: Title") and that holds no other unit as that task.
+// titleAsTask treats a file whose title is a task ("# Task 7: Title"), without any other unit, as that task.
 func (b *builder) titleAsTask() bool {
 	if b.title < 0 || b.titleUnit.kind != unitTask || !b.titleUnit.ok {
 		return false
@@ -79,7 +79,7 @@ func (b *builder) titleAsTask() bool {
 	return true
 }
 
-// stepsAsTasks makes tasks of step headings, where a plan has nothing else.
+// stepsAsTasks turns step headings into tasks, for a plan without other units.
 func (b *builder) stepsAsTasks(f facts) {
 	for _, i := range f.steps {
 		b.marks[i].unit.kind = unitTask
@@ -87,8 +87,8 @@ func (b *builder) stepsAsTasks(f facts) {
 	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task", len(f.steps))
 }
 
-// listAsTasks makes tasks of the numbered list right below a heading such as "Implementation Steps", where a plan has
-// nothing else: neither boxes nor headings that are units.
+// listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
+// tasks. It applies only to plans without boxes and units.
 func (b *builder) listAsTasks() bool {
 	type item struct{ mark, number int }
 	var items []item
@@ -110,7 +110,7 @@ func (b *builder) listAsTasks() bool {
 				first = head
 			}
 			it := item{i, n}
-			if n == last { // "1." in front of each
+			if n == last { // "1." on every item
 				it.number = items[len(items)-1].number + 1
 			}
 			items, last = append(items, it), n
@@ -134,10 +134,10 @@ func (b *builder) listAsTasks() bool {
 	return true
 }
 
-// deepest is the level of a unit that is no heading: each heading ends it.
+// deepest is the level of a unit that is not a heading: any heading ends it.
 const deepest = 7
 
-// itemNumber returns the number that a list item was given, -1 in a list of bullets.
+// itemNumber returns the number of a list item, -1 in a bulleted list.
 func (b *builder) itemNumber(m *mark) int {
 	line := bytes.TrimLeft(b.lineText(m.line), " \t\ufeff")
 	n := 0

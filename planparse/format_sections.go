@@ -180,7 +180,7 @@ func (s *sections) endTask(line int) {
 	s.task = -1
 }
 
-// box decides what a checkbox is by the rules of the format: a task, a step of the open task, or nobody's.
+// box classifies a checkbox by the rules of the format: a task, a step of the open task, or unassigned.
 func (s *sections) box(i int) {
 	m := &s.marks[i]
 	outer := s.outerBox(i)

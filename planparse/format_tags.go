@@ -69,7 +69,7 @@ func (t tag) attr(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// isGSD tells whether the front matter is that of a GSD plan.
+// isGSD reports whether the front matter is that of a GSD plan.
 func (b *builder) isGSD() bool {
 	keys := map[string]bool{}
 	b.front.each(func(_ int, key, _ string) { keys[key] = true })

@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// unitKind says what a heading (or the text of a checkbox) opens.
+// unitKind is the kind of unit that a heading or checkbox text begins.
 type unitKind uint8
 
 const (
 	unitNone unitKind = iota
 	unitBatch
 	unitGroup    // phase, chunk, wave, track, checkpoint
-	unitSpan     // week, sprint, milestone, stage, part, work package: a group where there is nothing better
+	unitSpan     // week, sprint, milestone, stage, part, work package: a group if nothing better exists
 	unitTask     // task or iteration
-	unitPiece    // slice, commit, story, unit, pr: a task where there is nothing better
+	unitPiece    // slice, commit, story, unit, pr: a task if nothing better exists
 	unitStep     // step
 	unitNumbered // "3. Title", without a keyword
 )
 
-// A unit is what the grammar "Keyword ID separator Title" makes of a heading.
+// A unit is a heading parsed as "Keyword ID separator Title".
 type unit struct {
 	kind  unitKind
-	word  string // the keyword, in lower case and English
+	word  string // the keyword, in lower-case English
 	id    string
 	title string
-	ok    bool // false where plain text follows the id ("Task 3 progress note"): it names a unit, but opens none
+	// false if plain text follows the id ("Task 3 progress note"): the heading mentions a unit but begins none
+	ok bool
 }
 
-// parseUnit reads the text of a heading. Decoration before the keyword (emoji, bold, a box, a "[tag]") is
-// skipped.
+// parseUnit parses the text of a heading. It skips decoration before the keyword (emoji, bold, a box, a "[tag]").
 func parseUnit(text []byte) unit {
 	rest := undecorate(text)
 	if len(rest) == 0 {
@@ -76,7 +76,7 @@ func parseUnit(text []byte) unit {
 	return u
 }
 
-// finalUnit reads "Final Phase: Polish" and "Final Task: Run everything" from behind the first word.
+// finalUnit parses "Final Phase: Polish" and "Final Task: Run everything" after the first word.
 func finalUnit(s []byte) unit {
 	u := unit{}
 	var rest []byte
@@ -91,7 +91,7 @@ func finalUnit(s []byte) unit {
 	return u
 }
 
-// cutFold takes a prefix in lower case off s, in whatever case s has it.
+// cutFold removes a lower-case prefix from s, ignoring case.
 func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 	if len(s) < len(prefix) || !strings.EqualFold(string(s[:len(prefix)]), prefix) {
 		return s, false
@@ -99,8 +99,8 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 	return s[len(prefix):], true
 }
 
-// ticketUnit reads headings whose id is the keyword: "T1: Title" and "T-001 — Title" are tasks, "US-001: Title"
-// is a story, "WP01 — Title" a work package.
+// ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
+// Title" is a story, "WP01 — Title" a work package.
 func ticketUnit(s []byte) unit {
 	u := unit{kind: unitTask, word: "task"}
 	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
@@ -127,7 +127,7 @@ func ticketUnit(s []byte) unit {
 	return u
 }
 
-// idGap skips what stands between keyword and id: white space, "#", or the hyphen of "TASK-006".
+// idGap skips the text between keyword and id: white space, "#", or the hyphen of "TASK-006".
 func idGap(rest []byte) ([]byte, bool) {
 	trimmed := bytes.TrimLeft(rest, " \t\u00a0")
 	gap := len(trimmed) < len(rest)
@@ -137,7 +137,7 @@ func idGap(rest []byte) ([]byte, bool) {
 	return trimmed, gap
 }
 
-// undecorate drops what people put before the keyword: "**", "🎯", "➕", "[x]", "[docs]", "~~", "【".
+// undecorate removes decoration before the keyword: "**", "🎯", "➕", "[x]", "[docs]", "~~", "【".
 func undecorate(text []byte) []byte {
 	if _, rest, ok := cutBox(text); ok {
 		text = rest
@@ -161,8 +161,8 @@ func undecorate(text []byte) []byte {
 	return text
 }
 
-// scanID returns the length of the id at the start of s, 0 where there is none. Seen in the wild:
-// 1, 1.1, 17.5, 4b, 0A, A1, B, D1.1, P5.2, N, N-1, 2c-i, 3+4, II.
+// scanID returns the length of the id at the start of s, or 0. Real plans use 1, 1.1, 17.5, 4b, 0A, A1, B, D1.1,
+// P5.2, N, N-1, 2c-i, 3+4, II.
 func scanID(s []byte) int {
 	end := scanWordID(s)
 	if end == 0 { // "FE-1"
@@ -217,7 +217,7 @@ func scanWordID(s []byte) int {
 	return 0
 }
 
-// unitTitle takes the separator and the title that follow an id. ok is false where plain text follows.
+// unitTitle parses the separator and the title after an id. ok is false if plain text follows.
 func unitTitle(rest []byte) (title string, ok bool) {
 	body := bytes.TrimLeft(rest, "*_~ \t\u00a0")
 	if len(body) == 0 {
@@ -268,7 +268,7 @@ func cutColon(s []byte) ([]byte, bool) {
 	return bytes.CutPrefix(s, []byte("："))
 }
 
-// numberedUnit reads "3. Title", "3) Title", "3.1 Title", "3: Title" and "3 — Title".
+// numberedUnit parses "3. Title", "3) Title", "3.1 Title", "3: Title" and "3 — Title".
 func numberedUnit(s []byte) unit {
 	n := 0
 	for n < len(s) && (isDigit(s[n]) || (s[n] == '.' && n+1 < len(s) && isDigit(s[n+1]))) {

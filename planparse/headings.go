@@ -50,8 +50,8 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// amongOthers tells whether other headings open a unit of the same kind: -1 where one of them comes before the heading, 1 where all of
-// them come behind it and continue its count, 0 where there are none.
+// amongOthers compares a heading with others of the same kind: -1 if one of them comes before it, 1 if a later one
+// continues its count, 0 otherwise.
 func (b *builder) amongOthers(title int) int {
 	u := b.marks[title].unit
 	if u.kind == unitNone || !u.ok {

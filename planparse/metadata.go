@@ -151,7 +151,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 	}
 }
 
-// condition tells an expression from prose ("**When:** after the freeze"): it compares, negates, or names a fact.
+// condition reports whether a value is an expression and not prose ("**When:** after the freeze"): it compares,
+// negates, or names a fact.
 func condition(value string) bool {
 	if value == "true" || value == "false" || strings.HasPrefix(value, "!") {
 		return true

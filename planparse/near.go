@@ -114,7 +114,7 @@ func (b *builder) severityOf(word string, known map[string]bool) Severity {
 	return SeverityWarning
 }
 
-// nearUnit tells which unit the text of a heading nearly opens, and what is wrong with it; "" is none.
+// nearUnit returns the unit that a heading almost opens, and what is wrong with it; "" if none.
 func nearUnit(text []byte) (word, why string) {
 	rest := undecorate(text)
 	n := 0

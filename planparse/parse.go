@@ -24,10 +24,10 @@ var (
 const noUnits = "no unit of work found: write batches (## Batch 1: Title), tasks (### Task 1: Title), " +
 	"numbered boxes (- [ ] 1. Title), boxes below phase headings, or a numbered list below \"## Steps\""
 
-// Parse reads a plan. The name (a path, as a rule) is used in messages only.
+// Parse parses a plan. The name (usually a path) is only for messages.
 //
-// The error is for what is no text plan at all; [ErrEmpty], [ErrBinary] and [ErrTooBig] tell which. Whether
-// the plan is fit to run is told by [Plan.Errors].
+// It returns an error only for input that is not a text plan: [ErrEmpty], [ErrBinary] or [ErrTooBig].
+// [Plan.Errors] says whether the plan is valid.
 func Parse(name string, src []byte) (*Plan, error) {
 	if err := readable(src); err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", name, err)

@@ -1,15 +1,14 @@
 // Package planparse turns a markdown implementation plan into batches that can be run.
 //
-// A plan is whatever people already have: run-plan batches, superpowers and ralphex tasks, spec-kit,
-// Kiro and OpenSpec lists, GSD and Cursor files, free phases with checkboxes. The format is found by its
-// units, never by its path. Nothing is dropped in silence: whatever the parser tolerates, repairs or
-// leaves aside is a [Diagnostic] with its line.
+// Many existing formats are accepted: run-plan batches, superpowers and ralphex tasks, spec-kit, Kiro and OpenSpec
+// lists, GSD and Cursor files, free phases with checkboxes. The format is detected by its units, never by its
+// path. Each construct that the parser tolerates, repairs or ignores becomes a [Diagnostic] with its line.
 package planparse
 
-// Format names the dialect a plan is written in.
+// Format is the dialect of a plan.
 type Format string
 
-// The dialects, in the order in which they are looked for.
+// The dialects, in the order of detection.
 const (
 	FormatGSD         Format = "gsd"         // <task> elements or frontmatter todos
 	FormatSpecKit     Format = "spec-kit"    // - [ ] T001 [P] [US1] …
@@ -17,8 +16,8 @@ const (
 	FormatSuperpowers Format = "superpowers" // ### Task N: Title, with steps
 	FormatKiro        Format = "kiro"        // - [ ] 1. Major, sub-items below
 	FormatOpenSpec    Format = "openspec"    // ## 1. Section over checkboxes
-	FormatPhases      Format = "phases"      // phases that hold checkboxes only
-	FormatNone        Format = "none"        // no unit of work was found
+	FormatPhases      Format = "phases"      // phases that contain only checkboxes
+	FormatNone        Format = "none"        // no unit of work found
 )
 
 // Plan is a parsed plan. Batches and groups stand in document order.
@@ -29,26 +28,26 @@ type Plan struct {
 	Header      Header       `json:"header"`
 	Groups      []Group      `json:"groups"`
 	Batches     []Batch      `json:"batches"`
-	Unassigned  []Step       `json:"unassigned"` // checkboxes that belong to no task: never run, never block
+	Unassigned  []Step       `json:"unassigned"` // checkboxes outside all tasks: never run, never block
 	Counts      Counts       `json:"counts"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
-	// Preamble is the text between the title and the first unit of work (goal, constraints, interfaces).
-	// It travels with the brief of each batch.
+	// Preamble is the text between the title and the first unit of work (goal, constraints, interfaces). The brief
+	// of each batch includes it.
 	Preamble string `json:"-"`
 
-	Readings []Reading `json:"-"` // who reads which lines, for [Plan.Cover]
+	Readings []Reading `json:"-"` // the readers of each line, for [Plan.Cover]
 }
 
-// Header carries what the plan's front matter says of the whole plan (PLAN-04).
+// Header holds the settings of the front matter for the whole plan (PLAN-04).
 type Header struct {
 	ParallelSafe bool   `json:"parallel_safe"`
 	Critical     bool   `json:"critical"`
 	When         string `json:"when,omitempty"`
-	Approve      bool   `json:"approve,omitempty"` // a person agrees to each batch before it is merged
+	Approve      bool   `json:"approve,omitempty"` // a person must approve each batch before it merges
 }
 
-// Group is a heading that holds batches: a batch, phase, chunk, wave, track, checkpoint or numbered section.
+// Group is a heading above batches: a batch, phase, chunk, wave, track, checkpoint or numbered section.
 type Group struct {
 	Kind      string `json:"kind"` // lower case: "batch", "phase", "section", …
 	Number    string `json:"number"`
@@ -58,53 +57,54 @@ type Group struct {
 
 // Batch is the unit of work: one fresh agent, one verdict, one commit.
 type Batch struct {
-	// Key names the batch within its plan. It is unique and fit for a ref name: the number where that is
-	// unique, else the number and its occurrence ("3", "3-2").
-	Key          string    `json:"key"`
-	Number       string    `json:"number"` // as written; ids repeat, skip and come as "4b" or "P5.2"
-	Title        string    `json:"title"`
-	Group        string    `json:"group"` // number of the group, "" without one
-	Tasks        []Task    `json:"tasks"`
-	Files        Files     `json:"files"`
-	ContextRefs  []string  `json:"context_refs"`
-	DependsOn    []string  `json:"depends_on"` // keys of batches
-	Critical     bool      `json:"critical"`
-	ParallelSafe bool      `json:"parallel_safe"`
-	Approve      bool      `json:"approve,omitempty"`     // a person agrees to what it changes before that is merged
-	When         string    `json:"when,omitempty"`        // an expression; the batch is skipped where it is false
-	EstimateMS   int64     `json:"estimate_ms,omitempty"` // how long an agent is likely to take, as the plan has it; 0: it does not say
-	Regression   []string  `json:"regression,omitempty"`  // the test that has to fail before the batch and pass after it, as PATH or PATH::NAME; then files that it reads
-	Commands     []Command `json:"commands"`
-	Empty        bool      `json:"empty"` // nothing but white space under the heading (PLAN-03)
-	StartLine    int       `json:"start_line"`
-	EndLine      int       `json:"end_line"`
+	// Key is the name of the batch in its plan. It is unique and valid in a ref name: the number, or the number
+	// and its occurrence if the number repeats ("3", "3-2").
+	Key          string   `json:"key"`
+	Number       string   `json:"number"` // as written; numbers may repeat, skip, or look like "4b" or "P5.2"
+	Title        string   `json:"title"`
+	Group        string   `json:"group"` // number of the group, "" without one
+	Tasks        []Task   `json:"tasks"`
+	Files        Files    `json:"files"`
+	ContextRefs  []string `json:"context_refs"`
+	DependsOn    []string `json:"depends_on"` // keys of batches
+	Critical     bool     `json:"critical"`
+	ParallelSafe bool     `json:"parallel_safe"`
+	Approve      bool     `json:"approve,omitempty"`     // a person must approve its changes before the merge
+	When         string   `json:"when,omitempty"`        // a condition; the batch is skipped if it is false
+	EstimateMS   int64    `json:"estimate_ms,omitempty"` // expected duration according to the plan; 0 if not stated
+	// test that must fail before the batch and pass after it, as PATH or PATH::NAME; then the files that it reads
+	Regression []string  `json:"regression,omitempty"`
+	Commands   []Command `json:"commands"`
+	Empty      bool      `json:"empty"` // only white space below the heading (PLAN-03)
+	StartLine  int       `json:"start_line"`
+	EndLine    int       `json:"end_line"`
 
-	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // it is one, and no agent works at it
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // set if the batch is a checkpoint, which no agent works on
 
-	Named  []Named `json:"-"` // the entries of Files, in document order, with their lines
+	Named  []Named `json:"-"` // entries of Files with their lines, in document order
 	Text   string  `json:"-"` // source of the batch below its heading
-	Intro  string  `json:"-"` // source of the headings above it, each with what stands between it and its first batch
+	Intro  string  `json:"-"` // source of the headings above, each with the text between it and its first batch
 	Digest string  `json:"-"` // hex SHA-256 of heading and text
-	Blocks []Block `json:"-"` // what the plan spells out literally, in document order
+	Blocks []Block `json:"-"` // literal instructions of the plan, in document order
 
-	// Steps are the boxes of a batch whose format knows no tasks (phases). They are listed in
-	// Plan.Unassigned too, where a reader of the JSON finds them.
+	// Steps are the checkboxes of a batch in a format without tasks (phases). They are also in Plan.Unassigned,
+	// for readers of the JSON.
 	Steps []Step `json:"-"`
 }
 
-// Task is a step of a batch that its format counts.
+// Task is a counted step of a batch.
 type Task struct {
 	Number   string `json:"number"`
 	Title    string `json:"title"`
-	Done     bool   `json:"done"` // its own box is ticked, or all boxes of its steps are
+	Done     bool   `json:"done"` // its own box is ticked, or all boxes of its steps
 	Parallel bool   `json:"parallel"`
-	Parent   string `json:"parent,omitempty"` // number of the task it is nested in
+	Parent   string `json:"parent,omitempty"` // number of the parent task
 	Steps    []Step `json:"steps"`
 	Line     int    `json:"line"`
 
 	EndLine int  `json:"-"`
-	Literal bool `json:"-"` // its blocks say all there is to do, so that no model is needed to carry it out
-	Box     bool `json:"-"` // the task itself is a checkbox, so its line can be ticked
+	Literal bool `json:"-"` // its blocks are complete instructions, so it needs no model
+	Box     bool `json:"-"` // the task is a checkbox, so its line can be ticked
 }
 
 // Step is a checkbox or a step marker below a task.
@@ -116,7 +116,7 @@ type Step struct {
 	Box bool `json:"-"` // it is a checkbox, so its line can be ticked
 }
 
-// Files lists the paths a batch names, by what is to happen to them (PLAN-06). Paths use slashes.
+// Files lists the paths in a batch by their action (PLAN-06). Paths use slashes.
 type Files struct {
 	Create []string `json:"create"`
 	Modify []string `json:"modify"`
@@ -124,33 +124,34 @@ type Files struct {
 	Delete []string `json:"delete"`
 }
 
-// Checkpoint is a place in a plan at which a person looks, decides or does something. No agent works at it: the person
-// is asked before the batch next to it is merged, which has Approve.
+// Checkpoint is a place in a plan where a person checks, decides or does something. No agent works on it. The
+// person is asked before the neighboring batch merges, which has Approve.
 type Checkpoint struct {
-	Kind string `json:"kind"`         // "human-verify", "decision", "human-action", or "" where the plan does not say
-	Text string `json:"text"`         // for the person: what was built, how to look at it, what there is to choose from
-	At   string `json:"at,omitempty"` // key of the batch that waits for them: the last one before, else the first one behind; "" where there is none
+	Kind string `json:"kind"` // "human-verify", "decision", "human-action", or "" if not stated
+	Text string `json:"text"` // for the person: what was built, how to check it, what to choose from
+	// key of the batch that waits for the answer: the previous one, else the next one; "" if there is none
+	At   string `json:"at,omitempty"`
 	Line int    `json:"line"`
 }
 
-// Command is a command the plan asks to run, with what it expects of it.
+// Command is a command that the plan wants to run, and the expected result.
 type Command struct {
 	Run      string `json:"run"`
-	Expected string `json:"expected,omitempty"` // "PASS", "FAIL" or a text that the output must hold
+	Expected string `json:"expected,omitempty"` // "PASS", "FAIL" or a required text in the output
 	Line     int    `json:"line"`
 
-	Said string `json:"-"` // the expectation as written; Expected is what it was read as
+	Said string `json:"-"` // the expectation as written; Expected is its interpretation
 }
 
-// Named is one path of [Files] at the line that names it.
+// Named is one path of [Files] with its line.
 type Named struct {
 	Verb  string // "create", "modify", "test" or "delete"
 	Path  string
 	Line  int
-	Maybe bool // the line says that it depends: "(if needed)", "(optional)"
+	Maybe bool // the path is optional: "(if needed)", "(optional)"
 }
 
-// BlockKind says how the embedded agent carries out a [Block].
+// BlockKind says how the script agent performs a [Block].
 type BlockKind string
 
 // The kinds of literal blocks.
@@ -167,14 +168,14 @@ const (
 // Block is one literal instruction of a batch.
 type Block struct {
 	Kind     BlockKind
-	Path     string // for file and delete, and for an edit that names its file in the info string
+	Path     string // for file and delete, and for edits with a file in the info string
 	Text     string
 	Expected string // as in [Command]
 	Line     int    // line of the fence or of the Run: text
-	Task     int    // index into Batch.Tasks; -1 outside any task
+	Task     int    // index in Batch.Tasks; -1 outside tasks
 }
 
-// Counts leave out fences and comments.
+// Counts are the numbers of a plan's elements, outside fences and comments.
 type Counts struct {
 	Groups      int `json:"groups"`
 	Batches     int `json:"batches"`
@@ -187,7 +188,7 @@ type Counts struct {
 // Severity ranks a [Diagnostic].
 type Severity string
 
-// An error makes the plan unfit to run; a warning names what was tolerated; info is worth knowing.
+// An error makes the plan invalid; a warning names a tolerated fault; info is only information.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
@@ -202,7 +203,7 @@ type Diagnostic struct {
 	Message  string   `json:"message"`
 }
 
-// Errors returns the diagnostics that make the plan unfit to run.
+// Errors returns the diagnostics that make the plan invalid.
 func (p *Plan) Errors() []Diagnostic {
 	var out []Diagnostic
 	for _, d := range p.Diagnostics {
@@ -213,7 +214,7 @@ func (p *Plan) Errors() []Diagnostic {
 	return out
 }
 
-// Batch returns the batch with the given key.
+// Batch returns the batch with the given key, and whether it exists.
 func (p *Plan) Batch(key string) (*Batch, bool) {
 	for i := range p.Batches {
 		if p.Batches[i].Key == key {
@@ -223,7 +224,7 @@ func (p *Plan) Batch(key string) (*Batch, bool) {
 	return nil, false
 }
 
-// Asked returns the checkpoints at which a person is asked before the batch is merged.
+// Asked returns the checkpoints with a question before the batch merges.
 func (p *Plan) Asked(key string) []Checkpoint {
 	var out []Checkpoint
 	for i := range p.Batches {
@@ -234,8 +235,8 @@ func (p *Plan) Asked(key string) []Checkpoint {
 	return out
 }
 
-// Boxes returns the lines of the checkboxes that are ticked when the batch is done: those of its tasks and of their steps, and
-// its own where its format knows no tasks, or where it has none.
+// Boxes returns the lines of the checkboxes to tick when the batch is done: those of its tasks and their steps. If
+// the format or the batch has no tasks, it returns those of the batch's own steps.
 func (b *Batch) Boxes() []int {
 	var lines []int
 	add := func(line int, box bool) {
@@ -255,8 +256,7 @@ func (b *Batch) Boxes() []int {
 	return lines
 }
 
-// Done reports whether the plan itself says that nothing is left to do: each task is ticked off, or
-// each box where the format knows no tasks.
+// Done reports whether the plan marks the batch as done: all tasks are ticked, or all steps if there are no tasks.
 func (b *Batch) Done() bool {
 	for _, t := range b.Tasks {
 		if !t.Done {

@@ -7,13 +7,14 @@ import (
 	"unicode"
 )
 
-// repeat is a box that only says how far something is that stands elsewhere: "- [x] Task 1: Parser" below "## Progress".
+// repeat is a checkbox that only shows the progress of a unit defined elsewhere: "- [x] Task 1: Parser" below "##
+// Progress".
 type repeat struct {
-	box, of int // indices of marks; of is the heading that it names, -1 where that is a T-item
+	box, of int // indexes in marks; of is the repeated heading, or -1 if that is a T-item
 }
 
-// repeats finds the lists of boxes that repeat the titles of headings, and takes them out of the work. Who keeps such a list
-// ("Progress", "Execution Record") defines the work elsewhere; read as work, each task would be done twice.
+// repeats finds lists of checkboxes that repeat headings, and removes them from the work. Such lists ("Progress",
+// "Execution Record") only repeat work that is defined elsewhere. Counted as work, each task would run twice.
 func (b *builder) repeats() {
 	if b.boxes == 0 {
 		return
@@ -36,24 +37,24 @@ func (b *builder) repeats() {
 	r.settle()
 }
 
-// repeatFinder looks at the boxes below one heading after the other.
+// repeatFinder checks the boxes of one heading after the other.
 type repeatFinder struct {
 	*builder
 	head  int   // heading above the boxes, -1 before the first one
-	open  []int // it, and the headings that it stands below
-	list  []int // boxes right below it
+	open  []int // that heading and those above it
+	list  []int // boxes directly below it
 	found []repeat
-	tasks bool // headings are the work, whatever boxes say: then only lists of progress are of interest
+	tasks bool // headings are the work, so only progress lists matter
 
-	titles map[string]int // headings, by what a box may call them; -1 where several are called so
-	holds  map[int]bool   // headings that boxes stand below, at any depth
-	ids    map[string]int // how often a T-item has this id
+	titles map[string]int // headings by the names that a box may use; -1 if ambiguous
+	holds  map[int]bool   // headings with boxes below them, at any depth
+	ids    map[string]int // number of T-items with this id
 }
 
-// section decides on the boxes of a heading. Below "Progress", each box stands for itself; below another plain heading, all
-// of them must be repetitions, so that a task that is called like a chapter remains one.
+// section decides about the boxes of a heading. Below "Progress", it decides about each box separately. Below
+// other plain headings, all boxes must be repetitions: a single task with the name of a chapter remains a task.
 func (r *repeatFinder) section() {
-	if len(r.list) < 2 { // one box alone may be anything
+	if len(r.list) < 2 { // a single box is ambiguous
 		return
 	}
 	progress := false
@@ -90,7 +91,7 @@ func (r *repeatFinder) section() {
 	}
 }
 
-// nests reports whether the box stands in a list below another one, or has such a list.
+// nests reports whether the box is below another box, or has boxes below it.
 func (r *repeatFinder) nests(i int) bool {
 	if r.outerBox(i) >= 0 {
 		return true
@@ -103,18 +104,18 @@ func (r *repeatFinder) nests(i int) bool {
 	return false
 }
 
-// isBare reports whether nothing but the list says that what the box repeats is work.
+// isBare reports whether only the list marks the repeated heading as work.
 func (r *repeatFinder) isBare(f repeat) bool {
 	return f.of >= 0 && !r.isUnit(f.of) && !(r.holds[f.of] && r.marks[f.of].unit.ok)
 }
 
-// isUnit reports whether the heading is a unit of work in each format.
+// isUnit reports whether the heading is a unit of work in all formats.
 func (r *repeatFinder) isUnit(i int) bool {
 	u := r.marks[i].unit
 	return u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup)
 }
 
-// named finds the heading that a box repeats. Only below "Progress" an item may repeat another item, by its id.
+// named finds the heading that a box repeats. Only below "Progress" may an item repeat another item, by its id.
 func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
 	r.prepare()
 	m := &r.marks[i]
@@ -135,13 +136,12 @@ func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
 	return 0, false
 }
 
-// elsewhere reports whether a heading is none of those that the list stands below. A list of progress may stand in the last
-// of the tasks that it names.
+// elsewhere reports whether a heading is not above the list. A progress list may be inside the last of its tasks.
 func (r *repeatFinder) elsewhere(heading int, progress bool) bool {
 	return heading >= 0 && heading != r.head && (progress || !slices.Contains(r.open, heading))
 }
 
-// prepare reads what boxes may repeat, once a box is to be looked up.
+// prepare indexes the titles and ids that boxes may repeat, on first use.
 func (r *repeatFinder) prepare() {
 	if r.titles != nil {
 		return
@@ -190,8 +190,8 @@ func (r *repeatFinder) prepare() {
 	}
 }
 
-// settle takes the repetitions out of the work. What they name must be work without them: else they stay, unless the plan is
-// made of nothing but headings and this list.
+// settle removes the repetitions from the work. If what they name is not work without them, they stay, unless the
+// plan consists only of headings and this list.
 func (r *repeatFinder) settle() {
 	var bare []repeat
 	for _, f := range r.found {
@@ -216,7 +216,7 @@ func (r *repeatFinder) settle() {
 	r.repeated = r.found
 }
 
-// asTasks makes tasks of the headings that a list names. Weeks and milestones are units without that.
+// asTasks turns the headings of a list into tasks. Weeks and milestones are already units.
 func (r *repeatFinder) asTasks(list []repeat) {
 	for _, f := range list {
 		m := &r.marks[f.of]
@@ -231,7 +231,7 @@ func (r *repeatFinder) asTasks(list []repeat) {
 	}
 }
 
-// hasUnits reports whether a heading is a unit of work already.
+// hasUnits reports whether any heading is already a unit of work.
 func (r *repeatFinder) hasUnits() bool {
 	for _, i := range r.heads {
 		if i != r.title && r.isUnit(i) {
@@ -241,8 +241,8 @@ func (r *repeatFinder) hasUnits() bool {
 	return false
 }
 
-// tracks makes the repetitions the boxes of what they name, where that has no boxes of its own: then they alone say whether
-// it is done. The others belong to nothing.
+// tracks assigns the repetitions as steps to the units that they name, if these have no boxes of their own. All
+// others stay unassigned.
 func (b *builder) tracks() {
 	if len(b.repeated) == 0 {
 		return
@@ -269,7 +269,7 @@ func (b *builder) tracks() {
 			continue
 		}
 		severity := SeverityWarning
-		switch b.plan.Format { // where boxes in no task are no work anyway
+		switch b.plan.Format { // boxes outside tasks are not work in these formats anyway
 		case FormatSuperpowers, FormatRunPlan:
 			if o.task < 0 {
 				severity = SeverityInfo
@@ -290,7 +290,7 @@ func (b *builder) tracks() {
 	slices.SortStableFunc(b.plan.Unassigned, func(x, y Step) int { return x.Line - y.Line })
 }
 
-// unboxed returns, by the line of its heading, where the boxes of each task and batch go that has none so far.
+// unboxed returns the step lists of all tasks and batches without boxes, by the line of their heading.
 func (b *builder) unboxed() map[int]*[]Step {
 	steps := map[int]*[]Step{}
 	for i := range b.plan.Batches {
@@ -308,7 +308,7 @@ func (b *builder) unboxed() map[int]*[]Step {
 	return steps
 }
 
-// sameList reports whether no heading stands between two marks.
+// sameList reports whether there is no heading between two marks.
 func (b *builder) sameList(from, to int) bool {
 	for i := from; i < to; i++ {
 		if b.marks[i].kind == markHeading {
@@ -323,13 +323,13 @@ func fold(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// sameTitle reports whether two titles of the same unit are one title, or one is the other one's beginning.
+// sameTitle reports whether two titles are equal or one is a prefix of the other.
 func sameTitle(x, y string) bool {
 	x, y = fold(x), fold(y)
 	return strings.HasPrefix(x+" ", y+" ") || strings.HasPrefix(y+" ", x+" ") || x == "" || y == ""
 }
 
-// cutTime takes the time off a line of a log: "(2026-01-31 12:00Z) Parser", "[2026-01-31] Parser".
+// cutTime removes a leading time: "(2026-01-31 12:00Z) Parser", "[2026-01-31] Parser".
 func cutTime(s string) string {
 	if len(s) > 2 && (s[0] == '(' || s[0] == '[') && isDigit(s[1]) {
 		if end := strings.IndexAny(s, ")]"); end > 0 {
@@ -339,7 +339,7 @@ func cutTime(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// cutRemark takes off what a list of progress adds to a title: "Parser — done in #12", "Parser (2 days)".
+// cutRemark removes the remark of a progress list after a title: "Parser — done in #12", "Parser (2 days)".
 func cutRemark(s string) string {
 	for _, sep := range []string{" — ", " – ", " - ", " ("} {
 		if before, _, found := strings.Cut(s, sep); found {

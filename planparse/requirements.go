@@ -123,7 +123,7 @@ func (r *requirementReader) read() {
 	slices.SortStableFunc(r.found, func(a, b Requirement) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// heading takes up a requirement that a heading opens, and returns its index or -1.
+// heading adds the requirement that a heading opens, and returns its index or -1.
 func (r *requirementReader) heading(i int, title string, open int) int {
 	last := r.sectionEnd(i)
 	if m := r.story.FindStringSubmatch(title); m != nil {
@@ -144,7 +144,7 @@ func (r *requirementReader) heading(i int, title string, open int) int {
 	return -1
 }
 
-// criterion takes up a numbered item below a numbered requirement.
+// criterion adds a numbered item below a numbered requirement.
 func (r *requirementReader) criterion(i int, of Requirement) bool {
 	m := &r.marks[i]
 	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent >= 0 {
@@ -161,7 +161,7 @@ func (r *requirementReader) criterion(i int, of Requirement) bool {
 	return belongs(id, of.ID) && r.add(Requirement{ID: id, Parent: of.ID, Kind: KindCriterion, Title: c[3]}, i, r.blockEnd(i)) >= 0
 }
 
-// line takes up the ids that a line begins with, and returns the index of the first or -1.
+// line adds the ids at the start of a line, and returns the index of the first or -1.
 func (r *requirementReader) line(i int) int {
 	m := &r.marks[i]
 	f := r.leading.FindStringSubmatch(string(m.text))

@@ -254,8 +254,8 @@ func verdictWord(word string) string {
 	return ""
 }
 
-// ideographicVerdict reads an expectation in Chinese, Japanese or Korean: "测试通过". What it can't tell is
-// for people: no program prints such a sentence.
+// ideographicVerdict parses an expectation in Chinese, Japanese or Korean: "测试通过". Text that it cannot parse is
+// for people, because no program prints it.
 func ideographicVerdict(text string) (verdict string, ok bool) {
 	if !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)

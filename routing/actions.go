@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// action is something that a batch does on the machine it runs on: a command, or a sentence that tells somebody to act.
-// What a design says of ports, servers and databases is none.
+// action is an action of a batch on its machine: a command, or an instruction in a sentence. Design statements
+// about ports, servers and databases do not count.
 type action struct {
 	text    string
 	command bool // text is a line for a shell
@@ -41,7 +41,7 @@ func isShell(lang string) bool {
 var (
 	leadOfLine  = lazyre.New(`^[\s>*_+•-]*(?:\d+[.)]\s+)?(?:\[[ xX~-]\]\s*)?[*_]*(?:(?i:step|task)\s+\d+[.):]*\s*[-—–:]?\s*)?[*_]*`)
 	sentenceEnd = lazyre.New(`[.!?;]\s+|\(|\)`)
-	// An action tells what to do, at the start of a sentence: "Start the server", "This batch modifies DB rows".
+	// Matches an instruction at the start of a sentence: "Start the server", "This batch modifies DB rows".
 	acting = lazyre.New(`^(?i:(?:this|the) (?:batch|task|step) )?(?i:` +
 		`(?:re)?starts?|launch(?:es)?|boots?|stops?|opens?|visits?|browse|` +
 		`modif(?:y|ies) (?:the )?(?:db|database)|(?:migrates?|alters?|resets?|seeds?|drops?) (?:the )?(?:\w+ )?(?:db|database)|` +
@@ -49,7 +49,7 @@ var (
 	runtimeLabel = lazyre.New(`^(?i:(?:shared )?runtime(?: state| hints?)?)[*_]*:[*_]*\s*`)
 )
 
-// sentences calls f with the sentences of a line of prose that tell to act.
+// sentences calls f with the instructions in a line of prose.
 func sentences(text string, f func(action)) {
 	text = text[len(leadOfLine.FindString(text)):]
 	parts := sentenceEnd.Split(text, -1)

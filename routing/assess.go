@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	assessWorkers = 3    // of which the advice speaks: as many as the settings allow where they say nothing
-	mostAssessed  = 60   // batches of a plan that is tried with changes
-	mostParallel  = 3    // pieces of advice on what would make a plan parallel
-	leastFaster   = 0.05 // of the time that a change has to save to be worth a word
+	assessWorkers = 3    // number of workers in the advice
+	mostAssessed  = 60   // maximum number of batches in a plan to try changes on
+	mostParallel  = 3    // maximum number of suggestions for a parallel plan
+	leastFaster   = 0.05 // minimum share of the time that a suggested change must save
 )
 
-// Assess advises how to write a plan so that it runs sooner (PLAN-10): which dependencies it shows but does not declare, and what would let
-// batches run side by side, each with the speed-up by simulation. A plan that cannot be routed gets no such advice.
+// Assess suggests changes that make a plan run faster (PLAN-10): undeclared dependencies, and changes that let
+// batches run side by side, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
 func Assess(p *planparse.Plan) []planparse.Advice {
 	g, err := dependencies(p)
 	if err != nil || g.big {
@@ -29,7 +29,7 @@ func Assess(p *planparse.Plan) []planparse.Advice {
 	return slices.Concat(s.parallelSafe(), s.sharedRuntime(), s.undeclared(), s.parallel())
 }
 
-// workOf tells which batches are work: the others are empty or ask a person.
+// workOf reports which batches are work: the others are empty or checkpoints.
 func workOf(p *planparse.Plan) []bool {
 	runs := make([]bool, len(p.Batches))
 	for i := range p.Batches {
@@ -38,8 +38,8 @@ func workOf(p *planparse.Plan) []bool {
 	return runs
 }
 
-// parallelSafe names the batches that could be marked so: they share no file with any other, and nothing but the plan's order stands
-// between them and the others. A test and the code that it tests are no such batches.
+// parallelSafe suggests the mark parallel_safe for batches that share no file with others, and that only the
+// plan's order ties to others. It omits batches that wire others together.
 func (s *layout) parallelSafe() []planparse.Advice {
 	tied := map[int]bool{}
 	for pair, e := range s.found {
@@ -61,7 +61,7 @@ func (s *layout) parallelSafe() []planparse.Advice {
 		"another one makes; write \"parallel_safe: true\" below their headings", strings.Join(keys, ", "))}}
 }
 
-// sharedRuntime finds batches that are marked parallel_safe and touch the machine.
+// sharedRuntime reports batches that are marked parallel_safe but use machine state.
 func (s *layout) sharedRuntime() []planparse.Advice {
 	var out []planparse.Advice
 	for _, i := range s.run {
@@ -73,7 +73,7 @@ func (s *layout) sharedRuntime() []planparse.Advice {
 	return out
 }
 
-// undeclared suggests depends_on where files or text show a dependency.
+// undeclared suggests depends_on for dependencies that follow from files or text.
 func (s *layout) undeclared() []planparse.Advice {
 	var out []planparse.Advice
 	for _, to := range s.run {
@@ -95,7 +95,7 @@ func (s *layout) undeclared() []planparse.Advice {
 	return out
 }
 
-// steps is how long the plan takes by simulation, in the time of one batch or in the plan's own estimates.
+// steps returns the simulated duration of the plan, by its own estimates or with an hour per batch.
 func (s *layout) steps(workers int) time.Duration {
 	took, needs := map[string]time.Duration{}, map[string][]string{}
 	known := !slices.ContainsFunc(s.run, func(i int) bool { return s.plan.Batches[i].EstimateMS <= 0 })
@@ -109,14 +109,14 @@ func (s *layout) steps(workers int) time.Duration {
 	return Makespan(took, needs, workers)
 }
 
-// change is a way to write one batch otherwise.
+// change is a possible change to one batch.
 type change struct {
 	batch int
 	what  string // for people
 	make  func(b *planparse.Batch)
 }
 
-// parallel tries each change by itself and suggests those that save most.
+// parallel tries each change separately and suggests those that save most.
 func (s *layout) parallel() []planparse.Advice {
 	if len(s.run) < 2 || len(s.run) > mostAssessed {
 		return nil
@@ -152,7 +152,7 @@ func (s *layout) parallel() []planparse.Advice {
 
 func ratio(a, b time.Duration) string { return fmt.Sprintf("%.1f", float64(a)/float64(max(b, 1))) }
 
-// changes lists what could be written otherwise: batches that name no files, and files that two batches share.
+// changes lists the possible changes: name the files of a batch, or avoid files that two batches share.
 func (s *layout) changes() []change {
 	var out []change
 	for _, to := range s.run {

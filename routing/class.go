@@ -11,16 +11,16 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// ClassFact is what the expression of routing.class may read of a batch.
+// ClassFact holds the variables of the expression routing.class.
 type ClassFact struct {
-	Creates     int    `expr:"creates"` // files, those of literal blocks among them
+	Creates     int    `expr:"creates"` // number of files, including those of literal blocks
 	Modifies    int    `expr:"modifies"`
 	Tests       int    `expr:"tests"`
 	Deletes     int    `expr:"deletes"`
-	Commands    int    `expr:"commands"` // to run, and to verify with
-	Scripts     int    `expr:"scripts"`  // literal shell and testscript blocks, which may do anything
+	Commands    int    `expr:"commands"` // to run and to verify
+	Scripts     int    `expr:"scripts"`  // literal shell and testscript blocks, whose effect is unknown
 	Title       string `expr:"title"`
-	Group       string `expr:"group"` // title of the group, or its number where it has none
+	Group       string `expr:"group"` // title of the group, or its number without one
 	Critical    bool   `expr:"critical"`
 	Tasks       int    `expr:"tasks"`
 	ContextRefs int    `expr:"context_refs"`
@@ -29,32 +29,32 @@ type ClassFact struct {
 	task []string // titles of the tasks
 }
 
-// How sure a class is, in percent. What a title says outright, and what follows from what a batch has not got, is
-// surer than what is read between the lines; nothing to go by is a coin that falls on the class with the better model.
+// Confidence of a class, in percent. Explicit titles and missing file changes are stronger evidence than indirect
+// hints. Without evidence, the class with the better model is chosen at 50.
 const (
-	sureOverride = 100 // an expression of the user's said so
+	sureOverride = 100 // an expression in the settings decided
 	sureTitle    = 90  // architecture, by its title
 	sureFiles    = 90  // code is created or changed
-	sureCommands = 85  // nothing but commands
-	sureBoth     = 95  // nothing but commands, and the title says verify, check, test
-	sureWiring   = 80  // the title says wire, and nothing is created
+	sureCommands = 85  // only commands
+	sureBoth     = 95  // only commands, and the title says verify, check or test
+	sureWiring   = 80  // the title says wire, and no file is created
 	sureTasks    = 65  // each task says so
-	sureProse    = 60  // prose only is created or changed; or only the title says verify
+	sureProse    = 60  // only prose changes; or only the title says verify
 	sureNothing  = 50
 )
 
-// words of titles. They are compared with whole words, so that "resigned" is no design.
+// words in titles. They match whole words only, so "resigned" does not match "design".
 var (
 	architectureWords = []string{"design", "designs", "architecture", "architectures", "architectural"}
 	wiringWords       = []string{"wire", "wires", "wired", "wiring", "rewire", "hook up", "hooks up", "hook into", "register", "registers", "registration",
 		"integrate", "integrates", "integration", "connect", "connects", "plug in", "plug into", "glue", "expose"}
 	verifyWords = []string{"verify", "verifies", "verification", "validate", "validation", "check", "checks", "test", "tests", "testing", "smoke",
 		"e2e", "end-to-end", "acceptance", "trace", "audit", "benchmark"}
-	// Whoever does one of these has logic to write, whatever else is connected by it. Tests are logic as well.
+	// A batch with one of these words contains logic, whatever else it connects. Tests count as logic too.
 	logicWords = []string{"implement", "implements", "implementation", "rewrite", "refactor", "algorithm", "logic", "parser", "engine", "migrate", "migration", "fix"}
 )
 
-// classify says what kind of work a batch is (ROUTE-12): the class, how sure that is in percent, and why.
+// classify returns the class of a batch (ROUTE-12), its confidence in percent, and the reason.
 func classify(p *planparse.Plan, b *planparse.Batch, r Rules) (Class, int, string, error) {
 	f := classFactOf(p, b)
 	if r.Class != "" {
@@ -65,7 +65,7 @@ func classify(p *planparse.Plan, b *planparse.Batch, r Rules) (Class, int, strin
 	return class, sure, why, nil
 }
 
-// classByRule asks the rule of the settings. What is wrong with it is wrong there, and not in the plan.
+// classByRule evaluates the rule of the settings. Errors are errors of the rule, not of the plan.
 func classByRule(text, number string, f ClassFact) (Class, error) {
 	c, err := condition.ParseText[ClassFact](text)
 	if err != nil {
@@ -101,7 +101,7 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 			create = append(create, x.Path)
 		case x.Kind == planparse.BlockDelete:
 			remove = append(remove, x.Path)
-		case x.Path != "" || len(modify) == 0: // of patches without a name, one stands for all
+		case x.Path != "" || len(modify) == 0: // all unnamed patches count as one file
 			modify = append(modify, x.Path)
 		}
 	}
@@ -124,8 +124,8 @@ func prose(path string) bool {
 	return slices.ContainsFunc([]string{".md", ".txt", ".rst", ".adoc"}, func(end string) bool { return strings.HasSuffix(low, end) })
 }
 
-// class is the built-in rule. The title has the first word, because the plan's author chose it; then comes what the
-// batch does to files.
+// class applies the built-in rules. The title comes first, because the plan's author chose it; then the file
+// changes.
 func (f ClassFact) class() (Class, int, string) {
 	files := f.Creates + f.Modifies + f.Tests + f.Deletes
 	none := files+f.Scripts == 0
@@ -162,7 +162,7 @@ func (f ClassFact) class() (Class, int, string) {
 	return Implementation, sureFiles, f.counts()
 }
 
-// each reports whether each task's title has one of the words, and none has a word of logic.
+// each reports whether each task title has one of the words and none has a logic word.
 func (f ClassFact) each(words []string) bool {
 	for _, title := range f.task {
 		if said(title, words) == "" || said(title, logicWords) != "" {
@@ -172,7 +172,7 @@ func (f ClassFact) each(words []string) bool {
 	return len(f.task) > 0
 }
 
-// counts says what a batch does, for people: "creates 4 files, adds tests", or "0 creates, 5 run commands".
+// counts describes a batch's changes: "creates 4 files, adds tests", or "0 creates, 5 run commands".
 func (f ClassFact) counts() string {
 	var parts []string
 	add := func(verb string, n int, noun string) {
@@ -199,9 +199,9 @@ func (f ClassFact) counts() string {
 	return text
 }
 
-// said returns the first of the words that a text has, whatever their case; a word may be two.
+// said returns the first of the words in a text, ignoring case; a word may consist of two.
 func said(text string, words []string) string {
-	// A hyphen holds a word together, as in end-to-end.
+	// A hyphen joins words, as in end-to-end.
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
 	line := " " + strings.Join(fields, " ") + " "
 	best, at := "", len(line)

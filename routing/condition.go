@@ -5,7 +5,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Facts are what a condition may read.
+// Facts are the variables of a condition.
 type Facts struct {
 	Env   map[string]string `expr:"env"`
 	Batch BatchFacts        `expr:"batch"`

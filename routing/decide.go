@@ -12,35 +12,36 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// DefaultTeam is the rule for team mode as an expression over [TeamFact] (ROUTE-05, ROUTE-09). Between the least score and the threshold
-// a forecast that rests on known times decides; without one the score does.
+// DefaultTeam is the rule for team mode, an expression over [TeamFact] (ROUTE-05, ROUTE-09). Between the least
+// score and the threshold, the forecast decides if the durations are known; otherwise the score decides.
 const DefaultTeam = "(score > threshold || score >= 20 && saves >= 10) && teams && memory_gb >= 2 * worker_gb && !concern_batched && runtime == 0"
 
-// leastScore is the score from which on team mode is worth a word (ROUTE-05), and leastSaved how much of the time, in percent, it has to
-// save by the forecast: what is less is within what runs of the same batches differ by.
+// leastScore is the minimum score at which team mode is mentioned (ROUTE-05). leastSaved is the minimum saving of
+// time in the forecast, in percent: smaller savings are within the variation between runs.
 const (
 	leastScore = 20
 	leastSaved = 10
 )
 
-// gigabyte is what a GB means here: 2^30 bytes.
+// gigabyte is the number of bytes of a GB in settings: 2^30.
 const gigabyte = 1 << 30
 
-// TeamFact is what the expression of routing.team may read.
+// TeamFact holds the variables of the expression routing.team.
 type TeamFact struct {
 	Score          int     `expr:"score"`
 	Threshold      int     `expr:"threshold"`
-	Teams          bool    `expr:"teams"`           // team mode is switched on
-	MemoryGB       float64 `expr:"memory_gb"`       // available; 0 when it could not be read
-	WorkerGB       float64 `expr:"worker_gb"`       // that one worker is given
-	ConcernBatched bool    `expr:"concern_batched"` // the plan builds everything first and tests it afterwards
-	Runtime        int     `expr:"runtime"`         // batches that share state of the machine with another one
-	Width          int     `expr:"width"`           // batches that may run at the same time
-	Batches        int     `expr:"batches"`         // that are to run
-	Saves          float64 `expr:"saves"`           // percent of the time that a team saves, by history or the plan's estimates; 0 without any
+	Teams          bool    `expr:"teams"`           // team mode is enabled
+	MemoryGB       float64 `expr:"memory_gb"`       // available; 0 if unknown
+	WorkerGB       float64 `expr:"worker_gb"`       // memory per worker
+	ConcernBatched bool    `expr:"concern_batched"` // the plan builds everything first and tests it at the end
+	Runtime        int     `expr:"runtime"`         // batches that share machine state with another one
+	Width          int     `expr:"width"`           // maximum of concurrent batches
+	Batches        int     `expr:"batches"`         // number of batches to run
+	// time saved by a team, in percent, by history or the plan's estimates; 0 if unknown
+	Saves float64 `expr:"saves"`
 }
 
-// judge is a decision in the making.
+// judge builds a decision.
 type judge struct {
 	o Options
 	d *Decision
@@ -52,7 +53,7 @@ func (j *judge) because(format string, args ...any) {
 	j.d.Reasons = append(j.d.Reasons, fmt.Sprintf(format, args...))
 }
 
-// facts are what the mode rests on.
+// facts computes the variables of the mode's rule.
 func (j *judge) facts() {
 	memory := j.f.MemoryGB
 	j.f = TeamFact{
@@ -64,7 +65,7 @@ func (j *judge) facts() {
 	}
 }
 
-// forecast is the estimate of a run in team mode.
+// forecast returns the estimate of a run in team mode.
 func (j *judge) forecast() Estimate {
 	needs := map[string][]string{}
 	for _, i := range j.s.run {
@@ -73,7 +74,7 @@ func (j *judge) forecast() Estimate {
 	return j.o.estimateOf(j.d.Steps, needs, max(1, min(j.could(), j.f.Width)))
 }
 
-// could is how many workers a team would have, whatever the mode is in the end. Where memory is not known it has no say.
+// could returns the number of workers of a possible team. Unknown memory is ignored.
 func (j *judge) could() int {
 	if j.o.Workers > 0 {
 		return max(j.o.Workers, 2)
@@ -85,12 +86,12 @@ func (j *judge) could() int {
 	return max(n, 2)
 }
 
-// memory looks how much there is.
+// memory reads the available memory.
 func (j *judge) memory() {
 	j.f.WorkerGB = j.o.Rules.WorkerMemGB
 	m := &j.d.Memory
 	m.PerWorker = uint64(j.o.Rules.WorkerMemGB * gigabyte)
-	// Where team mode is out of the question already, the machine has no say, and the decision is the same on each.
+	// If team mode is excluded already, do not read the memory, so that the decision is the same on all machines.
 	if j.o.mode() == Headless || j.o.mode() == "" && !j.o.TeamsEnabled && j.o.Rules.Team == "" {
 		m.Note = "not looked at: team mode is not switched on"
 		if j.o.mode() == Headless {
@@ -114,7 +115,7 @@ func (j *judge) memory() {
 	}
 }
 
-// describe fills in what is known of the plan, whatever the mode.
+// describe adds the data of the plan that does not depend on the mode.
 func (j *judge) describe() {
 	d, s := j.d, j.s
 	d.Edges = s.edges()
@@ -131,7 +132,7 @@ func (j *judge) describe() {
 	d.Files, d.Overlap = len(unique(files)), s.meanOverlap
 }
 
-// steps says what each batch waits for.
+// steps sets the needs of each batch.
 func (j *judge) steps() {
 	d, s := j.d, j.s
 	d.Speculation = []Speculation{}
@@ -158,7 +159,7 @@ func (j *judge) steps() {
 	}
 }
 
-// sharing returns the batches that share state of the machine with another one.
+// sharing returns the batches that share machine state with another one.
 func (s *layout) sharing() []int {
 	by := map[string]int{}
 	for _, i := range s.run {
@@ -175,7 +176,7 @@ func (s *layout) sharing() []int {
 	return out
 }
 
-// mode chooses the mode and says why. What was asked for wins (ROUTE-08); else the rule decides.
+// mode chooses the mode and its reasons. A requested mode wins (ROUTE-08); else the rule decides.
 func (j *judge) mode() error {
 	rule := j.o.Rules.Team
 	if rule == "" {
@@ -224,7 +225,7 @@ func (j *judge) mode() error {
 	return nil
 }
 
-// headless says which lines of the built-in rule stand against team mode.
+// headless gives the parts of the built-in rule that exclude team mode.
 func (j *judge) headless() {
 	f := j.f
 	if f.Score <= f.Threshold && (f.Score < leastScore || f.Saves < leastSaved) {
@@ -253,7 +254,7 @@ func (j *judge) headless() {
 	}
 }
 
-// advise says what team mode would be good for, where it was not chosen though it might be (ROUTE-05).
+// advise describes the benefit of team mode if it was possible but not chosen (ROUTE-05).
 func (j *judge) advise() {
 	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched || j.f.Runtime > 0 {
 		return
@@ -268,7 +269,7 @@ func (j *judge) advise() {
 	j.because("team mode would run up to %d batches at a time", workers)
 }
 
-// about writes a time for people: "14 min", "40 s".
+// about formats a rounded duration: "14 min", "40 s".
 func about(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:
@@ -279,7 +280,7 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
-// workers says how many batches agents may work on at the same time (ROUTE-13).
+// workers sets the number of concurrent batches (ROUTE-13).
 func (j *judge) workers() {
 	d, f := j.d, j.f
 	d.Workers = 1
@@ -311,7 +312,7 @@ func (j *judge) workers() {
 		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 
-// gb writes an amount of memory. It is cut off, not rounded, so that no amount looks like a border that it does not reach.
+// gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not.
 func gb(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
 }

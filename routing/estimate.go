@@ -10,26 +10,26 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Sample is what one batch of an earlier run took.
+// Sample holds the figures of one batch of an earlier run.
 type Sample struct {
-	Run      string // by which runs are told apart
+	Run      string // id of the run
 	Title    string
-	Class    string // "" where it is not known
+	Class    string // "" if unknown
 	Tier     string
 	Agent    string
-	Duration time.Duration // of all attempts, with their gates
-	Cost     *float64      // in USD, nil where it is not known
+	Duration time.Duration // of all attempts, including their gates
+	Cost     *float64      // in USD, nil if unknown
 	Passed   bool
 	Attempts int
 }
 
-// leastSamples is how many earlier batches make a figure. One or two say more about themselves than about the next.
+// leastSamples is the minimum of earlier batches for an estimate. Fewer would say little about the next batch.
 const leastSamples = 3
 
-// noData is the source of an estimate that rests on nothing.
+// noData is the source of an estimate without data.
 const noData = "no data"
 
-// estimate says how long each batch and all of them are likely to take, and what they cost (ROUTE-15).
+// estimate sets the expected duration and cost of each batch and of the whole run (ROUTE-15).
 func (o Options) estimate(d *Decision) {
 	expect := o.remembered()
 	for i := range d.Steps {
@@ -46,7 +46,8 @@ func (o Options) estimate(d *Decision) {
 	d.Estimate = o.estimateOf(d.Steps, needs, d.Workers)
 }
 
-// estimateOf is the estimate of steps that wait for needs, with so many workers. Work that starts early, on what is not gated yet, is not counted as faster: it may be thrown away.
+// estimateOf estimates steps with their needs on a number of workers. It does not count speculative starts as
+// faster, because their work may be discarded.
 func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int) Estimate {
 	took, even := map[string]time.Duration{}, map[string]time.Duration{}
 	waits := map[string][]string{}
@@ -80,21 +81,21 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	up := float64(sum) / float64(Makespan(took, waits, workers))
 	e.SpeedUp = &up
 	if priced {
-		// The same batches on the same models cost the same, however many run at a time.
+		// The cost of the same batches on the same models does not depend on the number of workers.
 		sequential := cost
 		e.Cost, e.CostSequential = &cost, &sequential
 	}
 	return e
 }
 
-// Tournament is a batch of which several candidates are made.
+// Tournament says how many candidates a batch gets.
 type Tournament struct {
 	Candidates int
-	AtOnce     int // of them at work at the same time
+	AtOnce     int // maximum of concurrent candidates
 }
 
-// takes is what so many candidates take for each unit of time that one does (SAMP-15): those at work together slow each other down by
-// about half, and each round of them waits for the one before.
+// takes returns the duration factor of a tournament against one candidate (SAMP-15). Concurrent candidates slow
+// each other down by about half, and each round waits for the previous one.
 func (t Tournament) takes() float64 {
 	rounds := float64((t.Candidates + t.AtOnce - 1) / t.AtOnce)
 	if t.AtOnce > 1 {
@@ -103,8 +104,8 @@ func (t Tournament) takes() float64 {
 	return rounds
 }
 
-// CountTournaments adds what candidates that compete from the start take and cost to the estimate. One after the other, they take their
-// number of times as long; they cost that in either mode.
+// CountTournaments adds tournaments that are held from the start to the estimate. The sequential duration grows by
+// the number of candidates; the cost does so in both modes.
 func (d *Decision) CountTournaments(held map[string]Tournament) {
 	if len(held) == 0 {
 		return
@@ -139,13 +140,15 @@ func (d *Decision) CountTournaments(held map[string]Tournament) {
 	}
 }
 
-// expect returns what a step is likely to take and to cost: the median over batches of the same title, else what the plan
-// says, else the median over batches of the same class and tier, else of the same class, else of all. Unknown is 0 and nil.
+// expect returns the expected duration and cost of a step. The sources, in order: the median over batches with the
+// same title; the plan's own estimate; the median over the same class and tier; over the same class; over all.
+// Unknown values are 0 and nil.
 func (o Options) expect(s Step) (time.Duration, *float64) {
 	var took time.Duration
 	var cost *float64
 	for i, like := range []func(Sample) bool{
-		func(x Sample) bool { return x.Title != "" && x.Title == o.titles[s.Batch] }, // the very same batch, one look at it is enough
+		// the very same batch: one sample is enough
+		func(x Sample) bool { return x.Title != "" && x.Title == o.titles[s.Batch] },
 		func(x Sample) bool { return x.Class == string(s.Class) && x.Tier == s.Tier },
 		func(x Sample) bool { return x.Class == string(s.Class) },
 		func(Sample) bool { return true },
@@ -175,7 +178,7 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 	return took, cost
 }
 
-// remembered is [Options.expect], which looks the history through only once for each class and tier.
+// remembered returns [Options.expect] with a cache by class, tier, title and stated duration.
 func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	type kind struct {
 		class Class
@@ -199,10 +202,11 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	}
 }
 
-// counts reports whether a sample says how long such a batch takes. One that failed says how long it takes to fail.
+// counts reports whether a sample tells the duration of such a batch. A failed batch only tells how long it takes
+// to fail.
 func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
 
-// source names what the estimate rests on: "12 batches of 3 earlier runs", "the plan's own estimates".
+// source names the data behind the estimate: "12 batches of 3 earlier runs", "the plan's own estimates".
 func (o Options) source() string {
 	past := o.past()
 	switch {
@@ -233,7 +237,7 @@ func (o Options) past() string {
 	return fmt.Sprintf("%s of %d earlier runs", batches, len(runs))
 }
 
-// median is the middle one, or the mean of the two in the middle.
+// median returns the middle value, or the mean of the two middle values.
 func median[T time.Duration | float64](list []T) T {
 	list = slices.Sorted(slices.Values(list))
 	if n := len(list); n%2 == 0 {
@@ -242,9 +246,9 @@ func median[T time.Duration | float64](list []T) T {
 	return list[len(list)/2]
 }
 
-// Makespan is the time that work takes from beginning to end, with so many workers. A piece begins when what it needs
-// has ended and a worker is free; of several that could begin, the one goes first behind which the longest chain of
-// work waits. What is needed and has no duration here is there from the start.
+// Makespan returns the total duration of all work on a number of workers. A piece begins when its needs have ended
+// and a worker is free. Among ready pieces, the one with the longest chain of dependent work begins first. Needs
+// without a duration count as done from the start.
 func Makespan(durations map[string]time.Duration, needs map[string][]string, workers int) time.Duration {
 	s := newSchedule(durations, needs)
 	workers = max(workers, 1)
@@ -276,12 +280,12 @@ func Makespan(durations map[string]time.Duration, needs map[string][]string, wor
 	return now
 }
 
-// schedule is work in the middle of being simulated.
+// schedule is the state of the simulation in [Makespan].
 type schedule struct {
 	keys   []string
 	took   []time.Duration
-	open   []int           // needs that have not ended
-	behind []time.Duration // a piece with the longest chain of work that waits for it
+	open   []int           // number of needs that have not ended
+	behind []time.Duration // duration of a piece plus its longest chain of dependents
 	feeds  [][]int
 	begun  []bool
 }
@@ -314,7 +318,7 @@ func newSchedule(durations map[string]time.Duration, needs map[string][]string) 
 	return s
 }
 
-// measure works out how long the chain behind i is.
+// measure computes behind[i].
 func (s *schedule) measure(i int, seen []bool) time.Duration {
 	if !seen[i] {
 		seen[i] = true
@@ -326,8 +330,9 @@ func (s *schedule) measure(i int, seen []bool) time.Duration {
 	return s.behind[i]
 }
 
-// next begins a piece and returns it, or -1 while all that is left has to wait. Where nothing is at work, waiting would
-// be for ever: a plan whose batches wait for each other never gets here, and other callers get an answer at least.
+// next begins a piece and returns it, or -1 if all the rest must wait. If no piece is running, it begins a waiting
+// one rather than wait forever. Only circular needs cause that, and plans with circular needs are rejected
+// earlier.
 func (s *schedule) next(idle bool) int {
 	best, stuck := -1, -1
 	for i := range s.keys {

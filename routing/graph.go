@@ -10,35 +10,35 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The bounds of the search for what may run side by side. Beyond them, batches run one after the other.
+// Limits of the search for concurrency. Larger plans run sequentially.
 const (
 	mostBatches     = 2000
 	mostComparisons = 1e8 // of paths with folders and patterns
 )
 
-// graph is what is known of the dependencies between batches. Batches are numbers here: their places in the plan.
+// graph holds the known dependencies between batches. A batch is represented by its index in the plan.
 //
-// Declared dependencies come first, and may point anywhere but in a circle. They give the order in which batches can run
-// at all; where they leave a choice, the plan's order holds. All other evidence only ever makes a batch wait for one
-// that stands before it in that order, so that it closes no circle.
+// Declared dependencies come first. They may point anywhere but must not form a cycle. They determine the possible
+// orders; among those, the plan's order is preferred. All other evidence only makes a batch wait for an earlier
+// one in that order, so that it cannot form a cycle.
 type graph struct {
 	plan  *planparse.Plan
-	order []int // batches in the order in which they can run one by one
-	at    []int // place of each batch in order
+	order []int // batches in sequential order
+	at    []int // index of each batch in order
 	does  []touched
 	says  []statement
 	waves []wave
-	safe  []bool // batches that may run beside any other, as far as no evidence stands against it
-	peers []int  // the line of the group of each batch whose batches may run together; 0 is none
+	safe  []bool // batches that may run beside any other, unless other evidence exists
+	peers []int  // line of the group of each batch whose batches may run together; 0 if none
 	hints [][]string
 	found map[[2]int]*evidence // by from and to
-	above []set                // batches that each one waits for, directly or not; closed by close
-	big   bool                 // more than mostBatches: a chain, without any search
+	above []set                // direct and indirect needs of each batch; computed by close
+	big   bool                 // too large: a chain, without a search
 }
 
-// evidence is all that was found for one dependency.
+// evidence holds all evidence for one dependency.
 type evidence struct {
-	kinds   []EdgeKind // the strongest first
+	kinds   []EdgeKind // strongest first
 	reasons []string
 	line    int // of the strongest
 }
@@ -48,7 +48,7 @@ func strength(k EdgeKind) int {
 	return slices.Index([]EdgeKind{EdgeDeclared, EdgeContext, EdgeFiles, EdgeText, EdgeRuntime, EdgeWave, EdgeOrder, EdgeSequential}, k)
 }
 
-// add notes that to waits for from. What would point backwards is left out, unless the plan declares it.
+// add records that to needs from. It ignores backward edges, unless the plan declares them.
 func (g *graph) add(from, to int, kind EdgeKind, line int, reason string) {
 	if from == to || g.at != nil && g.at[from] > g.at[to] {
 		return
@@ -71,10 +71,10 @@ func (g *graph) add(from, to int, kind EdgeKind, line int, reason string) {
 	e.kinds, e.reasons = slices.Insert(e.kinds, i, kind), slices.Insert(e.reasons, i, reason)
 }
 
-// name calls a batch as people do: "B3".
+// name returns the display name of a batch: "B3".
 func (g *graph) name(i int) string { return name(g.plan.Batches[i].Key) }
 
-// dependencies reads the graph of a plan out of its text (ROUTE-02). Ambiguity means sequential.
+// dependencies derives the graph of a plan from its text (ROUTE-02). Ambiguous batches run sequentially.
 func dependencies(p *planparse.Plan) (*graph, error) {
 	n := len(p.Batches)
 	g := &graph{plan: p, found: map[[2]int]*evidence{}, does: make([]touched, n), says: make([]statement, n), hints: make([][]string, n)}
@@ -108,7 +108,7 @@ func dependencies(p *planparse.Plan) (*graph, error) {
 	return g, nil
 }
 
-// comparisons is how often a path is to be compared with a folder or pattern.
+// comparisons returns the number of comparisons of a path with a folder or pattern.
 func (g *graph) comparisons() int {
 	files, wide := 0, 0
 	for _, t := range g.does {
@@ -117,7 +117,7 @@ func (g *graph) comparisons() int {
 	return files * wide
 }
 
-// declared takes the dependencies that the plan states outright, and finds the order that they allow.
+// declared adds the dependencies that the plan declares, and computes the order.
 func (g *graph) declared() error {
 	index := map[string]int{}
 	for i := range g.plan.Batches {
@@ -148,10 +148,10 @@ func (g *graph) declared() error {
 	return g.sort()
 }
 
-// checkpoints keeps the order around them: the batch at which a person is asked comes after all that they are to look
-// at, and before all that follows the checkpoint.
+// checkpoints adds the order around checkpoints: the batch with the question comes after all batches that the
+// person checks, and before all that follow the checkpoint.
 func (g *graph) checkpoints(index map[string]int) {
-	from := 0 // of the batches since the last checkpoint
+	from := 0 // first batch since the last checkpoint
 	for c := range g.plan.Batches {
 		check := g.plan.Batches[c].Checkpoint
 		if check == nil {
@@ -165,7 +165,8 @@ func (g *graph) checkpoints(index map[string]int) {
 		for i := from; i < at && at < c; i++ {
 			g.add(i, at, EdgeDeclared, check.Line, "a person is asked there about all that was built before")
 		}
-		for i := c + 1; i < len(g.plan.Batches) && g.plan.Batches[i].Checkpoint == nil; i++ { // the next one goes on from there
+		// the next batch starts from there
+		for i := c + 1; i < len(g.plan.Batches) && g.plan.Batches[i].Checkpoint == nil; i++ {
 			if i != at {
 				g.add(at, i, EdgeDeclared, check.Line, reason)
 			}
@@ -174,7 +175,7 @@ func (g *graph) checkpoints(index map[string]int) {
 	}
 }
 
-// sort finds the order of batches, or a circle.
+// sort computes the order of batches, or reports a cycle.
 func (g *graph) sort() error {
 	n := len(g.plan.Batches)
 	open, feeds := make([]int, n), make([][]int, n)
@@ -182,7 +183,7 @@ func (g *graph) sort() error {
 		open[pair[1]]++
 		feeds[pair[0]] = append(feeds[pair[0]], pair[1])
 	}
-	var ready []int // sorted; the first in the plan goes first
+	var ready []int // sorted; the first in the plan comes first
 	for i := range n {
 		if open[i] == 0 {
 			ready = append(ready, i)
@@ -208,11 +209,11 @@ func (g *graph) sort() error {
 	return nil
 }
 
-// circle names the batches of a circle, each with the line that makes it wait.
+// circle names the batches of a cycle, each with the line of its dependency.
 func (g *graph) circle(open []int) error {
 	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
 	var way []int
-	for !slices.Contains(way, at) { // whoever waits for a circle leads to one, backwards
+	for !slices.Contains(way, at) { // backwards from a batch that waits for a cycle, the path reaches the cycle
 		way = append(way, at)
 		for from := range open {
 			if open[from] > 0 && g.found[[2]int{from, at}] != nil {
@@ -231,7 +232,7 @@ func (g *graph) circle(open []int) error {
 	return fmt.Errorf("the dependencies of the plan form a circle: %s", strings.Join(parts, "; "))
 }
 
-// contextRefs makes a batch wait for those that create or change what it is to read.
+// contextRefs makes a batch wait for those that create or change its context files.
 func (g *graph) contextRefs() {
 	for to := range g.plan.Batches {
 		b := &g.plan.Batches[to]
@@ -254,8 +255,8 @@ func (g *graph) contextRefs() {
 	}
 }
 
-// sameFiles puts batches that touch the same file into the plan's order. Each waits for the one before it that does; that
-// one waited for the ones before.
+// sameFiles orders batches that touch the same file. Each waits only for the previous one, which waits for the
+// ones before.
 func (g *graph) sameFiles() {
 	last := map[string]int{}
 	meet := map[[2]int][]string{}
@@ -274,7 +275,8 @@ func (g *graph) sameFiles() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(wide)) {
 		w := wide[key]
-		whole, parts := -1, map[int]string{} // who touched all of it last, and who a part of it since then
+		// last batch that touched all of it, and those that touched parts since then
+		whole, parts := -1, map[int]string{}
 		var since []int
 		for _, i := range g.order {
 			if slices.Contains(g.does[i].wide, w) {
@@ -300,7 +302,7 @@ func (g *graph) sameFiles() {
 	}
 }
 
-// close works out who waits for whom, directly or not.
+// close computes all direct and indirect needs.
 func (g *graph) close() {
 	n := len(g.order)
 	from := make([][]int, n)
@@ -316,10 +318,10 @@ func (g *graph) close() {
 	}
 }
 
-// path reports whether one of the two waits for the other.
+// path reports whether one of the two needs the other.
 func (g *graph) path(a, b int) bool { return g.above[a].has(b) || g.above[b].has(a) }
 
-// edges lists what was found, by To and then From, in the order of the plan.
+// edges lists the edges by To and then From, in plan order.
 func (g *graph) edges() []Edge {
 	pairs := make([][2]int, 0, len(g.found))
 	for pair := range g.found {

@@ -40,8 +40,8 @@ func declarations(b *planparse.Batch, s statement) []string {
 	return out
 }
 
-// declaredBy returns the name that a line of code declares: a function, a type or an exported constant, in whatever
-// language; "" is none.
+// declaredBy returns the name that a line of code in any language declares: a function, a type or an exported
+// constant; "" if none.
 func declaredBy(line string) string {
 	indented := line != "" && (line[0] == ' ' || line[0] == '\t')
 	rest := strings.TrimLeft(line, " \t")

@@ -150,7 +150,7 @@ func (r *importReader) needs(from int, name, what string, line int) {
 	r.add(from, r.to, EdgeText, line, "imports "+name+", which "+r.graph.name(from)+" creates")
 }
 
-// goPackage looks up a path of Go. Where the plan does not tell the module's name, the path's end decides.
+// goPackage resolves a Go import path. If the plan does not name the module, the end of the path decides.
 func (r *importReader) goPackage(name string, line int) {
 	first, _, below := strings.Cut(name, "/")
 	if !below || isStandard(first) {
@@ -167,7 +167,7 @@ func (r *importReader) goPackage(name string, line int) {
 		return
 	}
 	if len(r.modules) > 0 {
-		return // it is of somebody else's module
+		return // it is of another module
 	}
 	for _, end := range endings(name)[1:] {
 		if from, ok := r.folders[end+" .go"]; ok {

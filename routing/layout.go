@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// layout is what the graph means for the batches that are to run. Batches that are left out are looked through: who waits
-// for one of them waits for what that one waits for.
+// layout applies the graph to the batches that run. Skipped batches are transparent: a batch that needs one waits
+// for the needs of that one.
 type layout struct {
 	*graph
-	run    []int   // batches that are to run, in the order of the plan
+	run    []int   // batches that run, in plan order
 	runs   []bool  // by batch
-	needs  [][]int // of each batch, those that no other way leads to, by plan order
-	levels [][]int // batches by how long the longest chain above them is
-	width  []int   // the largest set of which no one waits for another
+	needs  [][]int // direct needs of each batch, in plan order
+	levels [][]int // batches by the length of the longest chain above them
+	width  []int   // largest set of mutually independent batches
 
-	sharedFiles, unionFiles int // over all pairs of batches that are to run
+	sharedFiles, unionFiles int // over all pairs of running batches
 	meanOverlap             float64
 }
 
-// layoutOf works it out. The graph has to be closed.
+// layoutOf computes the layout. The graph must be closed.
 func layoutOf(g *graph, runs []bool) *layout {
 	s := &layout{graph: g, runs: runs}
 	for i, yes := range runs {
@@ -34,7 +34,7 @@ func layoutOf(g *graph, runs []bool) *layout {
 	return s
 }
 
-// reduce finds the needs: what a batch waits for, less what those wait for.
+// reduce computes the direct needs: those of a batch, without those that its other needs imply.
 func (s *layout) reduce() {
 	n := len(s.order)
 	s.needs = make([][]int, n)
@@ -82,8 +82,8 @@ func (s *layout) level() {
 	}
 }
 
-// count compares the files of all pairs: for the score (ROUTE-04), and for the mean of TEAM-05 over the pairs of batches
-// that name files. Of most pairs nothing is in common, so that only those are looked at of which something is.
+// count compares the files of all pairs: for the score (ROUTE-04), and for the mean of TEAM-05 over pairs with
+// files. For speed, it only visits pairs with a common file.
 func (s *layout) count() {
 	if s.big {
 		return
@@ -115,7 +115,7 @@ func (s *layout) count() {
 		}
 		for _, j := range with {
 			n := common[j]
-			if len(mine.wide)+len(s.does[j].wide) > 0 { // folders and patterns have to be compared by what they stand for
+			if len(mine.wide)+len(s.does[j].wide) > 0 { // folders and patterns need a full comparison
 				n = min(sharing(mine, s.does[j]), sharing(s.does[j], mine))
 				overlaps += s.overlap(j, i)
 			} else {
@@ -136,12 +136,12 @@ func (s *layout) count() {
 
 func (s *layout) overlap(a, b int) float64 { return overlap(s.does[a], s.does[b]) }
 
-// path reports whether one of the two waits for the other.
+// path reports whether one of the two depends on the other.
 func (s *layout) path(a, b int) bool { return s.big || s.graph.path(a, b) }
 
-// widest finds the largest set of batches of which none waits for another. By Dilworth's theorem it is as large as the
-// least number of chains that hold all batches; chains come from a matching of each batch with the one that follows it,
-// and the set from the matching by König's theorem. Of several such sets it is the one that comes latest.
+// widest finds the largest set of mutually independent batches. By Dilworth's theorem its size equals the minimum
+// number of chains that cover all batches. The chains come from a maximum matching of each batch with a successor,
+// and the set from the matching by König's theorem. Of several such sets, it returns the latest.
 func (s *layout) widest() []int {
 	if s.big {
 		return s.run[:min(len(s.run), 1)]
@@ -169,7 +169,7 @@ func (s *layout) widest() []int {
 		}
 		m.augment(i)
 	}
-	// What alternating ways reach from the ends of chains.
+	// Find what alternating paths reach from the ends of chains.
 	m.left = newSet(n)
 	for _, j := range s.run {
 		m.left.put(j)
@@ -200,14 +200,14 @@ func (s *layout) widest() []int {
 	return out
 }
 
-// matching gives batches followers, each at most one, and each follows one at most.
+// matching gives each batch at most one follower and at most one leader.
 type matching struct {
 	below            []set
 	follower, leader []int
-	left             set // batches that this search has not tried yet
+	left             set // batches not yet tried in this search
 }
 
-// augment finds a follower for i, and a new one for whoever loses theirs.
+// augment finds a follower for i, and a new one for the batch that loses it.
 func (m *matching) augment(i int) bool {
 	for j := m.left.first(m.below[i]); j >= 0; j = m.left.first(m.below[i]) {
 		m.left.drop(j)
@@ -228,11 +228,10 @@ func (s *layout) keys(batches []int) []string {
 	return out
 }
 
-// mostPairs bounds the list of independent pairs. Who needs more of them can ask for the evidence of two batches.
+// mostPairs limits the list of independent pairs. The evidence for two particular batches is available separately.
 const mostPairs = 5000
 
-// pairs lists batches that need not wait for each other, with what shows it. Neighbours come first: left is how many pairs
-// were left out.
+// pairs lists the independent pairs with the evidence, neighbors first. left is the number of omitted pairs.
 func (s *layout) pairs() (out []Pair, left int) {
 	out = []Pair{}
 	if s.big {

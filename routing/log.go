@@ -99,7 +99,7 @@ func (l *Log) Add(kind Kind, format string, args ...any) error {
 	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind, oneLine(fmt.Sprintf(format, args...))))
 }
 
-// AddLines writes lines with the time of now, whatever they carry.
+// AddLines writes lines with the current time, ignoring their own.
 func (l *Log) AddLines(lines ...Line) error {
 	for _, x := range lines {
 		if err := l.Add(x.Kind, "%s", x.Text); err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LogLines says for the log what was decided, with what it rests on (ROUTE-11): the mode and its reasons, which batches
-// may run at the same time, the model of each batch, and what may start on a candidate whose gates still run.
+// LogLines describes the decision for the log (ROUTE-11): the mode with its reasons, the batches that may run
+// concurrently, the model of each batch, and the speculative starts.
 func (d Decision) LogLines(r Rules) []Line {
 	var lines []Line
 	add := func(kind Kind, format string, args ...any) {
@@ -44,7 +44,7 @@ func (d Decision) LogLines(r Rules) []Line {
 	return lines
 }
 
-// String is "B2 starts while B1's gates run -- overlap 0%".
+// String returns "B2 starts while B1's gates run -- overlap 0%".
 func (s Speculation) String() string {
 	if s.Starts {
 		return fmt.Sprintf("%s starts while %s's gates run -- overlap %s", name(s.Batch), name(s.On), percent(s.Overlap))
@@ -52,7 +52,8 @@ func (s Speculation) String() string {
 	return fmt.Sprintf("%s waits for %s's gates -- overlap %s", name(s.Batch), name(s.On), percent(s.Overlap))
 }
 
-// SpeedUpText compares what was predicted with what came out (ROUTE-17). It is told with [LogMode] after a team run.
+// SpeedUpText compares the predicted with the real speed-up (ROUTE-17). It is logged as [LogMode] after a team
+// run.
 func SpeedUpText(predicted, real float64) string {
 	if predicted <= 0 || real <= 0 {
 		return fmt.Sprintf("speed-up real=%s, predicted=%s", times(real), times(predicted))
@@ -67,7 +68,7 @@ func times(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// name is how people and the log call a batch: B3. A key that begins with a letter stays as it is.
+// name returns the display name of a batch: B3. A key that begins with a letter stays unchanged.
 func name(key string) string {
 	if key != "" && key[0] >= '0' && key[0] <= '9' {
 		return "B" + key
@@ -83,7 +84,7 @@ func names(keys []string) []string {
 	return out
 }
 
-// percent is short, and nothing that is there is 0%.
+// percent formats a rounded percentage; small positive values are "<1%".
 func percent(f float64) string {
 	if f > 0 && f < 1 {
 		return "<1%"
@@ -91,14 +92,14 @@ func percent(f float64) string {
 	return fmt.Sprintf("%.0f%%", f)
 }
 
-// run leaves out batches that are skipped.
+// run removes skipped batches.
 func (d Decision) run(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		return slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Batch == key && s.Skip != "" })
 	})
 }
 
-// shared says how much the files of a group overlap.
+// shared describes the file overlap of a group.
 func (d Decision) shared(group []string) string {
 	most, seen := 0.0, 0
 	for _, p := range d.Pairs {
@@ -116,7 +117,7 @@ func (d Decision) shared(group []string) string {
 	return "overlap at most " + percent(most)
 }
 
-// parents says what the batches of a group wait for.
+// parents describes the needs of the batches of a group.
 func (d Decision) parents(group []string) string {
 	all := "both"
 	if len(group) > 2 {

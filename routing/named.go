@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// named makes a batch wait for the earlier ones that its text calls by their number: "the loader from batch 4". That is
-// weaker than to depend on one outright, so that it never points backwards.
+// named makes a batch wait for earlier ones that its text mentions by number: "the loader from batch 4". This is
+// weaker than a declaration, so it never points backwards.
 func (g *graph) named() {
 	u := unitsOf(g.plan)
 	for _, to := range g.order {
@@ -30,13 +30,13 @@ func (g *graph) named() {
 	}
 }
 
-// units are the words by which a plan calls its batches and their tasks, and what they mean.
+// units holds the names by which a plan refers to its batches and tasks.
 type units struct {
-	ids map[string][]int // "batch 4" and "T012", to the batches that have it
-	at  *regexp.Regexp   // where a name stands in a text
+	ids map[string][]int // "batch 4" and "T012", to the batches with that name
+	at  *regexp.Regexp   // matches a name in a text
 }
 
-// unitsOf reads off the words that the headings of a plan use. "Phase 2" says nothing of a plan of batches.
+// unitsOf collects the names from the headings of a plan. "Phase 2" has no meaning in a plan of batches.
 func unitsOf(p *planparse.Plan) *units {
 	u := &units{ids: map[string][]int{}}
 	add := func(id string, i int) {
@@ -64,8 +64,8 @@ func unitsOf(p *planparse.Plan) *units {
 	return u
 }
 
-// spoken yields how a plan's own text calls its batches and their tasks, each with the index of the batch. Which word a
-// number goes with is that of the plan's headings.
+// spoken yields the names of a plan's batches and tasks, each with the index of the batch. The words are those of
+// the plan's headings.
 func spoken(p *planparse.Plan) iter.Seq2[string, int] {
 	word := "task "
 	switch p.Format {
@@ -90,8 +90,8 @@ func spoken(p *planparse.Plan) iter.Seq2[string, int] {
 	}
 }
 
-// batch returns the one batch that an id means where it is written in batch at. A number that several batches give to
-// their tasks means a task of one's own, or nobody knows which.
+// batch returns the batch with an id in the text of batch at. It returns false if several batches have that id or
+// if it is the batch itself.
 func (u *units) batch(id string, at int) (int, bool) {
 	list := u.ids[id]
 	if len(list) != 1 || list[0] == at {
@@ -100,8 +100,8 @@ func (u *units) batch(id string, at int) (int, bool) {
 	return list[0], true
 }
 
-// namesIn calls found with the wanted batches and tasks that a text names, but for those of which it says that they don't
-// matter.
+// namesIn calls found for each wanted batch or task that a text mentions, except those that it declares
+// irrelevant.
 func (u *units) namesIn(text string, wanted func(id string) bool, found func(id string, at int, quote string)) {
 	ends := clauseEnd.FindAllStringIndex(text, -1)
 	for _, m := range u.at.FindAllStringSubmatchIndex(text, -1) {
@@ -120,10 +120,10 @@ func (u *units) namesIn(text string, wanted func(id string) bool, found func(id 
 	}
 }
 
-// mostOfRange keeps "tasks 1-4000" from naming all the world.
+// mostOfRange limits ranges such as "tasks 1-4000".
 const mostOfRange = 100
 
-// idsOf spells out one match: "batches 1, 3-5".
+// idsOf returns all ids of one match: "batches 1, 3-5".
 func idsOf(text string, m []int) []string {
 	if m[2] < 0 {
 		return []string{text[m[6]:m[7]]}
@@ -158,8 +158,8 @@ var (
 	clauseEnd = lazyre.New(`[.!?;](?:\s|$)|\s[—–-]+\s|[()|]|,? (?:but|though|although|whereas|while|so that)\s|, `)
 	unitAhead = lazyre.New(`^(?:(?i:and|or|nor)\s)?(?i:batch|batches|task|tasks|phase|phases|[TB][0-9])`)
 
-	// What is said before a name to take it back. To break or to change what another batch made takes that there is such a
-	// thing, and so does waiting "until": those are no denials.
+	// Words before a name that deny a dependency. To break or change another batch's result, or to wait "until",
+	// requires that result, so these are no denials.
 	denial = lazyre.New(`(?i)\b(?:independent(?:ly)?|unlike|without|neither|nothing|regardless|irrespective|in parallel|parallel (?:with|to)|alongside|beside|` +
 		`concurrently|simultaneously|side by side|same time as|instead of|rather than|apart from|except|unrelated|` +
 		`no (?:longer|need|dependency|dependencies|relation)|(?:can|may|could) (?:\w+ ){0,4}before)\b|\bno $|` +
@@ -174,11 +174,11 @@ var (
 	whitespace = lazyre.New(`\s+`)
 )
 
-// farthest is how far from a name what belongs to it may stand, in bytes.
+// farthest is the maximum distance of related words from a name, in bytes.
 const farthest = 200
 
-// clauseAt returns the clause of a text in which start and end lie, and what of it stands before and behind them. ends
-// are the places where clauses end.
+// clauseAt returns the clause around start and end, and its parts before and after them. ends are the ends of all
+// clauses.
 func clauseAt(text string, ends [][]int, start, end int) (clause, before, behind string) {
 	from, to := max(0, start-farthest), min(len(text), end+farthest)
 	k, _ := slices.BinarySearchFunc(ends, from, func(m []int, at int) int { return m[0] - at })
@@ -187,7 +187,7 @@ func clauseAt(text string, ends [][]int, start, end int) (clause, before, behind
 			break
 		}
 		switch {
-		case text[m[0]:m[1]] == ", " && unitAhead.MatchString(text[m[1]:]): // goes on with the next of a list
+		case text[m[0]:m[1]] == ", " && unitAhead.MatchString(text[m[1]:]): // a list continues
 		case m[1] <= start:
 			from = m[1]
 		case m[0] >= end:
@@ -197,7 +197,7 @@ func clauseAt(text string, ends [][]int, start, end int) (clause, before, behind
 	return strings.ToValidUTF8(text[from:to], ""), text[from:start], text[end:to]
 }
 
-// denied reports whether a clause says that what it names does not matter.
+// denied reports whether a clause says that the named batch is irrelevant.
 func denied(before, behind string) bool {
 	if takenBack.MatchString(behind) || notNeeded.MatchString(behind) {
 		return true
@@ -218,7 +218,7 @@ func denied(before, behind string) bool {
 	return !still.MatchString(said)
 }
 
-// quoteOf cuts a clause to what is good to read around a name.
+// quoteOf shortens a clause to a few words around a name.
 func quoteOf(clause, name string) string {
 	tidy := func(s string) string {
 		return strings.Trim(whitespace.ReplaceAllString(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s), " "), " -*+•>#_,\"")
@@ -242,11 +242,11 @@ func quoteOf(clause, name string) string {
 	return head + name + tail
 }
 
-// paragraph is text that belongs together, on one line or several.
+// paragraph is coherent text of one or several lines.
 type paragraph struct {
 	text   string
-	starts []int // where in the text its lines begin
-	lines  []int // their numbers in the plan
+	starts []int // start of each line in text
+	lines  []int // line numbers in the plan
 }
 
 func (p *paragraph) line(at int) int {
@@ -259,7 +259,7 @@ func (p *paragraph) line(at int) int {
 
 var newItem = lazyre.New(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-z ]{0,20}: )`)
 
-// paragraphsOf returns what a batch says, without what stands in fences and code spans.
+// paragraphsOf returns the text of a batch without fences and code spans.
 func paragraphsOf(b *planparse.Batch) []paragraph {
 	out := []paragraph{{text: b.Title, starts: []int{0}, lines: []int{b.StartLine}}}
 	open := false
@@ -282,7 +282,7 @@ func paragraphsOf(b *planparse.Batch) []paragraph {
 	return out
 }
 
-// withoutSpans leaves out what stands in code spans: that is code, and no talk of batches.
+// withoutSpans removes code spans, which do not refer to batches.
 func withoutSpans(text string) string {
 	for _, span := range planparse.Spans(text) {
 		text = strings.Replace(text, span, "", 1)

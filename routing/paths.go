@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// touched is what a batch does to files: those of its Files block and those that its literal blocks write.
+// touched holds the files of a batch: those of its Files block and those that its literal blocks write.
 type touched struct {
 	all   []string // sorted, each once
 	makes []string // of them those that it creates, and tests, which as a rule are new

@@ -13,19 +13,19 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// picture is what both kinds of drawing show: a box for each batch, those that are not run among them, and the edges
-// that do not follow from others.
+// picture holds the content of both kinds of drawings: a box per batch, including skipped ones, and the edges that
+// do not follow from others.
 type picture struct {
 	*layered.Graph
 	boxes   []pictureBox
-	reasons map[[2]int]string // of an edge, from and to
+	reasons map[[2]int]string // by from and to of an edge
 	longest []int             // the critical path
 }
 
 type pictureBox struct {
 	number, title string
-	tier          string // as the settings call it, with the time that the batch is likely to take
-	class         Class  // "" for a batch that is not run
+	tier          string // name in the settings, with the expected duration
+	class         Class  // "" for a skipped batch
 	tip           string
 }
 
@@ -142,8 +142,8 @@ func classColors() map[Class]colors {
 
 func classes() []Class { return []Class{Implementation, Verification, Architecture, Wiring} }
 
-// SVG writes the graph of a decision as a picture that stands on its own. It follows the light or dark mode of whoever
-// looks at it, and tells the reason of an edge to whoever points at it.
+// SVG draws the graph of a decision as a self-contained image. It follows the viewer's light or dark mode, and
+// shows the reason of an edge as a tooltip.
 func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	x := newPicture(p, d)
 	caption := fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, phrase.Count(d.Workers, "worker"), d.Score.Value)

@@ -161,7 +161,7 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 		return
 	}
 	t.heading("Model routing:")
-	// Titles give way to what is said of the batches, but not so far that they cannot be told from each other.
+	// Titles get the remaining width, within these limits, so that they stay distinguishable.
 	const least, most = 18, 40
 	room := printWidth - len("  ") - widths[0] - len(" ") - len("  ") - widths[2] - len("  ")
 	longest := 0
@@ -223,8 +223,8 @@ func (t *text) why(d Decision) {
 	}
 }
 
-// wrap breaks a line between words so that it fits into width columns; all lines but the first are indented. A word
-// that is too long by itself stays whole, so that paths can be copied.
+// wrap breaks a line between words at width columns, and indents all lines but the first. It does not split long
+// words, so that paths can be copied.
 func wrap(line string, width, indent int) []string {
 	var out []string
 	margin := ""

@@ -1,12 +1,12 @@
-// Package routing decides how a plan is run: in which mode, in which order, and which batches not at all.
+// Package routing decides how to run a plan: its mode, its order, and the batches to skip.
 //
-// A decision carries its reasons. Where nothing proves that two batches are independent, they run one after
-// the other, in the order of the plan.
+// A decision includes its reasons. Without evidence that two batches are independent, they run sequentially in
+// plan order.
 //
-// It comes about in four steps. The graph is read out of the plan: what it declares, the files that batches touch, what
-// their texts name. The layout is what the graph means for the batches that are to run: who waits for whom, and how many
-// may run at a time. The score sums that up in a number, and rules, which may be expressions of the user's, make a mode
-// of it. Classes then give each batch a model.
+// A decision takes four steps. The graph collects the dependencies in the plan: its declarations, the files of
+// batches, the names in their texts. The layout derives which batch waits for which, and how many may run
+// concurrently. The score reduces this to a number, and rules, which may be expressions in the settings, choose
+// the mode. Finally, classes give each batch a model.
 package routing
 
 import (
@@ -19,38 +19,38 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Mode is how batches are worked on.
+// Mode says whether batches run concurrently.
 type Mode string
 
-// The modes. Headless works on one batch at a time; team on several, each in a worktree of its own.
+// The modes. Headless runs one batch at a time; team runs several, each in its own worktree.
 const (
 	Headless Mode = "headless"
 	Team     Mode = "team"
 )
 
-// Options narrow a decision.
+// Options are the inputs of a decision besides the plan.
 type Options struct {
-	From, To string            // numbers or keys of the first and last batch to run; "" is no bound
-	Env      map[string]string // what conditions may read as env.NAME
+	From, To string            // numbers or keys of the first and last batch to run; "" sets no bound
+	Env      map[string]string // variables that conditions may read as env.NAME
 
-	Mode            string // "headless" or "team" asks for one; "auto" or "" leaves it to the rules
-	Workers         int    // replaces the figure in the settings, and what memory suggests; 0: none given
-	NoSpeculate     bool   // no batch starts on what is not gated yet
-	SequentialAfter string // number or key of the last batch beside which others may run (TEAM-06); "" is none
-	TeamsEnabled    bool   // team mode may be chosen without being asked for
+	Mode            string // "headless" or "team" requests a mode; "auto" or "" lets the rules decide
+	Workers         int    // overrides the settings and the memory limit; 0 if not given
+	NoSpeculate     bool   // no batch starts on an ungated candidate
+	SequentialAfter string // number or key of the last batch that others may run beside (TEAM-06); "" if none
+	TeamsEnabled    bool   // the rules may choose team mode
 
-	Rules         Rules             // the zero value stands for [DefaultRules]
-	Models        map[string]string // model of each tier, of the agent that is used
-	ModelOverride map[string]string // batch, by key or number, to a tier, an alias or one of Models
-	History       []Sample          // what earlier runs took, the newest first
+	Rules         Rules             // the zero value means [DefaultRules]
+	Models        map[string]string // the used agent's model of each tier
+	ModelOverride map[string]string // by batch key or number: a tier, an alias or one of Models
+	History       []Sample          // figures of earlier runs, newest first
 
 	titles map[string]string        // of the batches, by key
-	said   map[string]time.Duration // what the plan says that batches take, by key
+	said   map[string]time.Duration // durations stated in the plan, by key
 
-	Memory func() (uint64, error) // how much memory is available, in bytes; nil is [AvailableMemory]
+	Memory func() (uint64, error) // available memory in bytes; nil is [AvailableMemory]
 }
 
-// mode is the mode that was asked for, "" for none.
+// mode returns the requested mode, "" if there is none.
 func (o Options) mode() Mode {
 	if o.Mode == "auto" {
 		return ""
@@ -58,7 +58,7 @@ func (o Options) mode() Mode {
 	return Mode(o.Mode)
 }
 
-// check refuses what no decision can be made with.
+// check rejects invalid options.
 func (o Options) check() error {
 	switch o.mode() {
 	case "", Headless, Team:
@@ -80,11 +80,11 @@ func (o Options) check() error {
 // EmptyNote is printed for a batch without content (PLAN-03).
 const EmptyNote = "(empty batch -- skipping)"
 
-// Decide routes p: in which mode, in which order, by how many workers and on which models, each with the reasons
-// (ROUTE-01). Errors name the plan's line, or the flag or setting, that is to blame.
+// Decide routes p: it chooses the mode, the order, the number of workers and the models, each with reasons
+// (ROUTE-01). Errors name the faulty line of the plan, flag or setting.
 //
-// The graph, the score and all that goes with them describe the plan whatever the mode. What batches wait for is the
-// graph's affair in team mode alone; in headless mode each waits for the one before.
+// The graph and the score describe the plan independently of the mode. Only in team mode do batches wait according
+// to the graph; in headless mode each batch waits for the previous one.
 func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	if o.Rules == (Rules{}) {
 		o.Rules = DefaultRules()
@@ -111,7 +111,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 		d.Steps[i] = s
 	}
 	unasked(p, d.Steps)
-	// The score is about the plan. What is asked for comes after it.
+	// The score describes the plan; the options come later.
 	s := layoutOf(g, runs)
 	if err := o.tiers(p, d.Steps); err != nil {
 		return Decision{}, err
@@ -181,7 +181,8 @@ func skip(p *planparse.Plan, b *planparse.Batch, i, from, to int, env map[string
 	return "", nil
 }
 
-// unasked says of which checkpoints nobody is asked, since the batch that would wait for the person is not run.
+// unasked updates the skip reason of checkpoints whose question is never asked, because the batch that would wait
+// is not run.
 func unasked(p *planparse.Plan, steps []Step) {
 	for i := range p.Batches {
 		c := p.Batches[i].Checkpoint
@@ -214,7 +215,7 @@ func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 	return from, to, nil
 }
 
-// find takes a key, or else a number, of which the first counts; "B3" is read as "3".
+// find returns the batch with a key, or else the first one with a number; "B3" means "3".
 func find(p *planparse.Plan, flag, name string) (int, error) {
 	key := func(b *planparse.Batch) string { return b.Key }
 	number := func(b *planparse.Batch) string { return b.Number }

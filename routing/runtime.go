@@ -104,7 +104,7 @@ func commandsIn(line string) [][]string {
 	return out
 }
 
-// targetOf tells what a command does to the machine; "" is nothing that is known.
+// targetOf returns the machine state that a command uses; "" if none is known.
 func targetOf(words []string) string {
 	name, args := words[0], words[1:]
 	switch name {
@@ -198,7 +198,7 @@ func service(name string, args []string) string {
 	return ""
 }
 
-// compose tells which set of containers is meant.
+// compose identifies the container set of a compose command.
 func compose(args []string) string {
 	if !slices.ContainsFunc(args, func(a string) bool {
 		return slices.Contains([]string{"up", "down", "start", "stop", "restart", "run", "exec", "rm", "kill", "create", "pause", "unpause"}, a)

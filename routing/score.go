@@ -12,11 +12,11 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04): what a team saves, as a share of what it
-// could save at most, less what stands in its way. Whatever an expression gives is rounded and kept between 0 and 100.
+// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04): the time that a team saves,
+// as a share of the maximum saving, minus penalties. The result is rounded and limited to 0 to 100.
 const DefaultScore = "max(0, min(100, round((m > 0 ? 100*s/m : 0) - 100*o - 20*min(h, 2) + 20*p)))"
 
-// defaultScore is what DefaultScore says, in Go. A test holds the two together.
+// defaultScore is DefaultScore in Go. A test keeps the two equal.
 func defaultScore(f ScoreFact) int {
 	saved := 0.0
 	if f.M > 0 {
@@ -25,7 +25,7 @@ func defaultScore(f ScoreFact) int {
 	return int(max(0, min(100, math.Round(saved-100*f.O-float64(20*min(f.H, 2))+float64(20*f.P)))))
 }
 
-// terms are what the formula adds up, with the evidence of each.
+// terms describes the terms of the formula with their evidence.
 func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) []string {
 	if f.W < 2 {
 		return []string{"0: no two batches may run at the same time, so that more workers save nothing"}
@@ -54,7 +54,7 @@ func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) [
 	return out
 }
 
-// overlaps names the pairs that overlap most: ", most of it B4 with B5 (73%)".
+// overlaps names the pairs with the largest overlap: ", most of it B4 with B5 (73%)".
 func (s *layout) overlaps() string {
 	type pair struct {
 		a, b int
@@ -82,8 +82,8 @@ func (s *layout) overlaps() string {
 	return ", most of it " + strings.Join(most, " and ")
 }
 
-// scoreOf computes the score and its reasons. All of it is about the batches that are to run: what is done already can't
-// be in anybody's way. Neighbours are the batches before and behind in the plan.
+// scoreOf computes the score and its reasons over the batches that run. Finished batches cannot be in the way.
+// Neighbors are the previous and the next batch in the plan.
 func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Duration) (Score, error) {
 	f := s.facts()
 	alone, together, equal := s.simulate(&f, workers, took)
@@ -101,7 +101,7 @@ func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Dur
 	return out, nil
 }
 
-// scoreBy computes a score by an expression.
+// scoreBy computes the score with an expression.
 func scoreBy(text string, f ScoreFact) (int, error) {
 	e, err := condition.ParseNumber[ScoreFact](text)
 	if err != nil {
@@ -111,8 +111,8 @@ func scoreBy(text string, f ScoreFact) (int, error) {
 	return int(max(0, min(100, math.Round(v)))), err
 }
 
-// facts are what the score is made of (ROUTE-03). A batch without any neighbour counts as none that is independent of
-// its neighbours: a plan of one batch has nothing to gain.
+// facts computes the inputs of the score (ROUTE-03). A single batch does not count as independent of its
+// neighbors: a plan of one batch cannot gain.
 func (s *layout) facts() ScoreFact {
 	var f ScoreFact
 	free := 0
@@ -134,8 +134,8 @@ func (s *layout) facts() ScoreFact {
 	return f
 }
 
-// simulate works out what so many workers save, by the scheduler's own rule. Where the length of a batch is not known, all are taken
-// to be equal, which equal says; the times are in hours then.
+// simulate computes what the workers save, with the scheduler's own rule. If any duration is unknown, all batches
+// count as an hour, and equal is true.
 func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.Duration) (alone, together time.Duration, equal bool) {
 	f.W = min(workers, len(s.width))
 	durations, needs := map[string]time.Duration{}, map[string][]string{}
@@ -160,7 +160,7 @@ func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.D
 	return alone, together, equal
 }
 
-// reasons says for people what speaks for and against working on several batches at a time.
+// reasons lists the arguments for and against concurrent work.
 func (s *layout) reasons(out *Score) {
 	plus := func(format string, args ...any) { out.Plus = append(out.Plus, fmt.Sprintf(format, args...)) }
 	minus := func(format string, args ...any) { out.Minus = append(out.Minus, fmt.Sprintf(format, args...)) }
@@ -240,7 +240,7 @@ func (s *layout) against(minus func(string, ...any)) {
 	}
 }
 
-// few names batches: "B1, B2 and B5".
+// few names batches: "B1, B2, B5".
 func (s *layout) few(batches []int) string {
 	var names []string
 	for _, i := range batches {

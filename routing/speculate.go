@@ -2,9 +2,9 @@ package routing
 
 import "slices"
 
-// early returns the needs on whose candidates a batch may start while their gates still run (TEAM-04): all of them, or
-// none. The candidate's tree has what the batch needs, so that a need for what the other one makes is no hindrance. It
-// waits where both change too much of the same, where they share the machine, and where nobody knows what they share.
+// early returns the needs on whose unmerged candidates a batch may start during their gates (TEAM-04): all or
+// none. The candidate's tree contains what the batch needs. The batch waits if both change too many common files,
+// if they share machine state, or if their overlap is unknown.
 func (s *layout) early(i int, rules Rules) []string {
 	for _, need := range s.needs[i] {
 		if ok, _ := s.mayStart(need, i, rules); !ok {

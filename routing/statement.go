@@ -8,34 +8,34 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// statement is what a batch says of its dependencies in so many words, beyond what the parser has read already.
+// statement holds a batch's explicit statements about dependencies, beyond those that the parser reads.
 type statement struct {
-	made        bool // it says what it needs, be it nothing: depends_on, context_refs or Consumes
-	depends     bool // it says what it depends on, be it nothing
-	runsOnly    bool // it does nothing but run commands
-	safe        bool // it says parallel_safe itself, and not only the heading of its group
-	dependsLine int  // of depends_on
-	refsLine    int  // of context_refs
+	made        bool // it states its needs, possibly none: depends_on, context_refs or Consumes
+	depends     bool // it states its dependencies, possibly none
+	runsOnly    bool // it only runs commands
+	safe        bool // it says parallel_safe itself, not just the heading of its group
+	dependsLine int  // line of depends_on
+	refsLine    int  // line of context_refs
 	inline      []reference
 	consumes    []item
 	produces    []item
 }
 
-// reference is a batch or task that the text says it depends on.
+// reference is a batch or task on which the text claims to depend.
 type reference struct {
 	id     string // as in taskIDs
-	text   string // where it is said, for people
+	text   string // the source of the claim, for people
 	line   int
-	strict bool // in parentheses behind the work, as spec-kit writes it: that is no manner of speaking
+	strict bool // in parentheses after the work, as in spec-kit: a formal statement
 }
 
 // item is one thing that a batch consumes or produces.
 type item struct {
-	text string // as it stands in the code span
+	text string // text of the code span
 	line int
 }
 
-// statementOf reads the text of a batch, line by line. Fences show code, and say nothing here.
+// statementOf reads the text of a batch, line by line. It skips fenced code.
 func statementOf(b *planparse.Batch) statement {
 	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine, depends: len(b.DependsOn) > 0}
 	into, indent := (*[]item)(nil), 0 // the list below "Produces:"
@@ -52,7 +52,7 @@ func statementOf(b *planparse.Batch) statement {
 			ids := idsIn(value)
 			s.made = s.made || len(ids) > 0 || none(value)
 			s.depends = s.depends || len(ids) > 0 || none(value)
-			if len(b.DependsOn) == 0 { // further down than the parser reads it
+			if len(b.DependsOn) == 0 { // below the part that the parser reads
 				for _, id := range ids {
 					s.inline = append(s.inline, reference{id: id, text: "the text says that it depends on " + id, line: l.Number})
 				}
@@ -78,7 +78,7 @@ func statementOf(b *planparse.Batch) statement {
 			into = nil
 		case into != nil:
 			if spans := planparse.Spans(plain); len(spans) > 0 && strings.HasPrefix(plain, "`") {
-				*into = append(*into, item{spans[0], l.Number}) // the others explain it
+				*into = append(*into, item{spans[0], l.Number}) // later code spans only explain the first
 			}
 		}
 		s.inline = append(s.inline, inlineIn(plain, l.Number)...)
@@ -87,13 +87,13 @@ func statementOf(b *planparse.Batch) statement {
 	return s
 }
 
-// none reports whether a list says that there is nothing in it.
+// none reports whether a list says that it is empty.
 func none(value string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " *_`.[]()")), " ")
 	return word == "" || word == "none" || word == "nothing" || word == "no" || word == "n/a" || word == "-"
 }
 
-// label cuts "Key: value" with the key as one lower-case word: "depends_on" for "**Depends on:**".
+// label splits "Key: value" and returns the key as one lower-case word: "depends_on" for "**Depends on:**".
 func label(plain string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(plain, ":")
 	if !ok || len(key) > 16 {
@@ -125,7 +125,7 @@ func inlineIn(plain string, line int) []reference {
 	}
 }
 
-// idsIn finds the batches and tasks that a text names: "T012", "Task 4", "Tasks 1, 2 and 3", "Phase 2".
+// idsIn finds the batches and tasks in a text: "T012", "Task 4", "Tasks 1, 2 and 3", "Phase 2".
 func idsIn(value string) []string {
 	var out []string
 	kind := ""
@@ -152,7 +152,7 @@ func idsIn(value string) []string {
 	return out
 }
 
-// taskIDs maps what idsIn returns to batches. A task that is numbered twice is the first one.
+// taskIDs maps the ids of idsIn to batches. For a duplicate id, the first task counts.
 func taskIDs(p *planparse.Plan) map[string]int {
 	ids := map[string]int{}
 	for id, i := range spoken(p) {
@@ -163,7 +163,7 @@ func taskIDs(p *planparse.Plan) map[string]int {
 	return ids
 }
 
-// consumed makes a batch wait for the ones that produce what it consumes.
+// consumed makes a batch wait for the producers of what it consumes.
 func (g *graph) consumed() {
 	producers := map[string][]int{}
 	for _, i := range g.order {

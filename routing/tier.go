@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The tiers of models, from the cheapest. Configurations may call them by the names in brackets, which are those of one
-// vendor's models, whatever stands behind a tier (MODEL-08).
+// The tiers of models, cheapest first. Configurations may use the names in brackets, which are those of one
+// vendor's models, for any models (MODEL-08).
 const (
 	Small  = "small"  // haiku
 	Medium = "medium" // sonnet
@@ -20,7 +20,7 @@ const (
 
 const tierNames = "small (haiku), medium (sonnet) and large (opus)"
 
-// TierOf returns the tier that a name stands for, by itself or as an alias.
+// TierOf returns the tier with a name or an alias.
 func TierOf(name string) (string, bool) {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case Small, "haiku":

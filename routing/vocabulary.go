@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maker is what an earlier batch creates, under one of the names that text may call it by.
+// maker is a thing that earlier batches create, under one of its possible names.
 type maker struct {
 	batches []int  // by plan order
 	what    string // the path or name in full
@@ -30,7 +30,7 @@ type manifest struct {
 	only      bool // it matters to what lies right beside it, and not further down
 }
 
-// tooMany is how many batches may declare a name before it counts as one that any code might have.
+// tooMany is the number of batches that declare a name before it counts as common.
 const tooMany = 3
 
 // vocabulary collects what the batches create. They come in the order in which they can run.

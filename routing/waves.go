@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// wave is a group of batches that comes after the group before it.
+// wave is a group of batches that follows the group before it.
 type wave struct {
 	group   planparse.Group
 	batches []int
@@ -17,14 +17,14 @@ type wave struct {
 
 func (w wave) name() string { return w.group.Kind + " " + w.group.Number }
 
-// ordered reports whether groups of this kind come one after the other. Chunks and sections only cut the text into
-// pieces, tracks run side by side by their name, and a batch is its own group.
+// ordered reports whether groups of this kind follow each other. Chunks and sections only divide the text, tracks
+// run side by side, and a batch is its own group.
 func ordered(kind string) bool {
 	return slices.Contains([]string{"wave", "phase", "checkpoint", "stage", "milestone", "sprint", "week"}, kind)
 }
 
-// wavesOf returns the groups that are in an order, with their batches. One alone, such as the wave in the front matter of
-// a GSD plan, tells how that plan stands to others, and nothing of what is in it.
+// wavesOf returns the ordered groups with their batches, or nil if there is only one. A single one, such as the
+// wave in the front matter of a GSD plan, orders plans and not the batches in one.
 func (g *graph) wavesOf() []wave {
 	var out []wave
 	for i := range g.plan.Batches {
@@ -43,7 +43,7 @@ func (g *graph) wavesOf() []wave {
 	return out
 }
 
-// group returns the group that a batch stands in, or is.
+// group returns the group that contains the batch, or that is the batch.
 func (g *graph) group(i int) (planparse.Group, bool) {
 	b := &g.plan.Batches[i]
 	for _, group := range slices.Backward(g.plan.Groups) {
@@ -54,9 +54,9 @@ func (g *graph) group(i int) (planparse.Group, bool) {
 	return planparse.Group{}, false
 }
 
-// marks reads off who may run beside whom by what the plan marks. The heading of a group, "Wave 1 (parallel)", speaks of
-// the batches in it, and (P) of those that bear it; only a batch that says parallel_safe, itself or by way of the whole
-// plan, may run beside any other.
+// marks computes from the plan's marks which batches may run side by side. The heading of a group, "Wave 1
+// (parallel)", applies to its batches, and (P) to the batches that have it. Only a batch marked parallel_safe, by
+// itself or by the whole plan, may run beside any other.
 func (g *graph) marks() {
 	n := len(g.plan.Batches)
 	g.safe, g.peers = make([]bool, n), make([]int, n)
@@ -71,8 +71,8 @@ func (g *graph) marks() {
 	}
 }
 
-// afterWaves makes a wave wait for the one before it. A phase may be marked as safe to run beside others. A wave may
-// not: "Wave 2 (parallel)" speaks of the batches in it.
+// afterWaves makes each wave wait for the previous one. A phase may be marked as safe to run beside others. A wave
+// may not: "Wave 2 (parallel)" refers to its batches.
 func (g *graph) afterWaves() {
 	for k, w := range g.waves {
 		for _, to := range w.batches {
@@ -84,7 +84,8 @@ func (g *graph) afterWaves() {
 				for _, from := range before.batches {
 					g.add(from, to, EdgeWave, w.group.StartLine, reason)
 				}
-				// A batch that did not wait for the wave before its own has to be followed by way of that wave.
+				// A batch that did not wait for its previous wave does not pass that wait on, so add edges to
+				// earlier waves too.
 				if !slices.ContainsFunc(before.batches, func(i int) bool { return g.besides(before, i) }) {
 					break
 				}
@@ -93,23 +94,23 @@ func (g *graph) afterWaves() {
 	}
 }
 
-// besides reports whether a batch may run beside the phase before its own.
+// besides reports whether a batch may run beside the previous phase.
 func (g *graph) besides(w wave, i int) bool {
 	return w.group.Kind != "wave" && g.safe[i]
 }
 
-// sameWave reports whether both stand in a group of batches that may run together: a wave, or one that is marked so.
+// sameWave reports whether both are in one group of batches that may run together: a wave, or a marked group.
 func (g *graph) sameWave(a, b int) bool { return g.peers[a] > 0 && g.peers[a] == g.peers[b] }
 
-// marked reports whether the plan marks the batch itself with [P] or (P): it may run beside others that are so marked.
-// In spec-kit the mark speaks of tasks within a phase.
+// marked reports whether the plan marks the batch with [P] or (P): it may run beside other marked batches. In
+// spec-kit the mark refers to tasks within a phase.
 func (g *graph) marked(i int) bool {
 	tasks := g.plan.Batches[i].Tasks
 	return g.plan.Format != planparse.FormatSpecKit && len(tasks) > 0 &&
 		!slices.ContainsFunc(tasks, func(t planparse.Task) bool { return !t.Parallel && t.Parent == "" })
 }
 
-// open reports whether nobody knows what the batch changes: it names no file, and does more than to run commands.
+// open reports whether the changes of the batch are unknown: it names no file and does more than run commands.
 func (g *graph) open(i int) bool {
 	return len(g.does[i].all) == 0 && !g.says[i].runsOnly
 }
@@ -119,8 +120,8 @@ var (
 	nothingToDo = lazyre.New(`^(?:#|depends|context|parallel|critical|estimate|when|consumes|produces)`)
 )
 
-// runsOnly reports whether a batch says what it needs and does nothing but run commands: it has some, and its title says that
-// they verify, or its text says nothing else.
+// runsOnly reports whether a batch states its needs and only runs commands. It must have commands, and its title
+// must say verify or its text must contain only commands.
 func runsOnly(b *planparse.Batch, s statement) bool {
 	if !s.made || len(b.Commands) == 0 {
 		return false
@@ -141,27 +142,28 @@ func runsOnly(b *planparse.Batch, s statement) bool {
 	return only
 }
 
-// proof is what shows that two batches without evidence for a dependency may run side by side.
+// proof is the evidence that two batches without a known dependency may run side by side.
 type proof int
 
 const (
 	noProof   proof = iota
-	byFiles         // both name their files, and have none in common
-	byRefs          // the later one says what it needs, and the other one is not among it
+	byFiles         // both name their files, and share none
+	byRefs          // the later one states its needs, without the earlier one
 	byLater         // the later one is marked parallel_safe
 	byEarlier       // the earlier one is, and the later one names its files
 	byMarks         // both are marked [P]
-	byWave          // they stand in one group of batches that may run together
+	byWave          // both are in one group of batches that may run together
 	byRunning       // the earlier one only runs commands, and the later one names its files
 )
 
-// independent tells what shows that b, which comes later, need not wait for a (ROUTE-02).
+// independent returns the evidence that b, the later batch, need not wait for a (ROUTE-02).
 func (g *graph) independent(a, b int) proof {
 	first, later := len(g.does[a].all) > 0, len(g.does[b].all) > 0
 	switch {
 	case first && later:
 		return byFiles
-	case g.says[b].depends, g.says[b].made && !g.open(a) && !g.open(b): // to name what is read does not tell what is changed
+	case g.says[b].depends, g.says[b].made && !g.open(a) && !g.open(b):
+		// files that are read say nothing about files that are changed
 		return byRefs
 	case g.safe[b]:
 		return byLater
@@ -177,7 +179,7 @@ func (g *graph) independent(a, b int) proof {
 	return noProof
 }
 
-// say words a proof for people.
+// say describes a proof for people.
 func (g *graph) say(p proof, a, b int) string {
 	switch p {
 	case byFiles:
@@ -198,15 +200,15 @@ func (g *graph) say(p proof, a, b int) string {
 	return ""
 }
 
-// inOrder puts batches one after the other of which nothing shows that they are independent. It looks from the nearest
-// one backwards, so that each batch gets no more such edges than it takes.
+// inOrder adds edges between batches without evidence that they are independent. It starts with the nearest
+// earlier batch, so that each batch gets a minimum of such edges.
 func (g *graph) inOrder() {
 	for k, to := range g.order {
 		whole := g.whole(to)
 		for _, from := range slices.Backward(g.order[:k]) {
 			switch {
 			case g.above[to].has(from):
-				// It may have got to wait for more since the graph was closed.
+				// An edge added above may already order the two.
 			case whole != "":
 				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine, fmt.Sprintf("the title says %q: it is about what the batches before it make", whole))
 			case g.independent(from, to) == noProof:
@@ -219,9 +221,9 @@ func (g *graph) inOrder() {
 	}
 }
 
-// sequentialAfter puts the batches behind last one after the other, each after all that stands before it (TEAM-06).
+// sequentialAfter makes each batch after last wait for all batches before it (TEAM-06).
 func (g *graph) sequentialAfter(last int) {
-	if g.big { // a chain already
+	if g.big { // already a chain
 		return
 	}
 	for k := g.at[last] + 1; k < len(g.order); k++ {
@@ -235,7 +237,7 @@ func (g *graph) sequentialAfter(last int) {
 	}
 }
 
-// unclear says which of two batches leave it open what they touch.
+// unclear says which of two batches do not name their files.
 func (g *graph) unclear(from, to int) string {
 	var who []string
 	for _, i := range []int{from, to} {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Approval is something that a run asks a person for. It holds no worker; the run goes on beside it, and stops with
-// [OutcomeHuman] once nothing else is left to be done.
+// Approval is a request of a run to a person. It blocks no worker: the run continues, and stops with
+// [OutcomeHuman] when no other work is left.
 type Approval struct {
 	ID       string    `json:"id"`      // "<first eight of the run's id>/<key of the batch>", or ".../land"
 	Run      string    `json:"run"`     // its id
-	Command  string    `json:"command"` // that an answer names
-	Kind     string    `json:"kind"`    // what waits: merge or land
+	Command  string    `json:"command"` // command id that the answer must name
+	Kind     string    `json:"kind"`    // merge or land
 	Gate     string    `json:"gate,omitempty"`
 	Batch    string    `json:"batch,omitempty"` // its key
 	Number   string    `json:"number,omitempty"`
@@ -22,7 +22,7 @@ type Approval struct {
 	Question string    `json:"question"`
 	Base     string    `json:"base"`
 	Commit   string    `json:"commit"`
-	Tree     string    `json:"tree,omitempty"` // that is merged if the answer is yes, and no other
+	Tree     string    `json:"tree,omitempty"` // the only tree that a yes permits to merge
 	Since    time.Time `json:"since"`
 }
 
@@ -32,40 +32,40 @@ const (
 	ApproveLand  = "land"  // of the run
 )
 
-// GateMergeBelowBar is the human gate of trust that an approval to land goes through (TRUST-13).
+// GateMergeBelowBar is the human gate of trust for an approval to land (TRUST-13).
 const GateMergeBelowBar = "merge_below_bar"
 
-// Yes answers an approval. It is for [Engine.Post], or for a driver that takes posts of other processes.
+// Yes returns the event that approves a, for [Engine.Post] or for a driver that reads posts of other processes.
 func (a Approval) Yes(by, reason string) Event {
 	return Event{Kind: ApprovalGiven, Run: a.Run, Command: a.Command, Batch: a.Batch, Commit: a.Commit, Tree: a.Tree, By: by, Reason: reason, Outcome: OutcomeOK}
 }
 
-// No answers an approval. The reason is what the next attempt at the batch is told.
+// No returns the event that denies a. The next attempt at the batch gets the reason.
 func (a Approval) No(by, reason string) Event {
 	e := a.Yes(by, reason)
 	e.Kind, e.Outcome = ApprovalDenied, OutcomeRefused
 	return e
 }
 
-// question is what a person was asked and has not answered.
+// question is an open question to a person.
 type question struct {
 	Command
 	since time.Time
 }
 
-// answers tells whether e is about this very question: an answer about another tree is about something else.
+// answers reports whether e answers this question: same command, commit and tree.
 func (q *question) answers(e Event) bool {
 	return q != nil && q.ID == e.Command && q.Commit == e.Commit && q.Tree == e.Tree
 }
 
-// beside tells whether a person has to agree to t. Such a candidate stands beside the merge queue, on the run branch
-// itself, until it is its turn to be merged: nobody stands on it, and nobody waits for it.
+// beside reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it
+// stands directly on the run branch until it may merge. No other candidate stands on it or waits for it.
 func (m *Machine) beside(t *track) bool {
 	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.lane != t
 }
 
-// admit lets a candidate merge next to which a person agreed, if it is still what they agreed to: each other one that
-// merges before would make another tree of it.
+// admit lets the first approved candidate merge next, if it still has the approved tree. A merge before it would
+// change its tree.
 func (m *Machine) admit() {
 	if m.lane != nil {
 		return
@@ -82,15 +82,15 @@ func (m *Machine) admit() {
 	m.fire(t, OnDone)
 }
 
-// onHeld tells whether t was made on a candidate that now stands beside the queue, or on one that waits for such a one:
-// what is placed ahead of it does not hold what it was made on.
+// onHeld reports whether t was made on a candidate that waits for approval, or on one that is not placed. In both
+// cases the candidates ahead of t do not include its base.
 func (m *Machine) onHeld(t *track, placed []*track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool {
 		return !m.done(n) && (m.beside(m.byKey[n]) || !slices.Contains(placed, m.byKey[n]))
 	})
 }
 
-// propose asks a person whether the candidate of t may be merged.
+// propose asks a person whether the candidate of t may merge.
 func (m *Machine) propose(t *track) Command {
 	why := "the plan asks for a person's approval"
 	if t.Asks != "" {
@@ -107,7 +107,7 @@ func (m *Machine) propose(t *track) Command {
 	return m.issue(t, Command{Kind: Ask, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree, Why: why})
 }
 
-// answered folds what a person said. Who says something of what nobody asks for, or of another tree, has said nothing.
+// answered applies a person's answer. It ignores answers to other questions or about another tree.
 func (m *Machine) answered(e Event) []Command {
 	if e.Batch == "" {
 		if !m.asking.answers(e) {
@@ -133,7 +133,7 @@ func (m *Machine) answered(e Event) []Command {
 	return m.schedule()
 }
 
-// Waiting lists what a person is asked for, in plan order, the landing last. Who knows the run's id adds it.
+// Waiting lists the open questions in plan order, with the landing last. The caller adds the run's id.
 func (m *Machine) Waiting() []Approval {
 	var out []Approval
 	for _, t := range m.tracks {
@@ -157,7 +157,7 @@ func (q *question) approval(kind string, b *BatchInfo) Approval {
 	return a
 }
 
-// Diff is what git diff has to be given to see what is asked about.
+// Diff returns the arguments of git diff that show the change in question.
 func (a Approval) Diff() string {
 	to := a.Tree
 	if to == "" {
@@ -166,7 +166,7 @@ func (a Approval) Diff() string {
 	return fmt.Sprintf("%.10s %.10s", a.Base, to)
 }
 
-// of says whose question it is.
+// of adds the run's id to an approval.
 func (a Approval) of(run string) Approval {
 	a.Run = run
 	what := a.Batch
@@ -177,7 +177,7 @@ func (a Approval) of(run string) Approval {
 	return a
 }
 
-// FindApproval finds the approval that is meant by an id or a beginning of one that is clear.
+// FindApproval returns the approval with an id or with an unambiguous abbreviation of one.
 func FindApproval(list []Approval, id string) (Approval, error) {
 	var near []Approval
 	for _, a := range list {

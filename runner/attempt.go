@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/routing"
 )
 
-// failed takes a failure to the debug state and decides what comes of it (RUN-10).
+// failed moves a failure to the debug state and decides the next step (RUN-10).
 func (m *Machine) failed(t *track, e Event) {
 	same := t.failure != "" && t.failure == failureOf(e)
 	t.failure, t.after, t.reason = failureOf(e), e.Seq, e.Reason
@@ -39,7 +39,7 @@ func (m *Machine) failed(t *track, e Event) {
 	}
 }
 
-// failureOf is what two failures have to share to count as no progress.
+// failureOf returns the key of a failure. Two failures with the same key mean no progress.
 func failureOf(e Event) string {
 	return strings.Join([]string{string(e.Kind), string(e.Outcome), e.Tree, e.Fingerprint}, "\x00")
 }
@@ -51,13 +51,13 @@ func (m *Machine) nextAttempt(t *track) {
 	t.issued = map[string]Command{}
 }
 
-// forget drops what reviews and people said of the candidate.
+// forget drops the answers of reviews and people about the candidate.
 func (t *track) forget() {
 	t.looked, t.doubt, t.unagreed, t.asking, t.approved, t.again = reviews{}, "", "", nil, "", ""
 }
 
-// park sets a batch aside whose agent cannot go on for now. Other batches go on; after a limit, those that another
-// agent may be given.
+// park pauses a batch whose agent cannot continue. Other batches continue; after a limit, only those that another
+// agent can take.
 func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 	t.parked = &Stop{e.Outcome, e.Reason}
 	if m.shared() && e.Outcome == OutcomeLimited {
@@ -75,11 +75,11 @@ func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 	return []Command{m.issue(t, Command{Kind: Wait, Until: e.RetryAt})}
 }
 
-// costs is what the agents of a run have cost, in US dollars.
+// costs is the total cost of a run's agents, in US dollars.
 type costs struct {
 	sum     float64
 	known   []float64 // of each attempt, sorted
-	unknown string    // key of a batch of which an attempt did not tell its cost
+	unknown string    // key of a batch with an attempt of unknown cost
 }
 
 func (c *costs) add(e Event) {
@@ -97,10 +97,10 @@ func (c *costs) add(e Event) {
 	c.known = slices.Insert(c.known, at, *e.Usage.CostUSD)
 }
 
-// review adds what a review cost. What is likely to come is told by what attempts cost, not by these.
+// review adds the cost of a review. The forecast uses only the costs of attempts.
 func (c *costs) review(e Event) {
 	switch {
-	case e.Usage == nil: // nobody was asked, or it was cut off
+	case e.Usage == nil: // no reviewer was asked, or the review was interrupted
 	case e.Usage.CostUSD == nil:
 		c.unknown = e.Batch
 	default:
@@ -108,7 +108,7 @@ func (c *costs) review(e Event) {
 	}
 }
 
-// next is what one more attempt is likely to cost: the median so far, 0 before there was one.
+// next returns the expected cost of one more attempt: the median so far, 0 before the first.
 func (c *costs) next() float64 {
 	if len(c.known) == 0 {
 		return 0
@@ -116,13 +116,13 @@ func (c *costs) next() float64 {
 	return c.known[len(c.known)/2]
 }
 
-// feelsItsWay tells whether the next agent has to wait for what the one at work costs: under a limit, a price that
-// nobody knows yet is not paid several times at once.
+// feelsItsWay reports whether the next agent must wait until the cost of the running one is known. Under a cost
+// limit, several attempts of unknown cost must not run at once.
 func (m *Machine) feelsItsWay() bool {
 	return m.info.MaxCostUSD > 0 && len(m.costs.known) == 0 && m.atWork(Execute) > 0
 }
 
-// overBudget says why no agent may be started any more, or "". It looks before an attempt that would overrun,
+// overBudget says why no further agent may start, or "". It stops before an attempt that would exceed the limit,
 // not after.
 func (m *Machine) overBudget() string {
 	limit := m.info.MaxCostUSD

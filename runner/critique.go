@@ -2,7 +2,7 @@ package runner
 
 import "github.com/runplan/runplan/agents"
 
-// CritiqueCost is what it took to look at the steps of an attempt, which the agent's own usage does not hold.
+// CritiqueCost is the cost of checking an attempt's steps, which the agent's own usage does not include.
 type CritiqueCost struct {
 	Model string       `json:"model,omitempty"`
 	Calls int          `json:"calls"`

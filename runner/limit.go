@@ -14,59 +14,59 @@ type AgentInfo struct {
 	Models map[string]string `json:"models,omitempty"` // model of each tier
 }
 
-// limits is what a run knows of the limits of its agents. A limit is one of the account, not of a batch: nobody works
-// on that agent until it is over.
+// limits holds the known limits of the run's agents. A limit belongs to the account, not to a batch: no batch uses
+// that agent until the limit ends.
 type limits struct {
-	now  time.Time // of the last fact that told of one's end
+	now  time.Time // time of the latest event
 	of   map[string]limit
-	hits map[string]int // by agent: limits and outages that it met since it last did something
-	met  int            // limits of this run so far
+	hits map[string]int // by agent: limits and outages since its last success
+	met  int            // number of limits in this run
 }
 
-// limit is one that an agent met.
+// limit is a limit that an agent met.
 type limit struct {
 	number int
-	until  time.Time // zero: nobody knows
+	until  time.Time // zero if unknown
 	reason string
-	outage bool // of the provider, and no limit of the account
+	outage bool // an outage of the provider, not a limit of the account
 }
 
-// handed is the agent that a batch is taken from, and why.
+// handed names the agent that a batch moves away from, and the reason.
 type handed struct{ agent, why string }
 
 // mostWaits bounds how often a limit is waited for in a row: after so many wrong reset times
 // the reset time is treated as unknown.
 const mostWaits = 5
 
-// skew is what is waited where a limit is said to be over already: the clocks of the two differ.
+// skew is the wait for a limit that should already be over: the clocks of provider and machine differ.
 const skew = time.Minute
 
-// shared tells whether limits are known by agent. Older journals have no agent list: there
-// each batch meets the limit, and waits, by itself.
+// shared reports whether limits are known by agent. Older journals have no agent list: in those runs each batch
+// meets the limit and waits separately.
 func (m *Machine) shared() bool { return len(m.info.Agents) > 0 }
 
-// pass moves the time on. The machine has no clock but the facts.
+// pass advances the time. The machine's only clock is the time of its events.
 func (l *limits) pass(at time.Time) {
 	if at.After(l.now) {
 		l.now = at
 	}
 }
 
-// on tells whether an agent is known to be limited.
+// on reports whether an agent is known to be limited.
 func (l *limits) on(agent string) bool {
 	x, ok := l.of[agent]
 	return ok && (x.until.IsZero() || l.now.Before(x.until))
 }
 
-// meet takes up that an agent met a limit or an outage. Those who were at work beside each other meet the same one; the
-// last time that any of them tells is when it ends.
+// meet records that an agent met a limit or an outage. Concurrent batches of an agent meet the same limit; its end
+// is the latest time that any of them reports.
 func (m *Machine) meet(agent string, e Event) {
 	l := &m.limits
 	if l.of == nil {
 		l.of, l.hits = map[string]limit{}, map[string]int{}
 	}
 	old, again := l.of[agent], l.on(agent)
-	if again && !e.RetryAt.After(old.until) { // no time is before any other
+	if again && !e.RetryAt.After(old.until) { // an unknown time is the zero time, before any other
 		return
 	}
 	if !again {
@@ -87,9 +87,9 @@ func (m *Machine) meet(agent string, e Event) {
 	l.of[agent] = x
 }
 
-// backoff returns how long is waited where nobody says when a limit or an outage ends: 0 is not at all. It doubles from one
-// wait to the next, up to a maximum, and differs by up to a tenth from run to run, so that runs which met the same limit
-// do not all come back in the same second. An outage is waited for also in a run that stops at limits, a few times.
+// backoff returns the wait for a limit or outage whose end is unknown; 0 means no wait. It doubles with each wait
+// up to a maximum. It differs by up to a tenth between runs, so that they do not all retry in the same second. A
+// run that stops at limits still waits for an outage a few times.
 func (m *Machine) backoff(agent string, hits int, outage bool) time.Duration {
 	first, most := m.info.BackoffMS, max(m.info.BackoffMS, m.info.MaxBackoffMS)
 	if first <= 0 || m.info.OnLimit != "wait" && (!outage || hits > mostWaits) {
@@ -106,15 +106,14 @@ func (m *Machine) backoff(agent string, hits int, outage bool) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// over takes up that a limit was waited for.
+// over removes a limit that the run waited for.
 func (l *limits) over(c Command) {
 	if x, ok := l.of[c.Agent]; ok && !x.until.IsZero() && !x.until.After(c.Until) {
 		delete(l.of, c.Agent)
 	}
 }
 
-// free returns the agent that is to work next: the first that is not known to be limited. It is "" in runs that do not
-// list theirs.
+// free returns the agent to use next: the first one without a known limit. It is "" in runs without an agent list.
 func (m *Machine) free() (agent string, ok bool) {
 	for _, a := range m.info.Agents {
 		if !m.limits.on(a.Name) {
@@ -124,12 +123,12 @@ func (m *Machine) free() (agent string, ok bool) {
 	return "", !m.shared()
 }
 
-// barred tells whether a batch waits for something by itself. A limit that is known by agent holds up all batches alike.
+// barred reports whether a batch waits on its own. A limit known by agent holds up all batches alike.
 func (m *Machine) barred(t *track) bool {
 	return t.parked != nil && !(m.shared() && t.parked.Outcome == OutcomeLimited)
 }
 
-// heldUp returns the batches that could begin, had no agent met a limit.
+// heldUp returns the batches that could start if no agent had met a limit.
 func (m *Machine) heldUp() []start {
 	if _, ok := m.free(); ok || max(m.width, m.crowd()) <= m.atWork(Execute) || m.overBudget() != "" {
 		return nil
@@ -137,7 +136,7 @@ func (m *Machine) heldUp() []start {
 	return slices.DeleteFunc(m.starts(), func(s start) bool { return s.base == "" })
 }
 
-// pause waits for the limit that ends first, while there is work that no agent may be given.
+// pause waits for the limit that ends first, while work is due and all agents are limited.
 func (m *Machine) pause() []Command {
 	var c Command
 	if len(m.heldUp()) > 0 {
@@ -159,7 +158,7 @@ func (m *Machine) pause() []Command {
 	return []Command{c}
 }
 
-// waiting returns the command that waits for a limit to end, for all batches.
+// waiting returns the command that waits for a limit on behalf of all batches.
 func (m *Machine) waiting() Command {
 	for _, c := range m.out {
 		if c.Kind == Wait && c.Batch == "" {
@@ -169,7 +168,7 @@ func (m *Machine) waiting() Command {
 	return Command{}
 }
 
-// limited says why no agent may be given what is due, or nil.
+// limited says why no agent can take the due work, or nil.
 func (m *Machine) limited() *Stop {
 	held := m.heldUp()
 	if len(held) == 0 {
@@ -177,7 +176,7 @@ func (m *Machine) limited() *Stop {
 	}
 	t := held[0].track
 	for _, s := range held {
-		if s.parked != nil { // it met the limit, the others only heard of it
+		if s.parked != nil { // this batch met the limit; the others only wait for it
 			t = s.track
 			break
 		}
@@ -185,7 +184,7 @@ func (m *Machine) limited() *Stop {
 	return &Stop{OutcomeLimited, fmt.Sprintf("batch %s: %s", t.Number, m.whyLimited())}
 }
 
-// whyLimited tells what the agents say of their limits.
+// whyLimited joins the limit reasons of all agents.
 func (m *Machine) whyLimited() string {
 	var why []string
 	for _, a := range m.info.Agents {
@@ -198,13 +197,13 @@ func (m *Machine) whyLimited() string {
 	return strings.Join(why, "; ")
 }
 
-// Pause is a run in which nothing can go on before a limit is over.
+// Pause describes a run that cannot continue until a limit ends.
 type Pause struct {
 	Until  time.Time
 	Reason string
 }
 
-// Paused reports whether nothing is under way but waiting for limits to end.
+// Paused reports whether all running commands wait for limits to end.
 func (m *Machine) Paused() (Pause, bool) {
 	var p Pause
 	for _, c := range m.Pending() {
@@ -224,8 +223,8 @@ func (m *Machine) Paused() (Pause, bool) {
 	return p, !p.Until.IsZero()
 }
 
-// forget drops what a run that goes on need not heed any more: what is over, and what nobody knows the end of. Where
-// all agents are limited and nobody wants to wait, whoever goes on wants it tried.
+// forget drops the limits that no longer matter to a resumed run: those that are over or have an unknown end. If
+// all agents are limited and the run does not wait at limits, it drops all: a resume asks for another try.
 func (m *Machine) forget() {
 	m.limits.hits = map[string]int{}
 	for agent, x := range m.limits.of {
@@ -242,7 +241,7 @@ func (m *Machine) knows(agent string) bool {
 	return slices.ContainsFunc(m.info.Agents, func(a AgentInfo) bool { return a.Name == agent })
 }
 
-// take takes work from agents that are gone, or known to be limited: a run that goes on gives it to another.
+// take withdraws work from agents that are gone or limited. A resumed run gives it to another agent.
 func (m *Machine) take(t *track) {
 	lost := func(id string) bool {
 		c, ok := m.out[id]
@@ -263,7 +262,7 @@ func (m *Machine) take(t *track) {
 	}
 }
 
-// by names who is to carry out c, and whom it is taken from.
+// by sets the agent of c and records the agent that it replaces.
 func (c Command) by(agent string, from handed) Command {
 	c.Agent = agent
 	if from.agent != "" && from.agent != agent {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Stage groups the states of the loop.
+// Stage is a group of states of the loop.
 type Stage string
 
 // The seven stages, in order (LOOP-02).
@@ -20,7 +20,7 @@ const (
 	Land       Stage = "Land"
 )
 
-// State is where a run, or one of its batches, stands in the loop.
+// State is the position of a run or a batch in the loop.
 type State string
 
 // The twenty states (LOOP-02).
@@ -47,30 +47,30 @@ const (
 	StateLearn          State = "learn"
 )
 
-// End is where a path through the loop stops. It is not a state.
+// End is the end of a path through the loop. It is not a state.
 const End State = "[*]"
 
-// Trigger is what happened in a state, as far as the loop cares.
+// Trigger is the event that causes a transition.
 type Trigger string
 
 // The triggers.
 const (
 	OnDone      Trigger = "done"
-	OnSkipped   Trigger = "skipped"   // nothing is configured for this state; said so, never in silence
-	OnFailed    Trigger = "failed"    // it was tried, and it is not good
-	OnAgain     Trigger = "again"     // another attempt makes sense
-	OnSample    Trigger = "sample"    // several candidates are to compete
-	OnUndecided Trigger = "undecided" // no candidate, or no clear one, won
-	OnExhausted Trigger = "exhausted" // no attempts left, or the last two were alike
+	OnSkipped   Trigger = "skipped"   // nothing is configured for this state; always reported
+	OnFailed    Trigger = "failed"    // the result is not good
+	OnAgain     Trigger = "again"     // another attempt is worthwhile
+	OnSample    Trigger = "sample"    // several candidates compete
+	OnUndecided Trigger = "undecided" // no candidate won clearly
+	OnExhausted Trigger = "exhausted" // no attempts left, or the last two were equal
 	OnGreen     Trigger = "green"
-	OnShallow   Trigger = "shallow"  // a small fix will do
-	OnComplex   Trigger = "complex"  // the cause has to be found first
+	OnShallow   Trigger = "shallow"  // a small fix is enough
+	OnComplex   Trigger = "complex"  // the cause is unknown
 	OnChanged   Trigger = "changed"  // a hook of the repository changed the gated tree
-	OnConflict  Trigger = "conflict" // it does not go together with what others merged meanwhile
-	OnMoved     Trigger = "moved"    // what a candidate stands on is not what will be below it
+	OnConflict  Trigger = "conflict" // conflict with later merges
+	OnMoved     Trigger = "moved"    // the base of a candidate has changed
 )
 
-// StateInfo is a state with its place and meaning.
+// StateInfo describes a state.
 type StateInfo struct {
 	Name  State  `json:"name"`
 	Stage Stage  `json:"stage"`
@@ -78,15 +78,15 @@ type StateInfo struct {
 	Does  string `json:"does"`
 }
 
-// Transition leads from one state to another, or to [End].
+// Transition is a transition between two states, or to [End].
 type Transition struct {
 	From State   `json:"from"`
 	On   Trigger `json:"on"`
 	To   State   `json:"to"`
 }
 
-// Loop is the control flow of a run as data (LOOP-01). [DefaultLoop] is the only place that spells it out;
-// the machine runs on it and the diagrams are drawn from it.
+// Loop is the control flow of a run as data (LOOP-01). [DefaultLoop] is its only definition; the machine and the
+// diagrams use it.
 type Loop struct {
 	Version     int          `json:"version"`
 	Stages      []Stage      `json:"stages"`
@@ -94,7 +94,8 @@ type Loop struct {
 	Transitions []Transition `json:"transitions"`
 }
 
-// LoopVersion is raised with each change of the table, and of what the machine makes of the same events (LOOP-06). Journals carry it.
+// LoopVersion increases with each change of the table or of the machine's reaction to events (LOOP-06). Journals
+// contain it.
 const LoopVersion = 4
 
 // oldestLoop is the oldest version whose runs this program can still read and finish: as that version did it.
@@ -103,7 +104,7 @@ const oldestLoop = 3
 // trialLoop is the first version in which a candidate that is red on top of merged work is gated again without that work.
 const trialLoop = 4
 
-// DefaultLoop returns the loop. Each call returns a fresh copy, so that nobody can bend the shared one.
+// DefaultLoop returns the loop. Each call returns a new copy, so callers cannot change a shared one.
 func DefaultLoop() Loop {
 	return Loop{
 		Version: LoopVersion,
@@ -185,7 +186,7 @@ func DefaultLoop() Loop {
 	}
 }
 
-// Next returns where t leads from s. False means that the loop has no such way.
+// Next returns the target of a transition. False means that the loop has no such transition.
 func (l Loop) Next(s State, t Trigger) (State, bool) {
 	for _, tr := range l.Transitions {
 		if tr.From == s && tr.On == t {
@@ -195,7 +196,7 @@ func (l Loop) Next(s State, t Trigger) (State, bool) {
 	return "", false
 }
 
-// State looks up a state by name (LOOP-05). The error lists the states there are.
+// State returns a state by name (LOOP-05). The error lists the valid names.
 func (l Loop) State(name State) (StateInfo, error) {
 	i := slices.IndexFunc(l.States, func(s StateInfo) bool { return s.Name == name })
 	if i < 0 {

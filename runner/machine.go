@@ -1,13 +1,12 @@
 // Package runner decides what a run does next.
 //
-// [Machine] is the whole of the logic: pure, without clock, disk, goroutine or chance. It takes facts
-// ([Event]) and answers with wishes ([Command]). A driver carries the wishes out through the [Work] port,
-// writes each fact to the journal first and feeds it back. To resume a run is therefore to read its events,
-// Apply each, and dispatch what is Pending.
+// [Machine] is the whole logic: pure, without clock, disk, goroutines or randomness. It takes facts ([Event]) and
+// returns commands ([Command]). A driver performs the commands through the [Work] port. It writes each fact to the
+// journal before it applies it to the machine. To resume a run, read its events, Apply each, and dispatch the
+// Pending commands.
 //
-// The control flow is data: each batch walks the table of [DefaultLoop] and takes no way that is not in it.
-// What a batch left is put into the merge queue (queue.go), agents are given work in schedule.go, and what
-// comes after a failure is decided in attempt.go.
+// The control flow is data: each batch follows the transition table of [DefaultLoop]. queue.go holds the merge
+// queue, schedule.go assigns work to agents, and attempt.go decides what follows a failure.
 package runner
 
 import (
@@ -22,38 +21,39 @@ import (
 type Machine struct {
 	loop   Loop
 	info   Info
-	run    State // where the run itself stands, until its batches start
+	run    State // state of the run itself until its batches start
 	tracks []*track
 	byKey  map[string]*track
-	out    map[string]Command // handed out, not yet reported on
-	width  int                // agents at work at the same time; less than the run's workers once agents could not be started side by side
-	single bool               // candidates could not be started side by side
-	tip    string             // commit of the run branch
-	queue  []*track           // candidates on their way to the run branch, the first to land first
-	chain  []*track           // the part of the queue in which each stands on those before it, as of the last look
-	lane   *track             // the one that is being committed and merged
-	before *gates.TestCount   // of the tip; nil while unknown
+	out    map[string]Command // issued commands without a report
+	// maximum of concurrent agents; less than the run's workers after a failed concurrent start
+	width  int
+	single bool             // candidates could not start side by side
+	tip    string           // commit of the run branch
+	queue  []*track         // candidates waiting for the run branch, next to land first
+	chain  []*track         // part of the queue where each candidate stands on its predecessors; from the last look
+	lane   *track           // the batch that is being committed and merged
+	before *gates.TestCount // of the tip; nil while unknown
 	costs  costs
 	limits limits
-	lost   []Lost // what the last event put back
+	lost   []Lost // work that the last event put back
 	stop   *Stop
-	lands  []string  // tips that were due to land, each other than the one before
+	lands  []string  // tips that were due to land, without repeats in a row
 	final  lastWord  // of the final review
 	asking *question // whether the run may land
-	agreed string    // tip that a person lets land
+	agreed string    // tip that a person approved for landing
 	landed Outcome
 	why    string // reason of a refused landing
 
-	took func(Transition) // watches the ways taken; nil outside tests
+	took func(Transition) // called for each transition; nil outside tests
 }
 
-// Stop says why a run takes on no more work.
+// Stop says why a run starts no further work.
 type Stop struct {
 	Outcome Outcome // cancelled, limited, needs_human or error
 	Reason  string
 }
 
-// Status is how far a batch is.
+// Status is the progress of a batch.
 type Status string
 
 // The statuses of a batch.
@@ -65,71 +65,71 @@ const (
 	Failed  Status = "failed"
 )
 
-// track is one batch on its way through the loop. There is one for each batch from the beginning, so it is kept small:
-// what a few have at a time is behind pointers.
+// track is the state of one batch in the loop. Every batch has one from the start, so it is small: rare state is
+// behind pointers.
 type track struct {
 	*BatchInfo
 	rank   int64 // weight of the longest chain of batches that begins with this one
 	status Status
 	state  State
 	reason string
-	out    string             // id of its command that is under way, "" while there is none
-	issued map[string]Command // of the present attempt, by id
+	out    string             // id of its running command, "" if none
+	issued map[string]Command // commands of the current attempt, by id
 
 	attempt   int // 1-based over the life of the run, so that command ids never repeat
 	candidate int // within the attempt
-	tries     int // attempts of the present allowance; a resume grants a new one
-	rebuilt   int // attempts that began because others' work got in the way; within the allowance
+	tries     int // attempts of the current allowance; a resume grants a new one
+	rebuilt   int // attempts caused by other batches' changes; part of the allowance
 	tier      string
-	parked    *Stop  // its agent has to wait for something: time, or a person
-	waits     int    // how often it waited for a limit by itself
+	parked    *Stop  // its agent waits for a time or a person
+	waits     int    // number of waits of this batch alone for a limit
 	from      handed // the agent that met a limit in this attempt
 	failure   string // tree and findings of the last failure
 	after     int    // seq of the last failure
 
-	alone bool        // whether its agent was started while no other could be
-	cup   *tournament // under way, nil while there is none
-	base  string      // the same commit, or the one with the same tree that took its place on the run branch
-	on    []string    // needs that were not merged then, and whose candidates base holds
+	alone bool        // its agent started while no other could
+	cup   *tournament // running tournament, nil if none
+	base  string      // base of the attempt, or the commit with the same tree that replaced it on the run branch
+	on    []string    // needs that were unmerged at the start; base holds their candidates
 	made  candidate
 
 	onto    string // commit below the candidate
-	placed  bool   // whether it stands there, as stands
+	placed  bool   // whether a candidate on onto exists, in stands
 	stands  candidate
-	gated   bool    // its gates are green there; a review may be due still
-	looked  reviews // of the candidate as it was made
+	gated   bool    // its gates passed there; a review may still be due
+	looked  reviews // reviews of the candidate as the agent made it
 	verdict verdict
-	red     *Event // why the verdict is red; nil while it is not
-	sound   bool   // its gates were green where its agent made it
-	suspect *Event // why it was red on what others merged, while nobody knows whose fault that was
+	red     *Event // failure behind a red verdict; nil otherwise
+	sound   bool   // its gates passed on the agent's own base
+	suspect *Event // failure on top of other batches' changes while the culprit is unknown
 
-	doubt    string    // why a review leaves the candidate to a person
+	doubt    string    // why a review asks a person about the candidate
 	unagreed string    // why the gates do
-	asking   *question // whether it may be merged
-	approved string    // tree that a person agreed to
-	again    string    // why the next question is not the first
+	asking   *question // the question whether it may be merged
+	approved string    // tree that a person approved
+	again    string    // why the question is asked again
 
-	asked   bool // whether gates were asked about this candidate, with before
+	asked   bool // whether gates ran on this candidate, with before
 	before  *gates.TestCount
 	tests   *gates.TestCount // of the candidate
-	changes int              // how often hooks changed the candidate while its base stayed
-	final   string           // the one commit
+	changes int              // how often hooks changed the candidate on the same base
+	final   string           // the commit to merge
 }
 
-// candidate is what an agent left, as a commit that no hook has seen. A driver that never needs to build on
-// a candidate may leave the commit out.
+// candidate is an agent's result as a commit without hooks. A driver may omit the commit if it never builds on
+// candidates.
 type candidate struct{ commit, tree string }
 
-// verdict is what is known of a candidate where it stands.
+// verdict is what is known of a candidate on its current base.
 type verdict string
 
 const (
 	open  verdict = ""
 	green verdict = "green"
-	red   verdict = "red" // believed once nothing unmerged is below the candidate
+	red   verdict = "red" // final once nothing unmerged is below the candidate
 )
 
-// New makes the machine of a run. Errors name batches that need what is not there.
+// New returns the machine of a run. Errors name invalid agents and batches whose needs are missing or circular.
 func New(info Info) (*Machine, error) {
 	m := &Machine{
 		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base, width: info.Workers,
@@ -172,7 +172,7 @@ func New(info Info) (*Machine, error) {
 // ErrLoopVersion says that a journal was written by another version of the loop.
 var ErrLoopVersion = errors.New("loop version")
 
-// checkNeeds refuses unknown and circular needs, which would leave a run waiting for ever.
+// checkNeeds rejects unknown and circular needs: they would block the run forever.
 func (m *Machine) checkNeeds() error {
 	const visiting, visited = 1, 2
 	mark := map[string]int{}
@@ -204,8 +204,8 @@ func (m *Machine) checkNeeds() error {
 	return errors.Join(errs...)
 }
 
-// Start begins the run. The plan was loaded, parsed, looked over and routed by whoever made the [Info];
-// nothing but the batches is left to be done.
+// Start begins the run. The caller that made the [Info] has already loaded, parsed, checked and routed the plan,
+// so the batches start at once.
 func (m *Machine) Start() []Command {
 	if m.run != StateLoad {
 		return nil
@@ -216,7 +216,7 @@ func (m *Machine) Start() []Command {
 	return m.schedule()
 }
 
-// Apply folds one fact. It is total: a report on a command that is not under way changes nothing.
+// Apply folds one fact. A report on a command that is not running changes nothing.
 func (m *Machine) Apply(e Event) []Command {
 	m.lost = nil
 	switch e.Kind {
@@ -243,7 +243,7 @@ func (m *Machine) Apply(e Event) []Command {
 	return nil
 }
 
-// report folds the end of a command.
+// report applies the end of a command.
 func (m *Machine) report(e Event) []Command {
 	c, ok := m.out[e.Command]
 	if !ok || reportOf(c.Kind) != e.Kind || !answers(c.Kind, e.Outcome) {
@@ -270,13 +270,13 @@ func (m *Machine) report(e Event) []Command {
 	}
 	switch {
 	case e.Outcome == OutcomeUnstarted && !t.alone:
-		m.width, m.single = 1, true // an agent that cannot be started beside others may be started alone (TEAM-10)
+		m.width, m.single = 1, true // an agent that cannot start beside others may start alone (TEAM-10)
 	case e.Outcome == OutcomeUnstarted:
 		if m.stop == nil {
 			m.stop = &Stop{OutcomeError, e.Reason}
 		}
 	case e.Outcome == OutcomeError, e.Outcome == OutcomeCancelled:
-		// Nobody's code is to blame: the same is due again once the run goes on.
+		// The code is not to blame: the same command is due when the run resumes.
 		if m.stop == nil {
 			m.stop = &Stop{e.Outcome, e.Reason}
 		}
@@ -347,8 +347,7 @@ func reportOf(k CommandKind) EventKind {
 	}
 }
 
-// answers tells whether o is an answer to a command of kind k. A driver that says something else has said
-// nothing.
+// answers reports whether o is a valid outcome of a command of kind k. The machine ignores invalid outcomes.
 func answers(k CommandKind, o Outcome) bool {
 	switch o {
 	case OutcomeOK, OutcomeError, OutcomeCancelled:
@@ -375,14 +374,14 @@ func answers(k CommandKind, o Outcome) bool {
 	return false
 }
 
-// fire takes the way that the loop has for t from its state.
+// fire moves t along the transition for the trigger on, if the loop has one.
 func (m *Machine) fire(t *track, on Trigger) {
 	if to, ok := m.next(t.state, on); ok {
 		t.state = to
 	}
 }
 
-// next looks a way up in the loop.
+// next looks up a transition in the loop.
 func (m *Machine) next(from State, on Trigger) (State, bool) {
 	to, ok := m.loop.Next(from, on)
 	if ok && m.took != nil {
@@ -391,8 +390,8 @@ func (m *Machine) next(from State, on Trigger) (State, bool) {
 	return to, ok
 }
 
-// issue hands a command of a batch out. What was asked for before has the same id again; anything else has
-// one of its own.
+// issue issues a command of a batch. A command that was issued before gets the same id again; every other command
+// gets a new one.
 func (m *Machine) issue(t *track, c Command) Command {
 	c.Batch, c.Attempt = t.Key, t.attempt
 	for ; ; t.candidate++ {
@@ -405,7 +404,7 @@ func (m *Machine) issue(t *track, c Command) Command {
 	return c
 }
 
-// withdraw calls off what is under way for t. A report on it will change nothing.
+// withdraw cancels the running commands of t. Their reports change nothing.
 func (m *Machine) withdraw(t *track) {
 	delete(m.out, t.out)
 	t.out, t.asking = "", nil
@@ -417,8 +416,8 @@ func (m *Machine) withdraw(t *track) {
 	}
 }
 
-// model is what the agent of t is told to use: what was asked for by name, until a failure moves the batch to another
-// tier. Another agent has models of its own.
+// model returns the model for the agent of t: the requested one until a failure moves the batch to another tier.
+// Fallback agents have their own models.
 func (m *Machine) model(t *track, agent string) string {
 	if i := slices.IndexFunc(m.info.Agents, func(a AgentInfo) bool { return a.Name == agent }); i > 0 {
 		return m.info.Agents[i].Models[t.tier]
@@ -429,7 +428,7 @@ func (m *Machine) model(t *track, agent string) string {
 	return m.info.Models[t.tier]
 }
 
-// wait puts a batch back to where it has not begun. Its attempts stay counted.
+// wait returns a batch to its state before the start. Its attempt numbers are kept.
 func (m *Machine) wait(t *track) {
 	m.withdraw(t)
 	m.leave(t)

@@ -7,14 +7,14 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// The merge queue tests what will be merged: each candidate on top of everything ahead of it. What is ahead
-// may still be under test, so that a chain of candidates is tested at the same time; the run branch moves
-// only to a commit whose tree was found good on exactly what is below it.
+// The merge queue tests each candidate on top of all candidates ahead of it. Those may still be under test
+// themselves, so a chain of candidates is tested at the same time. The run branch moves only to a commit whose
+// tree passed on exactly its parent.
 //
-// A candidate that is red steps aside, and those behind it stand on what is ahead of it. Whose fault it was
-// is known when nothing unmerged is below it any more.
+// A red candidate is skipped, and those behind it move to a base without it. The queue decides whether a red
+// candidate itself is at fault when nothing unmerged is below it.
 
-// executed takes what an agent left into the queue.
+// executed adds the candidate of t to the queue, or records the failure of its agent.
 func (m *Machine) executed(t *track, e Event) {
 	if e.Outcome != OutcomeOK {
 		m.failed(t, e)
@@ -27,7 +27,7 @@ func (m *Machine) executed(t *track, e Event) {
 	m.fire(t, OnDone)
 }
 
-// put lets the candidate of t stand on commit onto. What was known of it elsewhere is void.
+// put places the candidate of t on commit onto. Its results on another base become void.
 func (m *Machine) put(t *track, onto string) {
 	t.onto, t.stands, t.placed, t.verdict, t.red = onto, candidate{}, false, open, nil
 	t.asked, t.gated, t.before, t.tests, t.final = false, false, nil, nil, ""
@@ -36,13 +36,13 @@ func (m *Machine) put(t *track, onto string) {
 	}
 }
 
-// move puts a candidate on top of something else than before.
+// move moves a candidate to a new base.
 func (m *Machine) move(t *track, onto string) {
 	if t.asking != nil || t.approved != "" {
 		t.approved = ""
 		t.again = "the run branch has moved, which makes another tree of it"
 	}
-	if reviewing(t) { // of what it changes, wherever it stands
+	if reviewing(t) { // the review is of its change, which is the same on every base
 		m.put(t, onto)
 		t.changes = 0
 		return
@@ -58,7 +58,7 @@ func (m *Machine) move(t *track, onto string) {
 	}
 }
 
-// leave takes t out of the queue.
+// leave removes t from the queue.
 func (m *Machine) leave(t *track) {
 	m.queue = slices.DeleteFunc(m.queue, func(q *track) bool { return q == t })
 	if m.lane == t {
@@ -66,7 +66,7 @@ func (m *Machine) leave(t *track) {
 	}
 }
 
-// line brings the queue forward as far as it goes without news.
+// line advances the queue as far as possible without new events.
 func (m *Machine) line() []Command {
 	var cmds []Command
 	m.admit()
@@ -84,7 +84,8 @@ func (m *Machine) line() []Command {
 			}
 		case t.state == StateCommit || t.state == StateMerge:
 			cmds = append(cmds, m.land(t))
-		case !t.placed && t != head && m.beside(t) && head != nil: // which will move the run branch once more
+		case !t.placed && t != head && m.beside(t) && head != nil:
+			// the head moves the run branch first, so a rebase now would be wasted
 		case !t.placed:
 			cmds = append(cmds, m.issue(t, Command{Kind: Rebase, Base: t.onto, From: t.base, Commit: t.made.commit, Tree: t.made.tree}))
 		case t.verdict == open:
@@ -104,8 +105,8 @@ func (m *Machine) line() []Command {
 	return append(cmds, m.trials()...)
 }
 
-// place puts each candidate on what is ahead of it, and returns those that stand where they should, in their
-// order. Without speculation that is the first at most.
+// place places each candidate on those ahead of it, and returns the ones on their correct base, in queue order.
+// Without speculation, that is at most the first.
 func (m *Machine) place() []*track {
 	for {
 		m.ground()
@@ -116,14 +117,14 @@ func (m *Machine) place() []*track {
 	}
 }
 
-// walk is one go of place. A red candidate at the head is taken out, after which nothing is settled.
+// walk is one iteration of place. If it removes a red candidate at the head, it returns settled false.
 func (m *Machine) walk() (placed []*track, settled bool) {
 	below, head := m.tip, true
 	for _, t := range m.queue {
 		if m.beside(t) {
 			switch {
 			case slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) }), m.tip == "":
-				continue // nobody stands beside the queue on what is still in it
+				continue // a candidate beside the queue cannot stand on queued ones
 			case t.onto != m.tip, m.shortOfTests(t):
 				m.move(t, m.tip)
 			case t.verdict == red:
@@ -154,19 +155,20 @@ func (m *Machine) walk() (placed []*track, settled bool) {
 	return placed, true
 }
 
-// onRed tells whether t was made on a candidate that is red. Where that one goes, t goes too.
+// onRed reports whether t was made on a queued red candidate. If that one goes, t goes too.
 func (m *Machine) onRed(t *track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool {
 		return m.byKey[n].verdict == red && slices.Contains(m.queue, m.byKey[n])
 	})
 }
 
-// shortOfTests tells whether t was gated while nobody knew how many tests there were below it, and has fewer.
+// shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed
+// tests.
 func (m *Machine) shortOfTests(t *track) bool {
 	return t.verdict == green && m.lane != t && t.before == nil && t.tests != nil && m.before != nil && t.tests.Passed < m.before.Passed
 }
 
-// ask has the gates look at a candidate.
+// ask issues the gates of a candidate.
 func (m *Machine) ask(t *track) Command {
 	if !t.asked {
 		t.asked, t.before = true, m.testsBelow(t)
@@ -174,7 +176,7 @@ func (m *Machine) ask(t *track) Command {
 	return m.issue(t, Command{Kind: Gate, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree, Before: t.before, On: m.below(t)})
 }
 
-// testsBelow is how many tests there are below a candidate, nil while nobody knows.
+// testsBelow returns the test count of the commit below a candidate, nil if unknown.
 func (m *Machine) testsBelow(t *track) *gates.TestCount {
 	if t.onto == m.tip {
 		return m.before
@@ -187,7 +189,7 @@ func (m *Machine) testsBelow(t *track) *gates.TestCount {
 	return nil
 }
 
-// below lists the batches whose candidates t stands on.
+// below lists the batches whose unmerged candidates are below t.
 func (m *Machine) below(t *track) []string {
 	if t.onto == m.tip {
 		return nil
@@ -224,7 +226,7 @@ func (m *Machine) gated(t *track, e Event) {
 	m.pass(t)
 }
 
-// leftToPerson says why the gates leave a candidate to a person; "" where they do not.
+// leftToPerson says why the gates leave a candidate to a person; "" if they do not.
 func leftToPerson(reports []gates.Report) string {
 	for _, r := range reports {
 		if r.Proof != nil && r.Proof.Asks != "" {
@@ -234,8 +236,8 @@ func leftToPerson(reports []gates.Report) string {
 	return ""
 }
 
-// blame takes a red candidate out of the queue: nothing but the run branch is below it. Whose fault it was, where others merged
-// meanwhile, is known once it was gated where its agent made it.
+// blame removes a red candidate that stands directly on the run branch from the queue. If others merged since it
+// was made, a trial on its own base then decides whether it is at fault.
 func (m *Machine) blame(t *track) {
 	m.leave(t)
 	switch e := *t.red; {
@@ -248,7 +250,7 @@ func (m *Machine) blame(t *track) {
 	}
 }
 
-// clash has t built anew on top of what it does not go together with: its agent could not know of that.
+// clash starts a new attempt at t on top of the changes it conflicts with. Its agent could not know of them.
 func (m *Machine) clash(t *track, e Event) {
 	t.rebuilt++
 	t.after, t.failure = e.Seq, ""
@@ -256,7 +258,7 @@ func (m *Machine) clash(t *track, e Event) {
 	m.fire(t, OnConflict)
 }
 
-// trials has the suspects gated, each alone on what its agent began on.
+// trials issues a gate run for each suspect, alone on its agent's base.
 func (m *Machine) trials() []Command {
 	var cmds []Command
 	for _, t := range m.tracks {
@@ -267,7 +269,7 @@ func (m *Machine) trials() []Command {
 	return cmds
 }
 
-// tried takes the verdict on a suspect: a failure of its own, or one together with what others merged.
+// tried applies the verdict on a suspect: its own failure, or a conflict with what others merged.
 func (m *Machine) tried(t *track, e Event) {
 	together := *t.suspect
 	t.suspect = nil
@@ -278,7 +280,7 @@ func (m *Machine) tried(t *track, e Event) {
 	m.failed(t, e)
 }
 
-// land hands out what is next for the candidate in the lane.
+// land issues the commit or the merge of a candidate.
 func (m *Machine) land(t *track) Command {
 	if t.state == StateCommit {
 		return m.issue(t, Command{Kind: Commit, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree})
@@ -294,7 +296,7 @@ func (m *Machine) committed(t *track, e Event) {
 	case OutcomeChanged:
 		if t.changes++; t.changes > m.info.MaxAttempts {
 			m.leave(t)
-			m.failed(t, e) // a hook that never leaves the tree alone
+			m.failed(t, e) // the hook changes the files on every commit
 			return
 		}
 		t.base, t.made, t.sound = t.onto, candidate{e.Commit, e.Tree}, false
@@ -321,9 +323,9 @@ func (m *Machine) merged(t *track, e Event) {
 	m.leave(t)
 	m.tip = cmp.Or(e.Commit, t.final)
 	if t.tests != nil {
-		m.before = t.tests // where no gate counted, the last count is the one to keep (RUN-07)
+		m.before = t.tests // without a new count, the last one stays (RUN-07)
 	}
-	// What stood on the candidate stands on the commit: the tree is the same.
+	// Candidates on this one now stand on its commit, which has the same tree.
 	for _, q := range m.tracks {
 		if c := t.stands.commit; c != "" && q.status == Working {
 			if q.onto == c {
@@ -339,20 +341,19 @@ func (m *Machine) merged(t *track, e Event) {
 	m.fire(t, OnDone)
 }
 
-// found takes note of where the run branch is. Where nobody but the machine moved it, that is no news; how
-// many tests there are elsewhere is not known.
+// found records the commit of the run branch. If another process moved the branch, its test count is unknown.
 func (m *Machine) found(tip string) {
 	if tip != "" && tip != m.tip {
 		m.tip, m.before = tip, nil
 	}
 }
 
-// ground puts back the batches that stand on work which is not there any more.
+// ground puts back the batches whose base holds a failed candidate.
 func (m *Machine) ground() {
 	for again := true; again; {
 		again = false
 		for _, t := range m.tracks {
-			// A merge that was asked for may have happened already.
+			// The merge may already have happened.
 			if t.status == Working && t.state != StateMerge && !m.grounded(t) || t.status == Failed && m.misled(t) {
 				m.lose(t)
 				m.wait(t)
@@ -362,20 +363,20 @@ func (m *Machine) ground() {
 	}
 }
 
-// Lost is a batch that was put back because candidates on which it began did not hold (TEAM-04).
+// Lost is a batch that was put back because a candidate on which it began failed (TEAM-04).
 type Lost struct {
 	Batch   string // key
 	Attempt int
-	On      []string // those candidates, by key
-	Doing   string   // what becomes of its work, for people
+	On      []string // failed candidates, by key
+	Doing   string   // what happens to its work, for people
 }
 
-// Lost returns what the last event put back.
+// Lost returns the batches that the last event put back.
 func (m *Machine) Lost() []Lost { return m.lost }
 
 func (m *Machine) lose(t *track) {
 	on := slices.DeleteFunc(slices.Clone(t.on), m.done)
-	if len(on) == 0 { // it began on what was merged
+	if len(on) == 0 { // it began on merged commits only
 		return
 	}
 	doing := "its candidate is dropped"
@@ -403,12 +404,12 @@ func (m *Machine) grounded(t *track) bool {
 	return true
 }
 
-// misled tells whether a batch failed on candidates that did not hold: what it can do without them is not known.
+// misled reports whether a batch failed on candidates that failed themselves. It may succeed without them.
 func (m *Machine) misled(t *track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) && !slices.Contains(m.queue, m.byKey[n]) })
 }
 
-// done tells whether nothing has to be waited for.
+// done reports whether a batch is merged or skipped.
 func (m *Machine) done(key string) bool {
 	s := m.byKey[key].status
 	return s == Passed || s == Skipped

@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// RunStatus is how a run stands.
+// RunStatus is the status of a run.
 type RunStatus string
 
 // The statuses of a run.
 const (
 	RunActive  RunStatus = "running"
-	RunPaused  RunStatus = "paused" // nothing can go on before a limit of its agents is over
+	RunPaused  RunStatus = "paused" // all agents are limited; the run continues when a limit ends
 	RunDone    RunStatus = "done"
 	RunFailed  RunStatus = "failed"
 	RunStopped RunStatus = "stopped"
 
-	RunDiscarded RunStatus = "discarded" // given up by a person: nothing goes on with it
+	RunDiscarded RunStatus = "discarded" // given up by a person; it cannot resume
 )
 
-// Over reports whether nothing can go on with a run.
+// Over reports whether a run can never resume.
 func (s RunStatus) Over() bool { return s == RunDone || s == RunDiscarded }
 
-// Live tells whether a run is under way.
+// Live reports whether a run is active or paused.
 func (s RunStatus) Live() bool { return s == RunActive || s == RunPaused }
 
-// Result is how a run ended, or stopped.
+// Result says how a run ended or stopped.
 type Result struct {
 	Status RunStatus
 	Stop   *Stop  // with RunStopped
@@ -34,7 +34,7 @@ type Result struct {
 	Tip    string // commit of the run branch
 }
 
-// Done reports whether nothing is under way and nothing can start.
+// Done reports whether no command is running and none can start, with the result.
 func (m *Machine) Done() (Result, bool) {
 	if len(m.out) > 0 || m.run == StateLoad {
 		return Result{Status: RunActive, Tip: m.tip}, false
@@ -42,7 +42,7 @@ func (m *Machine) Done() (Result, bool) {
 	r := Result{Tip: m.tip}
 	switch {
 	case m.settled() && !m.finalDue() && (m.landed == OutcomeOK || !m.toLand()):
-		r.Status = RunDone // whoever asked to stop asked too late
+		r.Status = RunDone // a stop request after the last step has no effect
 	case m.stop != nil:
 		r.Status, r.Stop = RunStopped, m.stop
 	case m.landed != "":
@@ -58,7 +58,7 @@ func (m *Machine) Done() (Result, bool) {
 	return r, true
 }
 
-// halted says what keeps a run from going on that nobody stopped and in which nothing failed.
+// halted says why a run cannot continue although it was not stopped and no batch failed.
 func (m *Machine) halted() *Stop {
 	if asked := m.Waiting(); len(asked) > 0 {
 		a := asked[0]
@@ -85,19 +85,19 @@ func (m *Machine) halted() *Stop {
 	return nil
 }
 
-// View is what is known of one batch.
+// View is the state of one batch.
 type View struct {
 	BatchInfo
 	Status    Status
 	State     State
 	Attempt   int
 	Tier      string
-	Base      string   // commit below the candidate, or the one that its agent started from
-	On        []string // batches that are not merged and whose candidates its agent started from
-	Commit    string   // the one commit once merged, else the candidate
+	Base      string   // commit below the candidate, or the start commit of its agent
+	On        []string // unmerged batches whose candidates its agent started from
+	Commit    string   // the merged commit, else the candidate
 	Reason    string   // why it was skipped or failed
-	Competing []Slot   // candidates of a tournament that is under way
-	Parked    Outcome  // what its agent waits for: limited (time) or needs_human; "" while it does not
+	Competing []Slot   // candidates of a running tournament
+	Parked    Outcome  // reason of its agent's wait: limited or needs_human; "" if it does not wait
 }
 
 // Batches returns the batches in plan order.
@@ -130,10 +130,10 @@ func (m *Machine) view(t *track) View {
 	return v
 }
 
-// commit is the one commit once there is one, else the candidate where it stands.
+// commit returns the final commit if there is one, else the candidate on its current base.
 func (t *track) commit() string { return cmp.Or(t.final, t.stands.commit) }
 
-// why says why a batch was skipped, has failed or waits.
+// why returns the reason why a batch was skipped, failed or waits.
 func (t *track) why() string {
 	if t.parked != nil {
 		return t.parked.Reason
@@ -157,9 +157,9 @@ func (m *Machine) Batch(key string) (View, bool) {
 	return m.view(t), true
 }
 
-// Width is how many agents may be at work at the same time: the run's workers, or one once agents could not be started
-// beside each other.
+// Width returns the maximum number of concurrent agents: the run's workers, or one after agents could not start
+// side by side.
 func (m *Machine) Width() int { return m.width }
 
-// Tip returns the commit that the run branch is at.
+// Tip returns the commit of the run branch.
 func (m *Machine) Tip() string { return m.tip }

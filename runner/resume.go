@@ -2,8 +2,8 @@ package runner
 
 import "slices"
 
-// resume lets a stopped run go on: what was cut short is due, and failed batches get a new allowance. The
-// limits of a run may be others than before.
+// resume continues a stopped run: interrupted work is due, and failed batches get a new allowance. The event may
+// change the limits of the run.
 func (m *Machine) resume(e Event) []Command {
 	m.stop, m.width, m.single = nil, m.info.Workers, false
 	if j := e.Job; j != nil && j.Workers > 0 {
@@ -15,12 +15,12 @@ func (m *Machine) resume(e Event) []Command {
 		}
 	}
 	m.limits.pass(e.At)
-	m.found(e.Commit) // somebody may have added to the run branch meanwhile
+	m.found(e.Commit) // another process may have added commits to the run branch
 	for _, t := range m.tracks {
 		if t.status == Failed {
 			m.wait(t)
 		}
-		if c := m.out[t.out]; m.shared() && c.Kind == Wait { // the run began when each batch waited by itself
+		if c := m.out[t.out]; m.shared() && c.Kind == Wait { // in an older journal each batch waited separately
 			m.meet(m.info.Agents[0].Name, Event{RetryAt: c.Until, Reason: t.parked.Reason})
 			m.withdraw(t)
 		}
@@ -31,7 +31,7 @@ func (m *Machine) resume(e Event) []Command {
 			if m.info.OnLimit == "wait" {
 				continue
 			}
-			m.withdraw(t) // nobody is to wait any more
+			m.withdraw(t) // the new settings do not wait
 		}
 		t.parked, t.waits = nil, 0
 	}
@@ -45,8 +45,8 @@ func (m *Machine) resume(e Event) []Command {
 	return m.schedule()
 }
 
-// reopen makes a merged batch due again, because its receipt no longer verifies. What was under way on top of
-// it has lost its ground.
+// reopen makes a merged batch due again, because its receipt no longer verifies. Batches that stand on it are put
+// back.
 func (m *Machine) reopen(e Event) []Command {
 	t := m.byKey[e.Batch]
 	if t == nil || t.status != Passed {
@@ -61,7 +61,7 @@ func (m *Machine) reopen(e Event) []Command {
 	return m.schedule()
 }
 
-// unland takes back that the run is ready to land: there is work again.
+// unland cancels the landing, because the run has work again.
 func (m *Machine) unland() {
 	m.landed, m.why = "", ""
 	for id, c := range m.out {
@@ -71,9 +71,8 @@ func (m *Machine) unland() {
 	}
 }
 
-// replan takes up the batches of a plan that was changed while the run stood still. Merged work stays, whatever became of
-// its batch in the plan; a batch that is not in the plan any more is one to skip. An event without batches that can be run
-// changes nothing.
+// replan applies a plan that changed while the run was stopped. Merged work stays, whatever happened to its batch
+// in the plan. Batches that were removed from the plan are skipped. An invalid event changes nothing.
 func (m *Machine) replan(e Event) []Command {
 	if e.Job == nil {
 		return nil
@@ -84,7 +83,7 @@ func (m *Machine) replan(e Event) []Command {
 	}
 	for _, t := range m.tracks {
 		if next.byKey[t.Key] == nil {
-			return nil // nothing of a run is ever lost
+			return nil // a changed plan must list every known batch
 		}
 	}
 	m.info.Title, m.info.Plan, m.info.PlanDigest = e.Job.Title, e.Job.Plan, e.Job.PlanDigest

@@ -5,31 +5,32 @@ import (
 	"fmt"
 )
 
-// ReviewInfo is what a review came to (REV-04). What it found is in the reports of the event, and all of it in a file.
+// ReviewInfo is the summary of a review (REV-04). Its findings are in the reports of the event; the file has the
+// full review.
 type ReviewInfo struct {
-	Verdict    string   `json:"verdict"`              // pass, request-changes, block, error; skipped where nobody looked
+	Verdict    string   `json:"verdict"`              // pass, request-changes, block or error; skipped without a review
 	Confidence *int     `json:"confidence,omitempty"` // 0 to 100; nil without a review
 	Passes     []string `json:"passes,omitempty"`     // each as "name: status"
-	Reviewers  []string `json:"reviewers,omitempty"`  // who was asked
+	Reviewers  []string `json:"reviewers,omitempty"`  // reviewers that were asked
 	Note       string   `json:"note,omitempty"`
-	Questions  []string `json:"questions,omitempty"` // of a blueprint's reviewer, for the open questions of a unit, each as "unit: text"
+	Questions  []string `json:"questions,omitempty"` // open questions of a blueprint's reviewer, each as "unit: text"
 	File       string   `json:"file,omitempty"`      // relative to .runplan
 	Calls      int      `json:"calls,omitempty"`
 }
 
-// VerdictPass is the verdict of a review that has nothing against a change.
+// VerdictPass is the verdict of a review without objections.
 const VerdictPass = "pass"
 
-// reviews are those that a candidate has behind it, as it was made: that it is put on top of something else changes
-// nothing of what it does itself.
+// reviews holds the review results of a candidate as its agent made it. A rebase does not change them, because it
+// does not change the candidate's own diff.
 type reviews struct{ fidelity, review Outcome }
 
-// reviewing tells whether a candidate is in one of the two states in which what it changes is reviewed.
+// reviewing reports whether a candidate is in one of the two review states.
 func reviewing(t *track) bool {
 	return t.state == StateFidelityReview || t.state == StateSelfReview
 }
 
-// pass takes a candidate through the reviews, as far as they are behind it or nobody asked for them.
+// pass moves a candidate past the reviews that are done or not required.
 func (m *Machine) pass(t *track) {
 	if t.state == StateFidelityReview {
 		switch {
@@ -46,11 +47,11 @@ func (m *Machine) pass(t *track) {
 	if t.gated {
 		t.verdict = green
 	} else {
-		m.fire(t, OnMoved) // while it was reviewed
+		m.fire(t, OnMoved) // it moved during the review
 	}
 }
 
-// review has what a candidate changes looked at, where it stands or, if it is on its way, as it was made.
+// review issues a review of a candidate on its current base or, if it is not there yet, as its agent made it.
 func (m *Machine) review(t *track) Command {
 	c := Command{Kind: Review, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree}
 	if t.state == StateFidelityReview {
@@ -62,7 +63,7 @@ func (m *Machine) review(t *track) Command {
 	return m.issue(t, c)
 }
 
-// reviewed takes up what a review found (REV-11).
+// reviewed applies the result of a review (REV-11).
 func (m *Machine) reviewed(t *track, c Command, e Event) {
 	switch {
 	case e.Outcome == OutcomeOK || e.Outcome == OutcomeSkipped:
@@ -71,7 +72,7 @@ func (m *Machine) reviewed(t *track, c Command, e Event) {
 		} else {
 			t.looked.review = e.Outcome
 		}
-	case e.Outcome == OutcomeUndecided: // not sure enough, and nothing that an agent could correct
+	case e.Outcome == OutcomeUndecided: // too uncertain, and no fault that an agent could correct
 		t.looked.review, t.doubt = e.Outcome, cmp.Or(e.Reason, "it is not sure enough")
 	case e.Outcome == OutcomeShallow && t.tries < m.info.MaxAttempts && t.failure != failureOf(e):
 		m.leave(t)
@@ -88,11 +89,12 @@ func (m *Machine) reviewed(t *track, c Command, e Event) {
 	m.pass(t)
 }
 
-// close brings what was merged to its end: a review of all of it, a person's word where that is needed, and the landing.
+// close returns the next step after the merges: the final review, the approval of a person if required, and the
+// landing.
 func (m *Machine) close() []Command {
 	var c Command
 	if m.asking != nil && m.asking.Commit != m.tip {
-		m.asking = nil // of a branch that has moved since
+		m.asking = nil // the branch has moved since the question
 	}
 	switch {
 	case !m.anyMerged() || m.landed != "" || m.asking != nil:
@@ -117,19 +119,19 @@ func (m *Machine) close() []Command {
 	return []Command{c}
 }
 
-// finalDue tells whether what the run made is to be reviewed, and was not as it is.
+// finalDue reports whether the current tip still needs its final review.
 func (m *Machine) finalDue() bool {
 	return m.info.FinalReview != "" && m.anyMerged() && m.final.tip != m.tip
 }
 
-// lastWord is what the final review said of a tip.
+// lastWord is the result of the final review of a tip.
 type lastWord struct {
 	tip        string
 	verdict    string
 	confidence int
 }
 
-// sureEnough tells whether the final review lets the run land by the owner's bar. One that was not made never does.
+// sureEnough reports whether the final review reaches the owner's bar for landing. A missing review never does.
 func (m *Machine) sureEnough() bool {
 	return m.final.tip == m.tip && m.final.verdict == VerdictPass && m.final.confidence >= m.info.LandBar
 }
@@ -152,7 +154,7 @@ func (m *Machine) finalReviewed(c Command, e Event) {
 	}
 }
 
-// anyMerged tells whether a batch of this run stands on the run branch.
+// anyMerged reports whether a batch of this run is merged into the run branch.
 func (m *Machine) anyMerged() bool {
 	for _, t := range m.tracks {
 		if t.status == Passed {

@@ -119,8 +119,8 @@ func (m *Machine) begin(s start, agent string) Command {
 	return m.issue(t, c)
 }
 
-// startable tells whether t may start now, and on what. It may start on candidates that are not merged where
-// the plan's files allow that (TEAM-04): then the last of them in the queue holds the others as well.
+// startable reports whether t may start now, and on which base. It may start on unmerged candidates if the plan's
+// files allow that (TEAM-04): the last of them in the queue then contains the others too.
 func (m *Machine) startable(t *track) (base string, on []string, ok bool) {
 	for _, n := range t.Needs {
 		if m.done(n) {
@@ -140,8 +140,8 @@ func (m *Machine) startable(t *track) (base string, on []string, ok bool) {
 	return base, on, true
 }
 
-// soon tells whether t can start as soon as candidates that it needs stand where they should, which takes no gate and
-// next to no time. A free worker is better kept for it than given to what fewer others wait for.
+// soon reports whether t can start as soon as its needed candidates are rebased, which takes little time and no
+// gate. A free worker should rather wait for t than take work that fewer batches wait for.
 func (m *Machine) soon(t *track) bool {
 	for _, n := range t.Needs {
 		q := m.byKey[n]
@@ -153,7 +153,7 @@ func (m *Machine) soon(t *track) bool {
 	return t.status == Waiting
 }
 
-// holds tells whether others may build on the candidate of t.
+// holds reports whether other batches may build on the candidate of t.
 func (m *Machine) holds(t *track) bool {
 	return t.verdict != red && !m.beside(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
 }
@@ -216,7 +216,7 @@ func (m *Machine) settled() bool {
 	return true
 }
 
-// toLand tells whether there is something to bring somewhere once all is merged.
+// toLand reports whether the run must land after all merges.
 func (m *Machine) toLand() bool {
 	return m.info.Land != "" && m.info.Land != "branch" && m.anyMerged()
 }
@@ -245,8 +245,8 @@ func (m *Machine) Pending() []Command {
 	return cmds
 }
 
-// crowd is how many agents may be at work at the same time where candidates compete: no more than one once agents could not be started
-// side by side.
+// crowd returns the maximum number of concurrent agents if candidates compete; 0 after agents could not start side
+// by side.
 func (m *Machine) crowd() int {
 	if m.width < m.info.Workers || m.single {
 		return 0
@@ -254,5 +254,5 @@ func (m *Machine) crowd() int {
 	return m.info.Candidates
 }
 
-// gating counts the gates that are at work, whatever they look at.
+// gating counts the running gates and trials.
 func (m *Machine) gating() int { return m.atWork(Gate) + m.atWork(Trial) }

@@ -11,38 +11,38 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Scribe keeps the books of a run for its driver: it numbers and dates what happens, has the [Machine] decide, and adds
-// what readers of the journal are told beside it. Like the machine it is pure, so that each driver writes the same
-// journal of the same outcomes. The clock is handed in.
+// Scribe records a run for its driver: it numbers and dates events, applies them to the [Machine], and adds events
+// for readers of the journal. It is pure like the machine, so all drivers write the same journal for the same
+// outcomes. The caller supplies the clock.
 type Scribe struct {
 	machine *Machine
 	run     string
 	now     func() time.Time
 	seq     int
-	told    map[string]Status // what readers know of the batches
-	behind  bool              // events were read back, of which readers were told then
+	told    map[string]Status // batch statuses that readers know
+	behind  bool              // events were replayed, whose changes readers know already
 }
 
-// Step is what comes of one fact.
+// Step holds the consequences of one fact.
 type Step struct {
-	Events    []Event   // for the journal, all or none, before anything else is done
-	Commands  []Command // to be carried out
-	CalledOff []Command // of those that were under way
-	Note      string    // what is worth a note of its own; "" is nothing
+	Events    []Event   // for the journal, all or none, before any other action
+	Commands  []Command // to start
+	CalledOff []Command // running commands to cancel
+	Note      string    // text for a separate note; "" adds none
 }
 
-// NewScribe returns the scribe of a run, whose journal is empty as far as it knows.
+// NewScribe returns the scribe of a run with an empty journal.
 func NewScribe(run string, m *Machine, now func() time.Time) *Scribe {
 	return &Scribe{machine: m, run: run, now: now, told: map[string]Status{}}
 }
 
-// Machine is what decides.
+// Machine returns the machine of the run.
 func (s *Scribe) Machine() *Machine { return s.machine }
 
-// Seq is the number of the last event.
+// Seq returns the number of the last event.
 func (s *Scribe) Seq() int { return s.seq }
 
-// Recall takes up an event that is in the journal already.
+// Recall applies an event that is already in the journal.
 func (s *Scribe) Recall(e Event) {
 	if e.Kind == RunStarted {
 		s.machine.Start()
@@ -57,7 +57,7 @@ func (s *Scribe) Begin(info Info) Step {
 	return s.step(started, s.machine.Start(), nil)
 }
 
-// Fold takes up a fact. underWay are the commands that the driver has begun and that nobody has reported on.
+// Fold applies a fact. underWay lists the commands that the driver has started and that have no report yet.
 func (s *Scribe) Fold(e Event, underWay []Command) Step {
 	if s.behind {
 		s.changed(func(string, Status) {})
@@ -72,7 +72,7 @@ func (s *Scribe) Fold(e Event, underWay []Command) Step {
 	return step
 }
 
-// step collects what is to be written and done.
+// step collects the events to write and the commands to start.
 func (s *Scribe) step(e Event, cmds []Command, underWay []Command) Step {
 	out := Step{Events: []Event{e}, Commands: cmds}
 	for _, l := range s.machine.Lost() {
@@ -93,11 +93,11 @@ func (s *Scribe) step(e Event, cmds []Command, underWay []Command) Step {
 	return out
 }
 
-// WithdrawnReason is what readers are told of a command that was called off.
+// WithdrawnReason is the reason that the journal gives for a cancelled command.
 const WithdrawnReason = "called off: what it stood on is not there any more"
 
-// calledOff lists those of the commands under way that the machine does not wait for any more, sorted by id. What it asks
-// for anew under the same name counts as called off before.
+// calledOff lists the running commands that the machine no longer waits for, sorted by id. A command that the
+// machine issues again under the same id counts as cancelled.
 func (s *Scribe) calledOff(anew, underWay []Command) []Command {
 	if len(underWay) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (s *Scribe) calledOff(anew, underWay []Command) []Command {
 	return out
 }
 
-// changed calls f for each batch that stands otherwise than readers know.
+// changed calls f for each batch whose status differs from the one that readers know.
 func (s *Scribe) changed(f func(key string, st Status)) {
 	s.machine.EachStatus(func(key string, st Status) {
 		old, known := s.told[key]
@@ -128,7 +128,7 @@ func (s *Scribe) changed(f func(key string, st Status)) {
 	})
 }
 
-// change is the event that tells readers how a batch stands now.
+// change returns the event that reports the new status of a batch.
 func (s *Scribe) change(key string, st Status) (Event, bool) {
 	v, _ := s.machine.Batch(key)
 	e := Event{Batch: key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason}
@@ -153,7 +153,7 @@ func (s *Scribe) stamp(e Event) Event {
 	return e
 }
 
-// dispatched is the event that tells readers that c was handed out.
+// dispatched returns the event that reports the dispatch of c.
 func (c Command) dispatched() Event {
 	return Event{
 		Kind: Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model,
@@ -161,7 +161,7 @@ func (c Command) dispatched() Event {
 	}
 }
 
-// Report makes e the report on c.
+// Report fills in the fields that make e the report on c.
 func (c Command) Report(e Event) Event {
 	if c.Slot != nil {
 		e.Candidate, e.Variant = c.Slot.Number, c.Slot.Variant
@@ -170,17 +170,18 @@ func (c Command) Report(e Event) Event {
 	return e
 }
 
-// Asked is the report on a command that asks a person: the fact is all, and who answers posts it.
+// Asked returns the report on a command that asks a person. It only records the question: the answer arrives as a
+// post.
 func (c Command) Asked() Event {
 	return c.Report(Event{Outcome: OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why})
 }
 
-// Spending is what an agent cost whose work on c nobody takes up.
+// Spending returns the event with the cost of an agent whose work on c is ignored.
 func (c Command) Spending(e Event) Event {
 	return Event{Kind: Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Critique: e.Critique, Reason: c.ID}
 }
 
-// Ending is the last event of a go at a run that came to r.
+// Ending returns the last event of a session with result r.
 func (r Result) Ending() Event {
 	last := Event{Kind: RunFinished, Outcome: OutcomeOK, Commit: r.Tip, Reason: r.Reason}
 	switch r.Status {
@@ -192,20 +193,20 @@ func (r Result) Ending() Event {
 	return last
 }
 
-// Outside tells which events may come from outside of a run: what a person says.
+// Outside reports whether events of kind k may come from outside the run, from a person.
 func (k EventKind) Outside() bool {
 	return k == ApprovalGiven || k == ApprovalDenied || k == StopAsked || k == Note
 }
 
-// Heard is what a person said, as the journal has it. With resuming, the run is about to go on.
+// Heard returns the journal event for a person's post. resuming means that the run is about to resume.
 func (m *Machine) Heard(e Event, resuming bool) Event {
 	if v, ok := m.Batch(e.Batch); ok {
 		e.Attempt = v.Attempt
 	}
 	switch {
-	case e.Kind == StopAsked && resuming: // whoever goes on with it wants it to go on
+	case e.Kind == StopAsked && resuming: // a resume overrides an earlier request to stop
 		e = Event{Kind: Note, Post: e.Post, Reason: "a wish to stop was heard after the run had stopped"}
-	case e.Kind == ApprovalDenied: // so that the brief of the next attempt has it
+	case e.Kind == ApprovalDenied: // the brief of the next attempt shows this report
 		e.Reports = []gates.Report{{
 			Gate: "approval", Status: gates.Fail, Note: "a person did not agree to the change",
 			Findings: []gates.Finding{{Rule: "approval", Severity: gates.Error, Message: e.Reason}},
@@ -215,7 +216,7 @@ func (m *Machine) Heard(e Event, resuming bool) Event {
 	return e
 }
 
-// Fingerprint is a short name of a text.
+// Fingerprint returns a short hash of a text.
 func Fingerprint(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

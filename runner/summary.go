@@ -170,7 +170,7 @@ func (f *Fold) Apply(e Event) error {
 	s.Waiting = nil
 	for _, a := range f.machine.Waiting() {
 		if s.Status.Over() {
-			break // nobody takes up an answer
+			break // the answer has no effect
 		}
 		s.Waiting = append(s.Waiting, a.of(s.Run))
 	}
@@ -225,8 +225,8 @@ func (f *Fold) batches(list []BatchInfo) {
 	}
 }
 
-// replan takes up the batches of a changed plan, in the order in which the machine has them. It is none where the machine
-// refused them.
+// replan applies the batches of a changed plan, in the machine's order. It does nothing if the machine rejected
+// them.
 func (f *Fold) replan(e Event) {
 	f.sum.PlanChanges = append(f.sum.PlanChanges, e.Reports...)
 	if len(f.machine.tracks) != len(e.Job.Batches) {
@@ -281,13 +281,13 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 			b.Receipt = e.Receipt
 		}
 		if e.Outcome == OutcomeOK {
-			b.TestsBefore = f.before // of what it was merged on, whatever there was when it began
+			b.TestsBefore = f.before // count of the final base, which may differ from the first one
 			if b.TestsAfter != nil {
 				f.before = b.TestsAfter
 			}
 		}
 	}
-	if e.Kind != Waited { // nobody worked meanwhile
+	if e.Kind != Waited { // waiting is not work
 		b.DurationMS += e.DurationMS
 	}
 }

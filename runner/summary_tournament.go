@@ -17,7 +17,7 @@ type CandidateSummary struct {
 	gated *Event
 }
 
-// tournament takes up what an event says of a tournament. It reports whether the event is about a candidate alone.
+// tournament applies a tournament event. It reports whether the event is about a candidate only.
 func (b *BatchSummary) tournament(e Event) (alone bool) {
 	switch {
 	case e.Kind == Sampled:
@@ -77,7 +77,7 @@ func (b *BatchSummary) judged(e Event) {
 	}
 }
 
-// gated takes up what the gates said of the candidate that is to land.
+// gated applies the gate results of the candidate to land.
 func (b *BatchSummary) gated(e Event) {
 	b.Gates = slices.Grow([]GateResult(nil), len(e.Reports))
 	for _, r := range e.Reports {

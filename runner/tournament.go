@@ -39,7 +39,7 @@ func (t *track) entrant(c Command) *entrant {
 	return t.cup.entrants[i]
 }
 
-// sampled takes up who competes; or that nobody does, and one attempt has to do.
+// sampled starts the chosen candidates, or a single attempt if there are none.
 func (m *Machine) sampled(t *track, e Event) {
 	switch {
 	case e.Outcome == OutcomeFailed:
@@ -109,7 +109,7 @@ func (m *Machine) issueFor(t *track, n *entrant, c Command) Command {
 	return c
 }
 
-// competed takes up how far a candidate came.
+// competed records the progress of a candidate.
 func (m *Machine) competed(t *track, n *entrant, e Event) {
 	switch {
 	case e.Outcome != OutcomeOK:
@@ -158,7 +158,7 @@ func (m *Machine) compete() []Command {
 // SynthesisVariant names the candidate of the second round, which is made of the others (SAMP-08).
 const SynthesisVariant = "synthesis"
 
-// judged takes up who won. Where that is not clear, one more candidate is made of the others.
+// judged applies the winner. Without a clear winner, it starts a synthesis of the candidates.
 func (m *Machine) judged(t *track, e Event) {
 	i := slices.IndexFunc(t.cup.entrants, func(n *entrant) bool { return n.slot.Number == e.Candidate && n.passed })
 	switch {

@@ -36,7 +36,7 @@ type Progress interface {
 	Line(batch, text string)
 }
 
-// Engine is what the command line and other front ends talk to.
+// Engine is the interface for the command line and other front ends.
 type Engine interface {
 	// Start runs j until it has ended or stopped. It is idempotent by run id: a run that the journal knows
 	// goes on where it was.

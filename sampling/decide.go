@@ -13,20 +13,20 @@ import (
 
 // Candidate is the result of one slot.
 type Candidate struct {
-	Number  int     `json:"number"` // from 1; a synthesis has the number after the last candidate
+	Number  int     `json:"number"` // from 1; a synthesis follows the last candidate
 	Slot    Slot    `json:"slot"`
 	Measure Measure `json:"measure"`
 	Score   int     `json:"score"`          // by the [Scorer] of the run
-	Tree    string  `json:"tree,omitempty"` // that it left, where that is known: candidates may end alike
+	Tree    string  `json:"tree,omitempty"` // resulting tree, if known: candidates may end with equal trees
 
-	// Void says why there is no verdict on the code: a rate limit, a stop, a tool that could not run. Such a candidate
-	// can't win and has not lost.
+	// Void says why the code has no verdict: a rate limit, a stop, a tool that could not run. Such a candidate has
+	// neither won nor lost.
 	Void string `json:"void,omitempty"`
 }
 
 func (c Candidate) passed() bool { return c.Void == "" && c.Measure.Passed }
 
-// name is how reasons speak of a candidate.
+// name returns the name of a candidate in reasons.
 func (c Candidate) name() string {
 	if c.Slot.Variant.Name == "" {
 		return fmt.Sprintf("candidate %d", c.Number)
@@ -34,7 +34,7 @@ func (c Candidate) name() string {
 	return fmt.Sprintf("candidate %d (%s)", c.Number, c.Slot.Variant.Name)
 }
 
-// Step is what a tournament does next.
+// Step is the next step of a tournament.
 type Step string
 
 // The steps.
@@ -42,19 +42,20 @@ const (
 	Use        Step = "use"        // the leader is the result of the batch
 	Synthesize Step = "synthesize" // round 2
 	Fail       Step = "fail"       // no result
-	Undecided  Step = "undecided"  // no candidate has a verdict: nobody's code is to blame
+	Undecided  Step = "undecided"  // no candidate has a verdict; the code is not to blame
 )
 
-// Decision is what comes out of a round.
+// Decision is the result of a round.
 type Decision struct {
 	Next    Step     `json:"next"`
-	Leader  int      `json:"leader"` // number of the candidate to use, or to fall back on; 0 is none
+	Leader  int      `json:"leader"` // number of the candidate to use or to fall back on; 0 if none
 	Passers []int    `json:"passers"`
 	Reasons []string `json:"reasons"`
 }
 
-// Decide ends round 1 (SAMP-05 to SAMP-07). Only a candidate that passed its gates is eligible, whatever its score. One
-// passer is used; of several the highest score wins; where none passed, or the best two are close, round 2 combines them.
+// Decide ends round 1 (SAMP-05 to SAMP-07). Only candidates that passed their gates are eligible, whatever their
+// scores. A single passer is used. Of several, the highest score wins. If none passed, or the best two are close,
+// round 2 combines them.
 func Decide(cands []Candidate, o Options) Decision {
 	ranked := rank(cands)
 	d := Decision{Passers: []int{}}
@@ -106,8 +107,8 @@ func Decide(cands []Candidate, o Options) Decision {
 	return d
 }
 
-// AfterSynthesis ends round 2 (SAMP-09): a synthesis that passed is used; else the leader of round 1; else the batch
-// fails.
+// AfterSynthesis ends round 2 (SAMP-09). It uses the synthesis if that passed, else the leader of round 1; without
+// a leader the batch fails.
 func AfterSynthesis(round1 Decision, synthesis Candidate) Decision {
 	d := Decision{Next: Use, Leader: round1.Leader, Passers: slices.Clone(round1.Passers)}
 	what := "the synthesis failed its gates"
@@ -134,7 +135,7 @@ func (d *Decision) say(format string, args ...any) {
 	d.Reasons = append(d.Reasons, fmt.Sprintf(format, args...))
 }
 
-// rank returns the passers, the best first: by score, then the smaller diff, then the lower number.
+// rank returns the passers, best first: by score, then the smaller diff, then the lower number.
 func rank(cands []Candidate) []Candidate {
 	passers := slices.DeleteFunc(slices.Clone(cands), func(c Candidate) bool { return !c.passed() })
 	slices.SortStableFunc(passers, func(a, b Candidate) int {
@@ -150,11 +151,11 @@ func tieBreak(best, second Candidate) string {
 	return "their changes are of one size, so the lower number leads"
 }
 
-// apart is best-second without overflow.
+// apart returns best-second without overflow.
 func apart(best, second int) uint64 { return uint64(best) - uint64(second) }
 
-// isClose reports whether two scores differ by at most a share of the best one's amount (C-15). It counts in millionths,
-// as 5 % of 2060 is not quite 103 in floating point.
+// isClose reports whether two scores differ by at most a share of the best one's amount (C-15). It uses integer
+// millionths, because 5 % of 2060 is slightly less than 103 in floating point.
 func isClose(best, second int, share float64) bool {
 	amount := uint64(best)
 	if best < 0 {
@@ -167,7 +168,7 @@ func isClose(best, second int, share float64) bool {
 
 func distance(best, second int) string { return fmt.Sprint(apart(best, second)) }
 
-// percent writes a share without needless digits.
+// percent formats a share without trailing zeros.
 func percent(share float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", share*100), "0"), ".")
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Flags are what the command line asks for (SAMP-18).
+// Flags are the sampling flags of the command line (SAMP-18).
 type Flags struct {
 	Sample      int            // --sample N: all batches; 0 is not given
-	SampleGiven bool           // --sample stands on the command line, whatever its value
+	SampleGiven bool           // --sample is on the command line, with any value
 	SampleBatch map[string]int // --sample-batch B4=5, by the number of the batch
 	NoSample    bool           // --no-sample
 }

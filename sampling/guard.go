@@ -9,44 +9,44 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Settings are those of [sampling] that say whether, and how, a tournament is held (SAMP-16).
+// Settings are the settings of [sampling] that decide whether and how to hold a tournament (SAMP-16).
 type Settings struct {
 	OnRetry        bool
 	OnCritical     bool
-	Count          int     // candidates of a tournament that no flag asked for
-	MaxCount       int     // most that a flag may ask for
-	GBPerCandidate float64 // memory, of 2^30 bytes each
+	Count          int     // candidates of a tournament without a flag
+	MaxCount       int     // maximum that a flag may request
+	GBPerCandidate float64 // memory per candidate, in units of 2^30 bytes
 }
 
-// Request is what is known of a batch before its next attempt.
+// Request is the input of [Plan]: what is known of a batch before its next attempt.
 type Request struct {
 	Batch       string // number, as in the plan
 	Critical    bool
-	Attempt     int // of the one to come, from 1
-	MaxAttempts int // a tournament counts as one (C-17); 0 is no limit
+	Attempt     int // number of the next attempt, from 1
+	MaxAttempts int // a tournament counts as one (C-17); 0 sets no limit
 	Failure     *Failure
-	Held        bool // a tournament for this batch has been held and gave no result
+	Held        bool // a tournament for this batch was held and gave no result
 
 	Flags    Flags
 	Settings Settings
-	Escalate bool // a failure moves the batch one tier up (MODEL-10)
+	Escalate bool // a failure moves the batch up one tier (MODEL-10)
 
-	Literal bool    // the agent does just what the plan spells out, so that each try ends alike
-	Memory  *uint64 // available bytes; nil is unknown
-	Team    bool    // candidates may be at work at the same time
-	Workers int     // the cap of --workers; 0 is none
+	Literal bool    // the agent does exactly what the plan spells out, so all tries are alike
+	Memory  *uint64 // available bytes; nil if unknown
+	Team    bool    // candidates may run concurrently
+	Workers int     // the limit of --workers; 0 sets none
 
-	Cost *float64       // of one candidate, in US dollars; nil is unknown
-	Time *time.Duration // of one candidate with its gates; nil is unknown
+	Cost *float64       // of one candidate, in US dollars; nil if unknown
+	Time *time.Duration // of one candidate with its gates; nil if unknown
 }
 
-// Failure is how the last attempt failed.
+// Failure says how the last attempt failed.
 type Failure struct {
-	Outcome string // as the journal has it: failed, unchanged, timed_out, limited, …
+	Outcome string // as in the journal: failed, unchanged, timed_out, limited, …
 	Reason  string // one line, for people
 }
 
-// Action is how a batch goes on.
+// Action says how a batch continues.
 type Action string
 
 // The actions.
@@ -54,23 +54,23 @@ const (
 	Try    Action = "try"    // one attempt
 	Retry  Action = "retry"  // one more attempt, with the digest of the failure
 	Sample Action = "sample" // a tournament
-	Leave  Action = "leave"  // nothing that another try would cure; the run's own rules say what happens
+	Leave  Action = "leave"  // a failure that no further try can cure; the run's rules decide
 	GiveUp Action = "give_up"
 )
 
-// Tournament is what is to be done, and what people are told before it is (SAMP-15).
+// Tournament is the decision of [Plan], with the text to show before it is carried out (SAMP-15).
 type Tournament struct {
 	Action   Action   `json:"action"`
-	Trigger  Trigger  `json:"trigger,omitempty"` // what asks for a tournament, be it held or not
-	N        int      `json:"n"`                 // candidates; 1 where there is no tournament
-	AtOnce   int      `json:"at_once"`           // of them at work at the same time
-	Escalate bool     `json:"escalate"`          // one tier up
+	Trigger  Trigger  `json:"trigger,omitempty"` // reason to want a tournament, even if none is held
+	N        int      `json:"n"`                 // number of candidates; 1 without a tournament
+	AtOnce   int      `json:"at_once"`           // maximum of concurrent candidates
+	Escalate bool     `json:"escalate"`          // up one tier
 	Reasons  []string `json:"reasons"`
 	Cost     string   `json:"cost,omitempty"` // "Sampling B4: ~$1.20 for 3 candidates vs $0.40 single"
 	Time     string   `json:"time,omitempty"`
 }
 
-// Trigger is what asks for a tournament (SAMP-01).
+// Trigger is the reason to want a tournament (SAMP-01).
 type Trigger string
 
 // The triggers.
@@ -80,14 +80,14 @@ const (
 	OnCritical Trigger = "critical"
 )
 
-// MostAtOnce bounds how many candidates are at work at the same time (C-11).
+// MostAtOnce is the maximum number of concurrent candidates (C-11).
 const MostAtOnce = 5
 
-// gb is a GB of memory.
+// gb is the number of bytes of a GB of memory.
 const gb = 1 << 30
 
-// Plan says how a batch goes on: whether a tournament is held, with how many candidates, what it will cost, and why.
-// An error is one of the flags.
+// Plan decides how a batch continues: whether to hold a tournament, with how many candidates, at what cost, and
+// why. It returns an error for invalid flags.
 func Plan(req Request) (Tournament, error) {
 	if err := req.Flags.Check(req.Settings.MaxCount); err != nil {
 		return Tournament{}, err
@@ -131,8 +131,8 @@ func plainRetry(escalate bool) string {
 	return "one more attempt instead"
 }
 
-// hopeless tells failures for which neither a tournament nor a retry is the answer. Other prompts don't sign anybody in,
-// lift a limit, allow a tool or install a model.
+// hopeless detects failures that neither a tournament nor a retry can cure. Other prompts cannot sign in, lift a
+// limit, allow a tool or install a model.
 func (req Request) hopeless() (Action, string) {
 	because := ""
 	if r := phrase.Line(req.Failure.Reason); r != "" {
@@ -162,7 +162,7 @@ func (req Request) hopeless() (Action, string) {
 	return "", ""
 }
 
-// wants says how many candidates are asked for, and by what. The more particular wish wins.
+// wants returns the requested number of candidates and the trigger. The most specific request wins.
 func (req Request) wants() (n int, by Trigger, why string) {
 	f := req.Flags
 	if n, ok := f.SampleBatch[batchNumber(req.Batch)]; ok {
@@ -186,7 +186,7 @@ func (req Request) wants() (n int, by Trigger, why string) {
 	return 0, "", "not sampled: first attempt of a batch that is not critical"
 }
 
-// against tells what speaks against a tournament that is asked for, or "".
+// against returns the reason not to hold a requested tournament, or "".
 func (req Request) against(n int) string {
 	need := float64(n) * req.Settings.GBPerCandidate
 	switch {
@@ -203,13 +203,13 @@ func (req Request) against(n int) string {
 	return ""
 }
 
-// short writes a number without needless digits.
+// short formats a number without trailing zeros.
 func short(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
 }
 
-// atOnce is how many of n candidates work at the same time (SAMP-17, C-11). Memory is enough for all of them, or there
-// would be no tournament.
+// atOnce returns how many of n candidates run concurrently (SAMP-17, C-11). Memory is sufficient for all n:
+// otherwise no tournament is held.
 func (req Request) atOnce(n int) int {
 	if !req.Team {
 		return 1
@@ -229,7 +229,7 @@ func (req Request) costLine(n int) string {
 	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), phrase.Count(n, "candidate"), dollars(*req.Cost))
 }
 
-// label is how people are told of a batch: B4, or the name that it has in the plan.
+// label returns the display name of a batch: B4, or its name in the plan.
 func label(number string) string {
 	if number = batchNumber(phrase.Line(number)); number != "" && number[0] >= '0' && number[0] <= '9' {
 		return "B" + number
@@ -237,7 +237,7 @@ func label(number string) string {
 	return number
 }
 
-// dollars writes cents where there are any, and more digits below that: $0.00 would say that it is free.
+// dollars formats an amount in cents. It adds digits below one cent, because $0.00 looks free.
 func dollars(f float64) string {
 	if f > 0 && f < 0.01 {
 		return fmt.Sprintf("$%.4f", max(f, 0.0001))
@@ -245,8 +245,8 @@ func dollars(f float64) string {
 	return fmt.Sprintf("$%.2f", f)
 }
 
-// timeLine estimates the time (SAMP-15): those at work together slow each other down by about half, and each round of
-// them waits for the one before.
+// timeLine estimates the time (SAMP-15): concurrent candidates slow each other down by about half, and each round
+// waits for the previous one.
 func (req Request) timeLine(n, atOnce int) string {
 	rounds := (n + atOnce - 1) / atOnce
 	factor, how := float64(rounds), "one after the other"

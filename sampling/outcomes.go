@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is what became of one candidate (SAMP-13): a row of logs/sampling-outcomes.json.
+// Outcome is the result of one candidate (SAMP-13): a row of logs/sampling-outcomes.json.
 type Outcome struct {
 	BatchType string    `json:"batch_type"`
 	Variant   string    `json:"prompt_variant"`
@@ -41,7 +41,7 @@ func (o Outcome) tournament() string {
 	return fmt.Sprintf("%q %q %d", o.Run, o.Batch, o.Attempt)
 }
 
-// key names an outcome, or is "" for rows that can't be told apart.
+// key returns the identity of an outcome, or "" for rows that cannot be distinguished.
 func (o Outcome) key() string {
 	if o.tournament() == "" || o.Candidate == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Rate is how often something succeeded, with the 95 % interval after Wilson, in which the true rate lies.
+// Rate is a success rate with its 95 % Wilson interval.
 type Rate struct {
 	Tries     int     `json:"tries"`
 	Successes int     `json:"successes"`
@@ -39,7 +39,7 @@ func (r Rate) String() string {
 
 func (r Rate) value() float64 { return float64(r.Successes) / float64(r.Tries) }
 
-// Retries is what the journal knows of attempts after a failure that were not sampled.
+// Retries counts the attempts after a failure that were not sampled.
 type Retries struct{ Tries, Successes int }
 
 // Comparison says what sampling is worth (SAMP-20, MET-07).

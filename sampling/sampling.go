@@ -1,12 +1,12 @@
-// Package sampling lets several candidates of one batch compete and says which one wins.
+// Package sampling lets several candidates of one batch compete and chooses the winner.
 //
-// A tournament is worth its price where another try can help: a batch failed, is critical, or somebody asked for it.
-// [Plan] says whether one is held, [Allocate] gives each candidate its variant of the brief, a [Scorer] rates what
-// passed its gates, [Decide] picks the winner or asks for a synthesis of all attempts, whose text [Brief] writes.
-// What happened goes into a [Store], and the next [Allocate] learns from it.
+// A tournament is worth its cost if another try can help: a batch failed, is critical, or a person asked for it.
+// [Plan] decides whether to hold one, [Allocate] gives each candidate its variant of the brief, and a [Scorer]
+// rates those that passed their gates. [Decide] picks the winner or asks for a synthesis of all attempts, whose
+// brief [Brief] writes. The results go into a [Store], from which the next [Allocate] learns.
 //
-// Nothing here runs a process, looks at a clock or has chance of its own: whoever holds a tournament hands in time,
-// memory and a seeded source of random numbers. Only a Store touches the disk.
+// The package runs no process, reads no clock and has no randomness of its own: the caller supplies time, memory
+// and a seeded random source. Only a Store uses the disk.
 package sampling
 
 import "math/rand/v2"

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Measure is what the gates saw of a candidate.
+// Measure holds the gate measurements of a candidate.
 type Measure struct {
 	Passed           bool `json:"passed"`     // no gate blocks
 	Tests            int  `json:"tests"`      // that pass, and belong to the change or were there before (SAMP-06)
@@ -76,8 +76,8 @@ func terms(in inputs) []Term {
 // Scorer rates candidates by the built-in score or by an expression of the settings. Its zero value is the built-in.
 type Scorer struct{ own *condition.Integer[inputs] }
 
-// NewScorer compiles [sampling] score. An empty text is the built-in score. The names are tests, diff, lint, lessons and
-// ast; dividing whole numbers rounds down. Errors tell the column.
+// NewScorer compiles [sampling] score. An empty text means the built-in score. The names are tests, diff, lint,
+// lessons and ast; integer division rounds down. Errors name the column.
 func NewScorer(text string) (Scorer, error) {
 	if squeeze(text) == "" || squeeze(text) == squeeze(DefaultScore) {
 		return Scorer{}, nil
@@ -115,8 +115,8 @@ func (s Scorer) Score(m Measure) (int, error) {
 	return v, nil
 }
 
-// Explain tells how a score came about. The points of the built-in score add up to it, term by term. An expression of
-// the settings is one term, "score", followed by what went in, which has no points of its own.
+// Explain returns the terms of a score. The points of the built-in score are the sum of its terms. An expression
+// in the settings is one term, "score", followed by its inputs without points.
 func (s Scorer) Explain(m Measure) []Term {
 	if !m.Passed {
 		return []Term{{Name: "gates", Text: "a gate failed: 0 points, and not eligible"}}

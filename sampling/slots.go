@@ -7,39 +7,39 @@ import (
 	"slices"
 )
 
-// Kind says why a candidate got its variant.
+// Kind is the reason for a candidate's variant.
 type Kind string
 
 // The kinds of slots.
 const (
-	KindVanilla      Kind = "vanilla"      // the baseline: the brief as it is
-	KindCold         Kind = "cold"         // from a fixed list, as too little is known yet
-	KindLearned      Kind = "learned"      // by what won before
-	KindExperimental Kind = "experimental" // by chance, so that learning never ends
+	KindVanilla      Kind = "vanilla"      // the baseline: the unchanged brief
+	KindCold         Kind = "cold"         // from a fixed list, for lack of data
+	KindLearned      Kind = "learned"      // by earlier wins
+	KindExperimental Kind = "experimental" // random, to keep learning
 	KindSynthesis    Kind = "synthesis"    // of round 2
 )
 
-// Slot is what one candidate is given.
+// Slot is the assignment of one candidate.
 type Slot struct {
 	Number  int     `json:"number"` // of the candidate, from 1
 	Variant Variant `json:"variant"`
 	Kind    Kind    `json:"kind"`
-	Digest  bool    `json:"digest"` // the digest of the failure goes into its brief
+	Digest  bool    `json:"digest"` // its brief contains the failure digest
 	Why     string  `json:"why"`    // one line for people
 }
 
-// Ask is what slots are asked for.
+// Ask is the input of [Allocate].
 type Ask struct {
 	BatchType string
 	Count     int
-	Digest    bool // an attempt failed, and there is a digest of its failure
+	Digest    bool // an attempt failed, and its digest is available
 }
 
-// Allocate gives each of n candidates a variant. Until o.LearnAfter outcomes of the batch type are there, the list is
-// fixed (SAMP-03): vanilla, then, with the digest of a failure, another approach and the minimal change, then the pool
-// of the type. From there on (SAMP-11) one slot is vanilla, one experimental, and the rest go to what won most for this
-// type, by Thompson sampling. The same rng and history give the same slots. Vanilla never sees the digest: it is what
-// the others are measured by.
+// Allocate gives each candidate a variant. Until the batch type has o.LearnAfter outcomes, the list is fixed
+// (SAMP-03): vanilla; then, with a failure digest, another approach and the minimal change; then the pool of the
+// type. After that (SAMP-11), one slot is vanilla, one is experimental, and Thompson sampling assigns the rest by
+// earlier wins. The same rng and history give the same slots. Vanilla never gets the digest, because it is the
+// baseline.
 func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 	if ask.Count < 1 {
 		return nil
@@ -78,8 +78,8 @@ func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 	return a.slots
 }
 
-// again is why a slot is vanilla once more: an agent rarely does the same thing twice, so a second go at the same brief
-// is worth something too.
+// again is the reason for a second vanilla slot: an agent rarely does the same twice, so a second attempt is
+// useful.
 const again = "all variants have a slot, so one more goes at the brief as it is"
 
 type allocation struct {
@@ -92,14 +92,14 @@ func (a *allocation) take(name string, k Kind, why string) {
 	a.slots = append(a.slots, Slot{Number: len(a.slots) + 1, Variant: v, Kind: k, Digest: a.ask.Digest && name != Vanilla, Why: why})
 }
 
-// free returns those names that no slot has yet.
+// free returns the names without a slot.
 func (a *allocation) free(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(a.slots, func(s Slot) bool { return s.Variant.Name == name })
 	})
 }
 
-// arms are the variants besides vanilla that a batch can be given, in the order of a cold start.
+// arms returns the possible variants except vanilla, in the order of the fixed list.
 func arms(ask Ask) []string {
 	var out []string
 	if ask.Digest {
@@ -113,8 +113,8 @@ func arms(ask Ask) []string {
 	return out
 }
 
-// learned fills all slots but one. Each variant that is free draws from its Beta distribution, and the highest draw gets
-// the slot: what is good is chosen often, and what is little known has its chance.
+// learned fills all slots but one. Each free variant draws from its Beta distribution, and the highest draw gets
+// the slot. So good variants are chosen often, and little-known ones sometimes.
 func (a *allocation) learned(history []Outcome, rng *rand.Rand, o Options) {
 	records := Records(a.ask.BatchType, history, o)
 	for len(a.slots) < a.ask.Count-1 {
@@ -134,15 +134,15 @@ func (a *allocation) learned(history []Outcome, rng *rand.Rand, o Options) {
 	}
 }
 
-// Record is what is known of a variant for a type of batch.
+// Record holds the results of a variant for a batch type.
 type Record struct {
-	Won, Lost    int     // all there were
-	Wins, Losses float64 // the same, old ones weighing less
+	Won, Lost    int     // all outcomes
+	Wins, Losses float64 // the same, with lower weights for older ones
 }
 
-// Records counts the outcomes of a type of batch for each variant. With each later outcome of the type an earlier one
-// loses the share o.Forget of its weight, so that a variant which stopped winning, because the model or the code base
-// changed, is found out.
+// Records counts the outcomes of each variant for a batch type. Each later outcome of the type reduces the weight
+// of earlier ones by the share o.Forget. So a variant that stops winning, because the model or the code base
+// changed, is detected.
 func Records(batchType string, history []Outcome, o Options) map[string]Record {
 	records := map[string]*Record{}
 	weight, keep := 1.0, 1-min(max(o.Forget, 0), 1)
@@ -172,13 +172,13 @@ func Records(batchType string, history []Outcome, o Options) map[string]Record {
 	return out
 }
 
-// beta draws from the Beta distribution with these parameters, both at least 1.
+// beta draws from the Beta distribution with parameters a and b, both at least 1.
 func beta(rng *rand.Rand, a, b float64) float64 {
 	x, y := gamma(rng, a), gamma(rng, b)
 	return x / (x + y)
 }
 
-// gamma draws from the Gamma distribution of a shape of at least 1, by Marsaglia and Tsang's method (2000).
+// gamma draws from the Gamma distribution with a shape of at least 1, by Marsaglia and Tsang's method (2000).
 func gamma(rng *rand.Rand, shape float64) float64 {
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)

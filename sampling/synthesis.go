@@ -213,8 +213,8 @@ func shares(texts []string, room int) []int {
 	return out
 }
 
-// shorten keeps the first lines that fit into limit bytes, with a last one that tells how many are missing. The line at
-// the limit is cut where a good part of it fits: a generated file may be a single one.
+// shorten keeps the first lines that fit in limit bytes, and adds a line with the number of missing ones. It cuts
+// the line at the limit if a good part fits, because a generated file may be a single line.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

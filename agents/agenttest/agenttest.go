@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package agenttest is what every agent that runs programs has to do, as a test suite. An agent that
-// passes it works where it is told to, ends when it is told to, and leaves nothing behind.
+// Package agenttest is a test suite for agents that run programs. An agent that passes it works only in its
+// workspace, stops when asked, and leaves nothing behind.
 package agenttest
 
 import (

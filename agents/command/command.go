@@ -1,10 +1,9 @@
-// Package command is the agent that is a program: a CLI that runplan knows (see [Presets]), or any command line
-// that reads a brief and changes files.
+// Package command runs programs as agents: a CLI with a preset (see [Presets]), or any command line that reads a
+// brief and changes files.
 //
-// The program runs in the workspace with the brief on its standard input and in the file $RUNPLAN_BRIEF. It may
-// commit what it did or leave it lying; it need not say how it went. Of a program that runplan does not know, the
-// exit status says whether it gave up, and nothing more. Of a CLI with a preset its own events are read, see
-// package outcome. Either way: whether the work is good is for the gates to find out.
+// The program runs in the workspace, with the brief on its standard input and in the file $RUNPLAN_BRIEF. It may
+// commit its changes or leave them uncommitted. For unknown programs, only the exit status says whether they gave
+// up. For CLIs with a preset, package outcome reads their events. In both cases, the gates judge the changes.
 package command
 
 import (
@@ -34,22 +33,22 @@ type Config struct {
 	Command []string          // the program and its arguments; a program with a slash is relative to Root
 	Env     map[string]string // for the program, on top of the task's environment
 	PassEnv []string          // names of variables to pass on from Environ
-	Environ []string          // where PassEnv is looked up; nil is this process's environment
+	Environ []string          // source of PassEnv; nil is this process's environment
 	Root    string            // the project's root
 	Reaper  *proc.Reaper      // may be nil
 
-	Preset     *Preset           // how to drive the CLI; nil is a program that nothing is known of
+	Preset     *Preset           // how to run the CLI; nil for unknown programs
 	Permission string            // of the preset; "" is Workspace
-	Models     map[string]string // model by tier; goes before the preset's
+	Models     map[string]string // model by tier; overrides the preset's
 	Prices     *price.Table      // may be nil
 	Now        func() time.Time  // nil is time.Now
-	Sandbox    sandbox.Spec      // what confines the program; a preset may write its own state besides
+	Sandbox    sandbox.Spec      // sandbox of the program; a preset may also write its own state
 }
 
-// Agent runs a program.
+// Agent runs a program as an agent.
 type Agent struct{ cfg Config }
 
-// New makes an agent of c.
+// New returns an agent with configuration c.
 func New(c Config) *Agent {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -60,7 +59,7 @@ func New(c Config) *Agent {
 // Name returns the name the configuration gives the agent.
 func (a *Agent) Name() string { return a.cfg.Name }
 
-// ModelOf is the model of a tier: small, medium or large. "" leaves the choice to the program.
+// ModelOf returns the model of a tier: small, medium or large. "" lets the program choose.
 func (a *Agent) ModelOf(tier string) string {
 	if m, ok := a.cfg.Models[tier]; ok {
 		return m
@@ -125,7 +124,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		c.Stdout = w.whole
 	}
 	res, err := proc.Run(w.ctx, c)
-	left := box.Close(context.WithoutCancel(ctx)) // however it ended
+	left := box.Close(context.WithoutCancel(ctx)) // whatever the outcome
 	if errors.Is(err, proc.ErrNotFound) && !a.cfg.Sandbox.On() {
 		return agents.Result{}, fmt.Errorf("%w; %s", err, a.remedy())
 	}
@@ -142,8 +141,8 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	return out, nil
 }
 
-// confine makes the sandbox of one call. A program that is not there is told as it is without a sandbox, which would
-// call it a failure of the agent.
+// confine makes the sandbox of one call. It reports a missing program itself, because the sandbox would report it
+// as a failure of the agent.
 func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, env []string) (*sandbox.Box, error) {
 	s := a.cfg.Sandbox
 	if s.On() && s.Kind != "docker" {
@@ -162,7 +161,7 @@ func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, e
 	return box, err
 }
 
-// remedy says what to do about a program that is not there.
+// remedy says how to fix a missing program.
 func (a *Agent) remedy() string {
 	if p := a.cfg.Preset; p != nil && len(a.cfg.Command) == 0 {
 		return "install it: " + p.Install
@@ -177,8 +176,8 @@ func (a *Agent) format() stream.Format {
 	return a.cfg.Preset.Format
 }
 
-// arguments is the command line. A configured command takes the place of the preset's, model and all: whoever
-// writes arguments writes them all, and finds the model in $RUNPLAN_MODEL.
+// arguments returns the command line. A configured command replaces the preset's arguments, including the model,
+// which it can read from $RUNPLAN_MODEL.
 func (a *Agent) arguments(t agents.Task, brief string) ([]string, error) {
 	if len(a.cfg.Command) > 0 {
 		args := slices.Clone(a.cfg.Command)
@@ -194,7 +193,7 @@ func (a *Agent) arguments(t agents.Task, brief string) ([]string, error) {
 	return append([]string{a.cfg.Preset.Program}, args...), nil
 }
 
-// writeBrief puts the brief into a file, for programs that do not read standard input.
+// writeBrief writes the brief to a file, for programs that do not read standard input.
 func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 	dir := t.TempDir
 	tidy = func() {}
@@ -214,7 +213,7 @@ func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 	return path, tidy, nil
 }
 
-// environ is the task's environment, what preset and configuration add, and what names this attempt.
+// environ returns the task's environment, with the variables of the preset, the configuration and this attempt.
 func (a *Agent) environ(t agents.Task, brief string) []string {
 	pass := slices.Clone(a.cfg.PassEnv)
 	var set []string
@@ -234,11 +233,11 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
 		set = append(set, name+"="+a.cfg.Env[name])
 	}
-	t.Env = git.NoUpkeep(slices.Concat(t.Env, set)) // whatever settings for git they bring along
+	t.Env = git.NoUpkeep(slices.Concat(t.Env, set)) // overrides git settings from all three
 	return t.Environ("RUNPLAN_BRIEF=" + brief)
 }
 
-// result weighs what is known once the program is gone.
+// result evaluates the run of the program.
 func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.Result) agents.Result {
 	totals := w.totals()
 	out := agents.Result{Detail: agents.Tail(res.Tail), Model: totals.Model, SessionID: totals.Session}

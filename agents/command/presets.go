@@ -10,39 +10,40 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// The permissions that a preset knows.
+// The permissions that presets know.
 const (
-	Workspace = "workspace" // the least that lets it write in its workspace
-	Ask       = "ask"       // what the CLI's own settings allow; whatever it would have to ask for is refused
-	Full      = "full"      // everything, commands included
+	Workspace = "workspace" // minimum to write in its workspace
+	Ask       = "ask"       // the CLI's own settings decide; requests for permission are refused
+	Full      = "full"      // everything, including commands
 )
 
-// Preset is how a CLI is driven without a terminal: its arguments, its names, the form of its output.
+// Preset says how to run a CLI without a terminal: its arguments, environment and output format.
 //
-// Arguments may hold {brief} and {temp}: the file with the brief, and a folder outside of the workspace. What holds
-// {model} is left out where no model is named.
+// Arguments may contain {brief} and {temp}: the brief's file, and a folder outside the workspace. Arguments with
+// {model} are omitted if no model is set.
 type Preset struct {
 	Name    string
 	Format  stream.Format
 	Program string
 	Args    []string
 	Model   []string
-	Last    []string // after the others
+	Last    []string // after all other arguments
 
-	Permissions   map[string][]string          // arguments by permission; one that is missing cannot be had
+	Permissions   map[string][]string          // arguments by permission; a missing permission is not supported
 	PermissionEnv map[string]map[string]string // variables by permission
 	Env           map[string]string
-	PassEnv       []string          // variables of the user's that the CLI needs to sign in; names, never a pattern
-	Models        map[string]string // tier → model, where the CLI has names that stay
-	Tries         int               // for a limit by itself, before runplan ends it and waits in its place; 0 is as many as it likes
-	RootFull      string            // variable that has to be 1 for Full as root; "" where the CLI does not mind
+	PassEnv       []string          // user variables that the CLI needs to sign in; exact names
+	Models        map[string]string // tier → model, if the CLI has stable names
+	// retries against a limit before runplan ends the CLI and waits itself; 0 sets no maximum
+	Tries    int
+	RootFull string // variable that must be 1 for Full as root; "" if not needed
 
 	Version []string // arguments that print the version
-	Seen    string   // the version whose output was looked at last; "" where only its documentation was read
-	Install string   // what to type, or where to look
+	Seen    string   // last version whose output was checked; "" if only its documentation was read
+	Install string   // install command or address
 }
 
-// providers are the keys that CLIs use which speak to several.
+// providers returns the key variables for CLIs with several providers, and more.
 func providers(more ...string) []string {
 	return append([]string{
 		"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY",
@@ -50,16 +51,16 @@ func providers(more ...string) []string {
 	}, more...)
 }
 
-// readStdin is what a CLI is told that takes its task as an argument and adds its standard input.
+// readStdin is the task argument for CLIs that add their standard input to it.
 const readStdin = "Carry out the task that is given on standard input."
 
-// Presets lists the CLIs that runplan knows how to drive, in the order in which one is picked.
+// Presets lists the supported CLIs, in order of preference.
 func Presets() []Preset {
 	version := []string{"--version"}
 	return []Preset{
 		{
 			Name: "claude", Format: stream.Claude, Program: "claude",
-			// The brief comes on standard input. stream-json needs --verbose.
+			// The brief comes on standard input. stream-json requires --verbose.
 			Args:  []string{"-p", "--output-format", "stream-json", "--verbose"},
 			Model: []string{"--model", "{model}"},
 			Permissions: map[string][]string{
@@ -68,7 +69,7 @@ func Presets() []Preset {
 			},
 			RootFull: "IS_SANDBOX",
 			Env: map[string]string{
-				"CLAUDE_CODE_MAX_RETRIES":                  "3", // of its own; runplan waits better than it does
+				"CLAUDE_CODE_MAX_RETRIES":                  "3", // its own retries; runplan waits better
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
 			},
 			PassEnv: []string{
@@ -85,17 +86,18 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"-s", "workspace-write"}, Ask: {"-s", "read-only"}, Full: {"-s", "danger-full-access"},
 			},
-			PassEnv: []string{"CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"}, // the last one where its config.toml names it
+			// the last one if its config.toml names it
+			PassEnv: []string{"CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"},
 			Version: version, Seen: "0.169.0", Install: "npm install -g @openai/codex",
 		},
 		{
 			Name: "gemini", Format: stream.Gemini, Program: "gemini",
-			// Its check for trusted folders knows nothing of a worktree that was made a moment ago.
+			// Its check for trusted folders does not know a new worktree.
 			Args: []string{"-p", readStdin, "-o", "stream-json", "--skip-trust"}, Model: []string{"-m", "{model}"},
 			Permissions: map[string][]string{
 				Workspace: {"--approval-mode", "auto_edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
 			},
-			// It would try ten times, with half a minute between, and knows no argument against that.
+			// It would retry ten times, half a minute apart, and has no argument to change that.
 			Tries: 3,
 			PassEnv: []string{
 				"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
@@ -108,7 +110,7 @@ func Presets() []Preset {
 			Args: []string{"run", "--format", "json"}, Model: []string{"-m", "{model}"},
 			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: {"--auto"}},
 			PermissionEnv: map[string]map[string]string{
-				// By itself it lets commands run unasked.
+				// The default runs commands without asking.
 				Workspace: {"OPENCODE_PERMISSION": `{"edit":"allow","bash":"ask"}`},
 			},
 			Env:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
@@ -132,7 +134,7 @@ func Presets() []Preset {
 			Args: []string{"run", "-i", "{brief}", "--no-session", "--output-format", "stream-json"}, Model: []string{"--model", "{model}"},
 			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: nil},
 			PermissionEnv: map[string]map[string]string{
-				// Without a terminal it writes in this mode only.
+				// Without a terminal it writes only in this mode.
 				Workspace: {"GOOSE_MODE": "auto"}, Ask: {"GOOSE_MODE": "approve"}, Full: {"GOOSE_MODE": "auto"},
 			},
 			PassEnv: providers("GOOSE_PROVIDER", "GOOSE_MODEL", "OLLAMA_HOST", "OPENAI_HOST", "OPENAI_BASE_PATH"),
@@ -141,7 +143,7 @@ func Presets() []Preset {
 		{
 			Name: "crush", Format: stream.Crush, Program: "crush",
 			Args: []string{"run", "--quiet"}, Model: []string{"--model", "{model}"},
-			// It allows itself all tools when it has no terminal.
+			// Without a terminal it allows itself all tools.
 			Permissions: map[string][]string{Workspace: nil, Full: nil},
 			PassEnv:     providers("CRUSH_GLOBAL_CONFIG", "CRUSH_GLOBAL_DATA"),
 			Version:     version, Install: "npm install -g @charmland/crush",
@@ -152,7 +154,7 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"--approval-mode", "auto-edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
 			},
-			// It has tried seven times before it says so, and would wait for a minute and more, ten times.
+			// It reports a limit only after seven tries, and would wait over a minute ten times.
 			Tries:   1,
 			PassEnv: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME"},
 			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
@@ -160,7 +162,7 @@ func Presets() []Preset {
 		{
 			Name: "pi", Format: stream.Pi, Program: "pi",
 			Args: []string{"--mode", "json", "-p", "--no-session"}, Model: []string{"--model", "{model}"},
-			// It asks for nothing: what it may do is which tools it has.
+			// It never asks: its permissions are its list of tools.
 			Permissions: map[string][]string{
 				Workspace: {"--tools", "read,edit,write,grep,find,ls"}, Ask: {"--tools", "read,grep,find,ls"}, Full: nil,
 			},
@@ -170,7 +172,7 @@ func Presets() []Preset {
 	}
 }
 
-// PresetOf finds a preset by its name.
+// PresetOf returns the preset with a name.
 func PresetOf(name string) (Preset, bool) {
 	for _, p := range Presets() {
 		if p.Name == name {
@@ -180,7 +182,7 @@ func PresetOf(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// arguments are those of one call, without the program.
+// arguments returns the arguments of one call, without the program.
 func (p *Preset) arguments(permission, model, brief, temp string) ([]string, error) {
 	if permission == "" {
 		permission = Workspace
@@ -205,7 +207,7 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 	return list, nil
 }
 
-// environ are the variables that the preset sets, as KEY=VALUE.
+// environ returns the variables of the preset, as KEY=VALUE.
 func (p *Preset) environ(permission string) []string {
 	if permission == "" {
 		permission = Workspace
@@ -219,7 +221,7 @@ func (p *Preset) environ(permission string) []string {
 	return out
 }
 
-// asRoot refuses what the CLI itself refuses to root, before it is started, and says what to do.
+// asRoot returns an error with advice if the CLI would refuse to run as root with this permission.
 func (p *Preset) asRoot(agent, permission string, env []string) error {
 	if p.RootFull == "" || permission != Full || os.Geteuid() != 0 {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Reach is where an agent sends what it is told and what it reads.
+// Reach says where an agent sends its input.
 type Reach struct {
-	To    string // hosts, or words where no host is known
-	Local *bool  // whether that is this machine; nil where it cannot be known
+	To    string // hosts, or a description if the host is unknown
+	Local *bool  // whether that is this machine; nil if unknown
 }
 
-// byProvider is said of a CLI that speaks to whichever provider its model belongs to.
+// byProvider describes a CLI that calls the provider of its model.
 const byProvider = "the provider of its model"
 
-// vendors are the hosts that CLIs with a vendor of their own speak to, and the variables that lead elsewhere: to
-// another address, or, where the value is a switch, to another service.
+// vendors returns the hosts of CLIs with a fixed vendor. It also returns the variables that set another address,
+// or that switch to another service.
 func vendors() map[string]struct {
 	hosts    string
 	address  string
@@ -34,15 +34,15 @@ func vendors() map[string]struct {
 	}
 	return map[string]v{
 		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL", map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
-		// It heeds no variable for its address, OPENAI_BASE_URL neither.
+		// No variable changes its address, not even OPENAI_BASE_URL.
 		"codex":  {"api.openai.com, or chatgpt.com where it is signed in with a plan, or where its own config.toml leads", "", nil},
 		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account", "GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
 		"qwen":   {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
 	}
 }
 
-// Reach tells where the agent sends what it reads, as far as its settings say. What a program that is not one of the
-// presets does, nobody can tell from here.
+// Reach returns where the agent sends its input, according to its settings. For programs without a preset that is
+// unknown.
 func (a *Agent) Reach() Reach {
 	if a.cfg.Preset == nil || len(a.cfg.Command) > 0 {
 		return Reach{To: "wherever " + first(a.cfg.Command) + " sends it"}
@@ -66,8 +66,7 @@ func (a *Agent) Reach() Reach {
 	return a.reachByModel(env)
 }
 
-// reachByModel is for CLIs that speak to several providers: only where each tier names a model of this machine is it
-// known to stay here.
+// reachByModel returns the reach of a CLI with several providers. It is local only if each tier has a local model.
 func (a *Agent) reachByModel(env []string) Reach {
 	var models []string
 	for _, tier := range []string{"small", "medium", "large"} {
@@ -92,7 +91,8 @@ func (a *Agent) reachByModel(env []string) Reach {
 	return Reach{To: "this machine (" + strings.Join(slices.Compact(models), ", ") + ")", Local: &yes}
 }
 
-// address is where a variable leads. An address of this machine is no proof: what listens there may send it on.
+// address returns the reach for the value of a variable. A local address proves nothing: a proxy there may forward
+// the data.
 func address(name, base string) Reach {
 	host := base
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
@@ -106,7 +106,7 @@ func address(name, base string) Reach {
 	return Reach{To: host + " (" + name + ")", Local: new(bool)}
 }
 
-// seen are the variables that the agent gets of its settings and of the user's environment.
+// seen returns the variables that the agent gets from its settings and from the user's environment.
 func (a *Agent) seen() []string {
 	var out []string
 	pass := slices.Concat(a.cfg.PassEnv, a.cfg.Preset.PassEnv)

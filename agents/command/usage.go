@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// usage is what the work used, and where its cost comes from: what the CLI reports, else what the price table makes
-// of the tokens, else unknown. Only a model that runs on this machine costs nothing.
+// usage returns the usage of a run with the source of its cost: the CLI's report, else the price table, else
+// unknown. Only a local model is free.
 func (a *Agent) usage(t stream.Totals, model string, args []string) agents.Usage {
 	u := agents.Usage{
 		InputTokens: t.Tokens.Input, OutputTokens: t.Tokens.Output, CacheReadTokens: t.Tokens.CacheRead,
@@ -23,15 +23,15 @@ func (a *Agent) usage(t stream.Totals, model string, args []string) agents.Usage
 	case t.CostUSD != nil:
 		u.CostUSD, u.Source = t.CostUSD, agents.SourceReported
 	case u.InputTokens != nil && u.OutputTokens != nil && !t.Tokens.Any():
-		u.CostUSD, u.Source = new(float64), agents.SourceComputed // no tokens, no cost, whatever the price
+		u.CostUSD, u.Source = new(float64), agents.SourceComputed // no tokens cost nothing at any price
 	case known:
 		u.CostUSD, u.Source = &cost, agents.SourceComputed
 	}
 	return u
 }
 
-// isLocal tells a model of this machine by the words that CLIs have for it. An address on loopback is no proof: what
-// listens there may well pass on to a provider that bills.
+// isLocal reports whether a model is local, by the provider names of the CLIs. A loopback address proves nothing:
+// a proxy there may forward to a paid provider.
 func isLocal(f stream.Format, model string, args []string) bool {
 	if f == stream.Codex && slices.Contains(args, "--oss") {
 		return true

@@ -18,28 +18,28 @@ import (
 
 const maxShown = 60
 
-// linger is how long a CLI may go on after it said that it was done. Some never end by themselves.
+// linger is the time that a CLI gets to exit after its final event. Some never exit.
 var linger = 30 * time.Second
 
-// errLingers ends a CLI that said that it was done and did not go.
+// errLingers is the cause when a finished CLI did not exit in time.
 var errLingers = errors.New("it finished, but its process did not exit")
 
-// errWaits ends a CLI that keeps trying against a limit. runplan waits better: once, until the time that is told, and in
-// a way that outlives both of them.
+// errWaits is the cause when a CLI keeps retrying against a limit. runplan waits better: once, until the reported
+// time, and in a way that survives a restart.
 var errWaits = errors.New("it kept trying against a limit")
 
-// watcher follows a program while it runs: it tells the observer in plain words what the CLI's events say. The
-// lines that it shows are redacted, and cut where they are long, so what counts is read from the output as it is.
+// watcher follows a running CLI and shows its events to the observer. The shown lines are redacted and shortened,
+// so the totals come from the original output.
 type watcher struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	obs    agents.Observer
 	format stream.Format
 	now    func() time.Time
-	hide   func(string) string // takes secrets out; may be nil
-	tries  int                 // against a limit, as many as the CLI may make; 0 is no bound
-	live   *stream.Parser      // of the lines of both outputs, for people
-	whole  counter             // of standard output, every byte of it
+	hide   func(string) string // removes secrets; may be nil
+	tries  int                 // maximum retries of the CLI against a limit; 0 sets none
+	live   *stream.Parser      // for the lines of both outputs, for display
+	whole  counter             // for every byte of standard output
 	shown  []string
 
 	mu   sync.Mutex
@@ -56,14 +56,14 @@ func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
 	return w
 }
 
-// counter is a parser of whose events nobody takes note: its totals count. It is the one that knows whether the CLI is
-// done: the last event may be longer than a line that is shown.
+// counter is a parser that is used for its totals only. It detects the end of the CLI's work, because the final
+// event may be longer than a shown line.
 type counter struct {
 	*stream.Parser
 	ended func(bool)
 }
 
-// Write takes a piece of output.
+// Write parses a chunk of output.
 func (c counter) Write(b []byte) (int, error) {
 	n, err := c.Parser.Write(b)
 	c.Take()
@@ -80,7 +80,7 @@ func (w *watcher) stop() {
 	w.cancel(nil)
 }
 
-// cutMark is how a line ends that was too long to be shown.
+// cutMark is the end of a line that was shortened.
 const cutMark = " […]"
 
 func (w *watcher) line(text string) {
@@ -92,7 +92,7 @@ func (w *watcher) line(text string) {
 	}
 	whole, cut := strings.CutSuffix(text, cutMark)
 	if cut && len(whole) < 4000 {
-		whole, cut = text, false // it ends so by itself
+		whole, cut = text, false // the text itself ends so
 	}
 	w.live.Line(whole, cut)
 	w.show()
@@ -104,7 +104,7 @@ func (w *watcher) line(text string) {
 func (w *watcher) show() {
 	steps, _ := w.obs.(agents.StepObserver)
 	for _, e := range w.live.Take() {
-		if w.hide != nil { // pieces of a text come in events of their own: only together they show a secret
+		if w.hide != nil { // a secret may be split over several events
 			e.Text, e.Input = w.hide(e.Text), w.hide(e.Input)
 		}
 		if steps != nil && e.Kind == stream.Tool {
@@ -125,7 +125,7 @@ func (w *watcher) show() {
 	}
 }
 
-// expectEnd gives a CLI that is done some time to go.
+// expectEnd starts or stops the timer for a finished CLI to exit.
 func (w *watcher) expectEnd(ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *watcher) expectEnd(ended bool) {
 	}
 }
 
-// totals is what the whole output came to.
+// totals returns the totals of the whole output.
 func (w *watcher) totals() stream.Totals {
 	w.live.Close()
 	w.show()
@@ -148,15 +148,14 @@ func (w *watcher) totals() stream.Totals {
 	w.whole.Close()
 	t := w.whole.Totals()
 	live := w.live.Totals()
-	t.Stray = live.Stray // with those of standard error
+	t.Stray = live.Stray // including those of standard error
 	if t.Passing == nil {
 		t.Passing = live.Passing
 	}
 	return t
 }
 
-// fromRollout adds what codex writes into the file of its session and not into its events: the model, and when a
-// limit ends, to the second.
+// fromRollout adds data that codex writes only to its session file: the model, and the exact end of a limit.
 func fromRollout(t *stream.Totals, env []string) {
 	id := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("0123456789abcdefABCDEF-", r) {

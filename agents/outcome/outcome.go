@@ -1,8 +1,8 @@
 // Package outcome decides how an attempt ended, for all agents in one place.
 //
-// The evidence counts in this order: why runplan itself ended the program; the error that the CLI reports in a
-// field; the event with which it says that it is done; its exit status; what changed in the workspace; and only
-// then what a failed program left on its standard error. What the agent wrote is no evidence.
+// Evidence counts in this order: why runplan itself ended the program; the error that the CLI reports in a field;
+// its final event; its exit status; the changes in the workspace; and last the standard error of a failed program.
+// The agent's own text is not evidence.
 package outcome
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Evidence is what is known once the program is gone.
+// Evidence is the information available after the program has exited.
 type Evidence struct {
-	Name    string // of the agent, for what to do now
+	Name    string // of the agent, for advice
 	Format  stream.Format
 	Result  proc.Result
 	Limits  agents.Limits
 	Totals  stream.Totals
-	Last    string // the last line of output, of a program that has no events
-	Changed *bool  // whether the workspace changed; nil if nobody looked
-	// Lingered tells that the program had said that it was done, and was ended because it did not go.
+	Last    string // the last line of output, for programs without events
+	Changed *bool  // whether the workspace changed; nil if unchecked
+	// Lingered means that the program reported its end but did not exit, and was stopped.
 	Lingered bool
-	Waits    bool // the program was ended because it kept trying against a limit
+	Waits    bool // the program kept retrying against a limit and was stopped
 	Now      time.Time
 }
 
-// Verdict is the decision, with its reason.
+// Verdict is the decision and its reason.
 type Verdict struct {
 	Outcome agents.Outcome
 	Kind    agents.Kind
 	Summary string // one line
 	RetryAt time.Time
-	Rule    string // which rule decided
+	Rule    string // the rule that decided
 }
 
-// Decide weighs e.
+// Decide decides how the attempt with evidence e ended.
 func Decide(e Evidence) Verdict {
 	v := decide(e)
 	if !v.RetryAt.IsZero() {
@@ -83,7 +83,7 @@ func decide(e Evidence) Verdict {
 	return finished(e)
 }
 
-// own is what runplan itself did.
+// own returns the verdict for a program that runplan itself ended.
 func own(e Evidence) (Verdict, bool) {
 	v := Verdict{Rule: "ended by runplan", Outcome: agents.TimedOut}
 	switch e.Result.Ended {
@@ -103,7 +103,7 @@ func own(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
-// fault reads the error that a CLI reported, or that its standard error shows.
+// fault returns the verdict for an error in the CLI's events or on its standard error.
 func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	v := Verdict{Outcome: agents.Failed, Rule: rule, Summary: f.Message}
 	human := func(kind agents.Kind, text, todo string) {
@@ -142,8 +142,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	return v
 }
 
-// retryAt is when another try makes sense. The limit that decides may not tell; then the time holds that it told at another
-// place: with a try before, or on standard error.
+// retryAt returns when to try again. If f has no time, another fault of the same kind may have one: from an
+// earlier try or on standard error.
 func retryAt(e Evidence, f *stream.Fault) time.Time {
 	if !f.RetryAt.IsZero() {
 		return f.RetryAt
@@ -163,7 +163,7 @@ func when(at, now time.Time) string {
 	return "; try again at " + at.In(now.Location()).Format("2006-01-02 15:04:05 MST")
 }
 
-// unfinished is a CLI that went without the event that always comes last.
+// unfinished returns the verdict for a CLI that exited without its final event.
 func unfinished(e Evidence) Verdict {
 	if len(e.Totals.Denials) > 0 && e.Result.OK() {
 		return denied(e)
@@ -185,7 +185,7 @@ func unfinished(e Evidence) Verdict {
 	return v
 }
 
-// exit reads the exit status; false where it says nothing.
+// exit returns the verdict of the exit status; false if it says nothing.
 func exit(e Evidence) (Verdict, bool) {
 	v := Verdict{Outcome: agents.GaveUp, Rule: "exit status"}
 	switch {
@@ -227,8 +227,8 @@ func exit(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
-// complaint is what a failed program may have said of its failure. A CLI without events prints it among the agent's
-// words, so only the very end of it counts.
+// complaint returns the lines in which a failed program may explain its failure. A CLI without events mixes them
+// with the agent's text, so only the last three lines count.
 func complaint(e Evidence) []string {
 	lines := e.Totals.Stray
 	if !e.Format.Lines() {
@@ -237,8 +237,8 @@ func complaint(e Evidence) []string {
 	return lines
 }
 
-// meaning is what a CLI's exit status stands for; nil where it has none. Some give the status of HTTP in the eight
-// bits that there are.
+// meaning returns the fault behind a CLI's exit status; nil if it has none. Some CLIs exit with an HTTP status,
+// which the system reduces modulo 256.
 func meaning(f stream.Format, code int) *stream.Fault {
 	text := fmt.Sprintf("exit status %d", code)
 	if f == stream.Gemini || f == stream.Qwen {
@@ -263,7 +263,7 @@ func meaning(f stream.Format, code int) *stream.Fault {
 	return nil
 }
 
-// finished is a program that says, or whose status says, that all is well. That alone is not enough.
+// finished returns the verdict for a program that reports success. The report alone is not sufficient.
 func finished(e Evidence) Verdict {
 	v := Verdict{Outcome: agents.Done, Rule: "it says that it is done"}
 	if e.Format == stream.Plain {
@@ -284,13 +284,13 @@ func finished(e Evidence) Verdict {
 		v.Summary = "it ended without a word and without doing anything"
 		return v
 	case e.Changed != nil && !*e.Changed:
-		v.Kind = agents.KindUnchanged // whether that is well depends on the batch
+		v.Kind = agents.KindUnchanged // the batch decides whether that is correct
 	}
 	v.Summary = word(lastLine(t.Text))
 	return v
 }
 
-// denied is an agent that went on, or gave up, without what it was not allowed.
+// denied returns the verdict for an agent that was denied a tool.
 func denied(e Evidence) Verdict {
 	d := e.Totals.Denials[0]
 	what := d.Tool
@@ -318,7 +318,7 @@ func lastLine(s string) string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// word is what a program says last, which most agents make a summary.
+// word returns a program's last line, cut to 200 bytes: for most agents it is a summary.
 func word(last string) string {
 	if last == "" {
 		return "ended without a word"

@@ -20,7 +20,7 @@ import (
 //go:embed prices.toml
 var builtin []byte
 
-// Price is what a model costs, in US dollars for a million tokens. Nil is unknown.
+// Price is the price of a model, in US dollars per million tokens. Nil is unknown.
 type Price struct {
 	Input      *float64 `toml:"input"`
 	Output     *float64 `toml:"output"`
@@ -79,8 +79,8 @@ func (t *Table) read(name string, data []byte) error {
 	return nil
 }
 
-// Cost computes what u cost on model. It is unknown if the model is not in the table, if no tokens were told, or
-// if some were of a class without a price.
+// Cost returns the cost of u on model. It is unknown if the model is not in the table, if there are no token
+// counts, or if a class of tokens has no price.
 func (t *Table) Cost(model string, u agents.Usage) (float64, bool) {
 	if t == nil {
 		return 0, false

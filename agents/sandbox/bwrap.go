@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// bubblewrap is the command line up to the user's own arguments.
+// bubblewrap returns the command line before the user's own arguments.
 func (b *Box) bubblewrap() []string {
 	args := []string{
 		"bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
-	// Sockets lie here with which programs outside do what they are told: those of docker, of the desktop, of agents
-	// that hold keys.
+	// These folders contain sockets of powerful programs: docker, the desktop, key agents.
 	for _, dir := range []string{"/tmp", "/var/tmp", "/run"} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			args = append(args, "--tmpfs", dir)
@@ -25,7 +24,7 @@ func (b *Box) bubblewrap() []string {
 		args = append(args, "--ro-bind", real, real)
 	}
 	if b.at.Home != "" {
-		args = append(args, "--ro-bind", b.at.Home, b.at.Home) // in case it lies in one of these
+		args = append(args, "--ro-bind", b.at.Home, b.at.Home) // it may be inside one of these folders
 	}
 	dirs, files := b.hidden()
 	for _, dir := range dirs {
@@ -46,7 +45,7 @@ func (b *Box) bubblewrap() []string {
 	return append(args, "--unsetenv", "SSH_AUTH_SOCK", "--chdir", b.at.Workspace)
 }
 
-// readable lists what has to be seen wherever it lies, in /tmp too.
+// readable lists the folders that must be visible even inside /tmp.
 func (b *Box) readable() []string {
 	var out []string
 	for _, dir := range []string{b.at.Root, b.git.Common} {
@@ -57,8 +56,8 @@ func (b *Box) readable() []string {
 	return out
 }
 
-// docker is the command line up to the user's own arguments and the image. The program comes from the image: of this
-// machine there is nothing inside but the project.
+// docker returns the command line before the user's own arguments and the image. The program comes from the image;
+// from this machine, only the project is visible.
 func (b *Box) docker() []string {
 	args := []string{
 		"docker", "run", "--rm", "--interactive", "--init", "--name", b.name, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
@@ -81,13 +80,13 @@ func (b *Box) docker() []string {
 	for _, kv := range b.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if name != "PATH" && name != "SSH_AUTH_SOCK" && name != "SHELL" {
-			args = append(args, "--env", name) // the value stays out of the list of processes
+			args = append(args, "--env", name) // the value stays out of the process list
 		}
 	}
 	return args
 }
 
-// mount is a bind mount in docker's words, which are those of a CSV file.
+// mount returns docker's bind mount option, which has CSV syntax.
 func mount(path, how string) string {
 	field := func(key string) string {
 		text := key + "=" + path
@@ -99,8 +98,8 @@ func mount(path, how string) string {
 	return "type=bind," + field("source") + "," + field("target") + how
 }
 
-// profile is what sandbox-exec of macOS is told: reading and the network as ever, writing where it is allowed. In a
-// profile the last rule that fits counts.
+// profile returns the profile for sandbox-exec of macOS: reading and network are allowed, writing is limited. The
+// last matching rule applies.
 func (b *Box) profile() string {
 	var p strings.Builder
 	p.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")

@@ -20,8 +20,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Git is where the repository of a worktree keeps its files. It is zero for a folder that is no worktree: a repository
-// of its own lies inside of it and needs nothing.
+// Git holds the locations of a worktree's git files. It is zero for a folder that is not a worktree: a separate
+// repository has its files inside and needs nothing.
 type Git struct {
 	Common  string // what all worktrees share
 	Private string // what belongs to this one

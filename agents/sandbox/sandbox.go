@@ -1,14 +1,13 @@
-// Package sandbox confines agents with the means of the machine: bubblewrap, docker, sandbox-exec or a command of the
-// user's.
+// Package sandbox confines agents with bubblewrap, docker, sandbox-exec or a command of the user.
 //
-// Whatever confines it, an agent may write in its workspace and in its TMPDIR, and in what the settings name; it may
-// read the machine, but for the places where people keep keys; it keeps the network, since it has to speak to its
-// model. Where the sandbox cannot be had the agent is not started: nothing here falls back to less.
+// In each sandbox, an agent may write to its workspace, its TMPDIR and the paths in the settings. It may read the
+// machine, except the places where people keep keys. It has network access, because it calls its model. If the
+// sandbox is not available, the agent does not start: there is no weaker fallback.
 //
-// Git works inside, commits included, without a way to harm the repository. Its settings, hooks, branches and objects
-// are read-only; of the shared folder only what belongs to the worktree may be written, and the branches of the run. New
-// objects go to a folder of their own, as git does with a push that is not accepted yet, and are taken over in the end,
-// each checked against its name.
+// Git works inside, including commits, but cannot harm the repository. Its settings, hooks, branches and objects
+// are read-only. In the common git folder, only the worktree's own files and the branches of the run are writable.
+// New objects go to a separate folder, as git does for unaccepted pushes. [Box.Close] checks each one against its
+// name and moves it to the repository.
 package sandbox
 
 import (
@@ -25,41 +24,41 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Spec says how an agent is confined.
+// Spec configures the sandbox.
 type Spec struct {
 	Kind    string   // "", none, bwrap, docker, sandbox-exec or custom
-	Command []string // with custom what stands before the command; else arguments to add
+	Command []string // with custom, the prefix of the command; else additional arguments
 	Image   string   // with docker
-	Hide    []string // files that nobody inside may read, wherever they lie
-	Write   []string // what may be written besides the workspace; those that are not there are left out
+	Hide    []string // files that no program inside may read, wherever they are
+	Write   []string // writable paths besides the workspace; missing ones are ignored
 }
 
-// On reports whether there is a sandbox at all.
+// On reports whether the settings ask for a sandbox.
 func (s Spec) On() bool { return s.Kind != "" && s.Kind != "none" }
 
-// Places are where an agent works.
+// Places are the folders that an agent uses.
 type Places struct {
 	Workspace string
 	Temp      string // its TMPDIR
 	Home      string
-	Root      string // the project, of which it may read what is not hidden; "" none
+	Root      string // the project, readable except for hidden files; "" for none
 }
 
-// Box is a sandbox for one call of an agent. [Box.Close] ends it.
+// Box is a sandbox for one run of an agent. End it with [Box.Close].
 type Box struct {
 	spec    Spec
 	at      Places
 	git     Git
 	env     []string // of the agent
-	objects string   // where new objects go; "" leaves git alone
+	objects string   // folder for new objects; "" leaves git unchanged
 	name    string   // of the container
 }
 
-// ErrUnusable says that the sandbox cannot be had on this machine.
+// ErrUnusable means that the sandbox does not work on this machine.
 var ErrUnusable = errors.New("the sandbox cannot be used")
 
-// Open makes a sandbox around places, for a program with the environment env, and sees that it can be had and that the
-// program is there inside.
+// Open makes a sandbox around places, for a program with the environment env. It checks that the sandbox works and
+// that the program exists inside. It does not check docker and custom sandboxes.
 func Open(ctx context.Context, s Spec, at Places, program string, env []string) (*Box, error) {
 	b := &Box{spec: s, at: at, env: env}
 	if !s.On() {
@@ -67,7 +66,7 @@ func Open(ctx context.Context, s Spec, at Places, program string, env []string) 
 	}
 	for _, p := range []*string{&b.at.Workspace, &b.at.Temp, &b.at.Home, &b.at.Root} {
 		if real, err := filepath.EvalSymlinks(*p); err == nil && *p != "" {
-			*p = real // mounts are made by real paths
+			*p = real // mounts need real paths
 		}
 	}
 	var err error
@@ -85,16 +84,16 @@ func Open(ctx context.Context, s Spec, at Places, program string, env []string) 
 	}
 	if s.Kind == "docker" {
 		b.name = "runplan-" + strings.ToLower(strings.TrimPrefix(proc.NewTag(), "RUNPLAN_TAG="))
-		return b, nil // what a try would cost; docker has a status of its own for what is wrong with it
+		return b, nil // a try would be slow; docker reports its own faults with a separate exit status
 	}
 	return b, b.try(ctx, program)
 }
 
-// unseen is the status of a try whose program is not to be found inside.
+// unseen is the exit status of a try that does not find the program inside.
 const unseen = 127
 
-// try starts the sandbox around next to nothing. Some machines have the program, and forbid what it needs; and what lies
-// in /tmp is not there inside.
+// try starts the sandbox with a minimal command. Some machines have the sandbox program but forbid what it needs.
+// Programs in /tmp do not exist inside.
 func (b *Box) try(ctx context.Context, program string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: b.Args([]string{"sh", "-c", fmt.Sprintf(`command -v -- "$1" >/dev/null || exit %d`, unseen), "sh", program}), Dir: b.at.Workspace, Env: b.Environ(), Limits: proc.Limits{Total: 20 * time.Second}, Sweep: proc.NewTag(),
@@ -114,8 +113,7 @@ func (b *Box) try(ctx context.Context, program string) error {
 	return nil
 }
 
-// Unusable reads the end of a call: an error where it was the sandbox that could not be had, and not the agent that
-// failed.
+// Unusable returns an error if a run ended because the sandbox failed, not the agent.
 func (b *Box) Unusable(res proc.Result) error {
 	if b.spec.Kind == "docker" && res.Ended == proc.Exited && res.Exit == 125 {
 		last := strings.TrimSpace(res.Tail)
@@ -124,18 +122,18 @@ func (b *Box) Unusable(res proc.Result) error {
 	return nil
 }
 
-// Environ is the environment for the command that Args returns.
+// Environ returns the environment for the command that Args returns.
 func (b *Box) Environ() []string {
 	if b.objects == "" {
 		return b.env
 	}
-	// What tidies objects up would fail here, and take its time.
+	// git's maintenance would fail here and take time.
 	return git.NoUpkeep(append(slices.Clip(b.env),
 		"GIT_OBJECT_DIRECTORY="+b.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(b.git.Common, "objects"),
 	))
 }
 
-// Args is the command line that runs args in the sandbox.
+// Args returns the command line that runs args in the sandbox.
 func (b *Box) Args(args []string) []string {
 	switch b.spec.Kind {
 	case "bwrap":
@@ -150,7 +148,7 @@ func (b *Box) Args(args []string) []string {
 	return args
 }
 
-// filled are the user's arguments with their slots filled in.
+// filled returns the user's arguments with their placeholders replaced.
 func (b *Box) filled() []string {
 	fill := strings.NewReplacer("{workspace}", b.at.Workspace, "{tmp}", b.at.Temp, "{home}", b.at.Home, "{git}", b.git.Common)
 	out := slices.Clone(b.spec.Command)
@@ -160,11 +158,11 @@ func (b *Box) filled() []string {
 	return out
 }
 
-// Close takes over what git made inside, and ends what may still run.
+// Close moves the new git objects to the repository and ends the container.
 func (b *Box) Close(ctx context.Context) error {
 	var errs []error
 	if b.name != "" {
-		// Who ends the client does not end the container. One that is gone already is no error.
+		// The end of the client does not end the container. A missing container is not an error.
 		_, err := proc.Output(ctx, proc.Cmd{Args: []string{"docker", "rm", "--force", b.name}, Env: b.env})
 		var exit *proc.ExitError
 		if err != nil && !(errors.As(err, &exit) && strings.Contains(exit.Stderr, "No such container")) {
@@ -182,7 +180,7 @@ func (b *Box) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// writable lists what the agent may write, and is there. What lies below the workspace needs no line of its own.
+// writable lists the existing paths that the agent may write, without duplicates.
 func (b *Box) writable() []string {
 	out := []string{b.at.Workspace, b.at.Temp}
 	out = append(out, b.git.writable()...)
@@ -203,7 +201,7 @@ func (b *Box) writable() []string {
 	return once
 }
 
-// hidden lists where people keep keys, as far as it is there and is not to be written.
+// hidden lists the existing places where people keep keys, except those in a writable path.
 func (b *Box) hidden() (dirs, files []string) {
 	for _, name := range strings.Fields(`.ssh .gnupg .aws .azure .kube .docker .config/gh .config/gcloud .config/hub .password-store .local/share/keyrings
 		.netrc .git-credentials .config/git/credentials .pypirc .npmrc .cargo/credentials.toml .cargo/credentials .terraform.d .vault-token`) {
@@ -224,8 +222,7 @@ func (b *Box) hidden() (dirs, files []string) {
 	return dirs, files
 }
 
-// masked lists the files of [Spec.Hide] that are there. They are hidden last, so that no folder that may be written shows
-// them again.
+// masked lists the existing files of [Spec.Hide]. They are hidden last, so that no writable folder reveals them.
 func (b *Box) masked() []string {
 	var out []string
 	for _, path := range b.spec.Hide {

@@ -1,9 +1,9 @@
-// Package script is the embedded agent: it carries out, in document order, what a plan spells out
-// literally, and nothing else. It needs no model and no network.
+// Package script is the embedded agent that performs the literal instructions of a plan, in document order. It
+// needs no model and no network.
 //
-// A file block is written, a shell block runs, a diff is applied, an edit replaces, a command runs and is
-// checked against what the plan expects of it. The first that does not work out ends the attempt. A task
-// that is prose only is not guessed at: then nothing is done at all, and the findings name its lines.
+// It writes file blocks, runs shell blocks, applies diffs and edits, and runs commands and checks their expected
+// results. The first failure ends the attempt. If a task is only prose, it does nothing at all, and the findings
+// name the lines of such tasks.
 package script
 
 import (
@@ -25,18 +25,18 @@ import (
 // Name is the agent's name in configuration and in the journal.
 const Name = "script"
 
-// Agent carries out literal plans.
+// Agent performs literal plans.
 type Agent struct {
 	planPath string
 	reaper   *proc.Reaper
 
-	// Engine is the command that calls [EngineMain]: the testscript engine then runs in a process of its
-	// own, under the limits of the attempt. Without it the engine runs in this process, where all that its
-	// commands print is held in memory. Either way it prints at its end, so the idle limit does not apply.
+	// Engine is the command that calls [EngineMain]: the testscript engine then runs in its own process, under the
+	// limits of the attempt. Without it, the engine runs in this process and keeps the output of its commands in
+	// memory. In both cases it prints only at its end, so the idle limit does not apply.
 	Engine []string
 }
 
-// New makes the agent for the plan at planPath, which findings name. The reaper may be nil.
+// New returns the agent for the plan at planPath, the path in findings. reaper may be nil.
 func New(planPath string, reaper *proc.Reaper) *Agent {
 	return &Agent{planPath: planPath, reaper: reaper}
 }
@@ -44,7 +44,7 @@ func New(planPath string, reaper *proc.Reaper) *Agent {
 // Name returns "script".
 func (a *Agent) Name() string { return Name }
 
-// Run carries out the blocks of t.Batch.
+// Run performs the blocks of t.Batch.
 func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
 	if err := t.CheckDir(); err != nil {
 		return agents.Result{}, fmt.Errorf("agent script: %w", err)
@@ -63,11 +63,11 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	res, err := w.all(ctx)
 	var none int64
 	var free float64
-	res.Usage = agents.Usage{InputTokens: &none, OutputTokens: &none, CostUSD: &free} // no model was asked
+	res.Usage = agents.Usage{InputTokens: &none, OutputTokens: &none, CostUSD: &free} // no model was used
 	return res, err
 }
 
-// refuse looks for what is not literal. All of it is named at once.
+// refuse rejects a batch with non-literal tasks, and names all of them.
 func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 	if len(b.Tasks) == 0 && len(b.Blocks) == 0 {
 		return agents.Result{
@@ -76,7 +76,7 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 			Findings: []agents.Finding{{Path: a.planPath, Line: b.StartLine, Message: "nothing here is literal"}},
 		}, true
 	}
-	literal := map[string]bool{} // parents of literal tasks: what is nested in them spells them out
+	literal := map[string]bool{} // parents of literal tasks: their subtasks contain the instructions
 	for _, task := range b.Tasks {
 		if task.Literal && task.Parent != "" {
 			literal[task.Parent] = true
@@ -117,12 +117,12 @@ type work struct {
 	obs      agents.Observer
 	log      *os.File
 	tag      string
-	deadline time.Time // zero: none
+	deadline time.Time // zero if none
 	done     int
-	notes    []string // for the summary: what a reader should not miss
+	notes    []string // important remarks for the summary
 }
 
-// failure is a block that could not be carried out. It is about the plan or the code, not about the agent.
+// failure is a block that could not be performed. The cause is the plan or the code, not the agent.
 type failure struct {
 	line    int
 	message string
@@ -192,7 +192,7 @@ func (w *work) failed(b planparse.Block, f *failure) agents.Result {
 	}
 }
 
-// check ends the attempt between two blocks.
+// check returns an error if the attempt must end between two blocks.
 func (w *work) check(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &failure{message: fmt.Sprintf("stopped: %v", context.Cause(ctx))}
@@ -207,7 +207,7 @@ func (w *work) overTotal() string {
 	return fmt.Sprintf("time limit reached: %s for the whole attempt", w.task.Limits.Total)
 }
 
-// block carries out one block.
+// block performs one block.
 func (w *work) block(ctx context.Context, b planparse.Block) error {
 	switch b.Kind {
 	case planparse.BlockFile:
@@ -228,7 +228,7 @@ func (w *work) block(ctx context.Context, b planparse.Block) error {
 	return &failure{message: fmt.Sprintf("the script agent does not know %q blocks", b.Kind)}
 }
 
-// clean makes text fit to be shown and kept.
+// clean removes secrets and control codes from text.
 func (w *work) clean(text string) string {
 	return redact.Clean(w.task.Hide(text))
 }
@@ -260,5 +260,5 @@ func (w *work) closeLog() {
 	}
 }
 
-// Literal says that an attempt that ended well did all that was asked, even where that changed nothing.
+// Literal reports that a successful attempt did all that was required, even without a change.
 func (a *Agent) Literal() bool { return true }

@@ -97,7 +97,7 @@ const (
 	fail
 )
 
-// expected is what the plan says that a command does.
+// expected is the plan's expectation of a command.
 type expected struct {
 	status status
 	texts  []string
@@ -140,7 +140,7 @@ func unquote(s string) string {
 	return s
 }
 
-// holds reports whether output has text in it, whatever the white space.
+// holds reports whether output contains text, ignoring differences in white space.
 func holds(output, text string) bool {
 	output = redact.Clean(output)
 	if strings.Contains(output, text) {

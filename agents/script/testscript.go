@@ -170,7 +170,7 @@ func runEngine(file, workspace string, own bool, env []string, deadline time.Tim
 		Setup: func(e *testscript.Env) error {
 			tmp := e.Getenv("TMPDIR")
 			e.Vars = append(e.Vars, env...)
-			// The engine's own places stay its own, whatever the environment says.
+			// The engine's own folders override the environment.
 			start := workspace
 			if own {
 				start = e.WorkDir

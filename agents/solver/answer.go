@@ -12,17 +12,17 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// Answer is what a model's text asks for: edits, or more context. It is never both.
+// Answer is the parsed answer of a model: edits or a request for more context, never both.
 type Answer struct {
 	Edits []edit.Edit
 	Needs *retrieve.Refinement
 }
 
-// requestKey is the one field of a request for more context.
+// requestKey is the only field of a request for more context.
 const requestKey = "refinement_request"
 
-// ParseAnswer reads an answer. What cannot be used is a [Fault]. Edits go before a request beside them: they say what to
-// do without it.
+// ParseAnswer parses an answer. An unusable answer is a [Fault]. If an answer has edits and a request, the edits
+// win: the model can do without the context.
 func ParseAnswer(text string) (Answer, error) {
 	text = withoutThoughts(text)
 	edits, err := edit.Parse(text, "")
@@ -43,17 +43,17 @@ func ParseAnswer(text string) (Answer, error) {
 	return Answer{Needs: &needs}, nil
 }
 
-// withoutThoughts takes off what a reasoning model says to itself before its answer: edits that it only thinks of are none.
+// withoutThoughts removes the reasoning of a model before its answer, whose edits do not count.
 func withoutThoughts(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
 	if !ok {
 		return text
 	}
 	_, after, _ := strings.Cut(rest, "</think>")
-	return after // nothing, where it never came to an answer
+	return after // empty if there is no answer
 }
 
-// jsonBlock finds the first fence that is said to hold JSON, or takes the whole text where that is an object.
+// jsonBlock returns the first fenced JSON block, or the whole text if that is an object.
 func jsonBlock(text string) (string, bool) {
 	var block strings.Builder
 	fence := ""
@@ -69,13 +69,13 @@ func jsonBlock(text string) (string, bool) {
 		}
 	}
 	if fence != "" {
-		return block.String(), true // without its end; whether it is whole, the parser says
+		return block.String(), true // without its closing fence; the parser checks whether it is complete
 	}
 	text = strings.TrimSpace(text)
 	return text, strings.HasPrefix(text, "{")
 }
 
-// parseRequest reads a request strictly: a field that nobody knows is a field that nobody heeds.
+// parseRequest parses a request strictly: an unknown field would be ignored without notice.
 func parseRequest(block string) (retrieve.Refinement, error) {
 	var r struct {
 		Request *retrieve.Refinement `json:"refinement_request"`

@@ -9,27 +9,28 @@ import (
 	"github.com/runplan/runplan/internal/edit"
 )
 
-// Class is the kind of a failed attempt (SOLVE-07). It is in the journal, and in the prompt of the next attempt.
+// Class is the class of a failed attempt (SOLVE-07). It goes into the journal and into the prompt of the next
+// attempt.
 type Class string
 
-// The classes. All but the last are known before a gate has looked.
+// The classes. All but the last are known before the gates run.
 const (
-	NoMatch             Class = "no_match"     // a search text is not in the file
-	TwoMatches          Class = "two_matches"  // a search text is in the file more than once
-	MissingFile         Class = "missing_file" // an edit of a file that is not there
-	FileExists          Class = "file_exists"  // a new file that is there already
-	NoChange            Class = "no_change"    // an edit that replaces a text by itself
+	NoMatch             Class = "no_match"     // a search text is missing in the file
+	TwoMatches          Class = "two_matches"  // a search text occurs more than once in the file
+	MissingFile         Class = "missing_file" // an edit of a missing file
+	FileExists          Class = "file_exists"  // a new file that already exists
+	NoChange            Class = "no_change"    // an edit that replaces a text with itself
 	UnsafePath          Class = "unsafe_path"
-	BadEdit             Class = "bad_edit" // a block that cannot be read
+	BadEdit             Class = "bad_edit" // an invalid edit block
 	NoEdits             Class = "no_edits" // prose
-	BadJSON             Class = "bad_json" // a request that cannot be read
+	BadJSON             Class = "bad_json" // an invalid request
 	InsufficientContext Class = "insufficient_context"
-	CutOff              Class = "cut_off"   // the answer ended early
+	CutOff              Class = "cut_off"   // the answer is truncated
 	NoAnswer            Class = "no_answer" // the server or a stage of retrieval failed
 	Gates               Class = "gates"
 )
 
-// Advice says what another attempt has to do differently.
+// Advice says what the next attempt must do differently.
 func (c Class) Advice() string {
 	switch c {
 	case NoMatch:
@@ -62,25 +63,26 @@ func (c Class) Advice() string {
 	return ""
 }
 
-// Fault is why an answer could not be used.
+// Fault says why an answer is unusable.
 type Fault struct {
 	Class Class
 	Err   error
-	Path  string // file that it is about, "" if none
-	Line  int    // of the answer; 0 is unknown
+	Path  string // affected file, "" if none
+	Line  int    // of the answer; 0 if unknown
 }
 
 // Error names the class and the reason.
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Class, f.Err) }
 func (f *Fault) Unwrap() error { return f.Err }
 
-// summary is the first line of the fault, for lists.
+// summary returns the first line of the fault, for lists.
 func (f *Fault) summary() string {
 	first, _, _ := strings.Cut(f.Error(), "\n")
 	return strings.TrimSuffix(first, ":")
 }
 
-// classify finds the class of what the edit engine says. ok is false for an error of the disk, which is nobody's answer.
+// classify returns the class of an error of the edit engine. ok is false for a disk error, which is not the
+// model's fault.
 func classify(err error) (f *Fault, ok bool) {
 	f = &Fault{Err: err}
 	var m *edit.MatchError

@@ -26,7 +26,7 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("agents/solver", prompts, layers...)
 }
 
-// question is what a prompt is made of. What stays the same from attempt to attempt stands first (MODEL-13).
+// question holds the parts of a prompt. The parts that stay the same between attempts come first (MODEL-13).
 type question struct {
 	prompt  string // name of the prompt; that of the system text has _system behind it
 	context retrieve.Package
@@ -37,9 +37,9 @@ type question struct {
 	granted string  // what became of a request for more context
 }
 
-// fit makes the request that fits into the window of the model (BUD-05). What is too much goes in this order (BUD-06): the
-// attempts before the last one, what is said of its failure, and context that only supports, the least important first. It
-// tells what went.
+// fit returns the request reduced to the window of the model (BUD-05), and the removed parts. It removes in this
+// order (BUD-06): the attempts before the last one, the text about its failure, and supporting context, least
+// important first.
 func (q question) fit(set prompt.Set, r llm.Request, b tokens.Budget) (llm.Request, []string, error) {
 	var left []string
 	for {

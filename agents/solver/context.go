@@ -15,11 +15,12 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// contextKey is where the session has the context as it goes into prompts. What retrieval keeps there for itself, under
-// final_context, is what it is made of.
+// contextKey is the session key of the context for prompts. Retrieval stores its own data, from which the context
+// is made, under final_context.
 const contextKey = "solver_context"
 
-// context returns what retrieval found for the batch: an earlier attempt may have paid for it.
+// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not
+// change.
 func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	defer w.lock(w.id)()
 	var p retrieve.Package
@@ -53,7 +54,7 @@ func (w *work) request() retrieve.Request {
 	}
 }
 
-// more has the context extended by what is missing. have is what the model has seen.
+// more extends the context by the missing parts. have is the context that the model has seen.
 func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history, have retrieve.Package) (retrieve.Package, error) {
 	w.say("asks for " + wish(needs))
 	defer w.lock(w.id)()
@@ -71,7 +72,7 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 		return p, err
 	}
 	if len(p.Added) == 0 {
-		p.Added = unseen(p, have) // another candidate, or a try that was killed, asked for the same
+		p.Added = unseen(p, have) // another candidate or a killed try asked for the same
 	}
 	if len(p.Added) == 0 {
 		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, and nothing of that is new to be had", wish(needs))}
@@ -80,7 +81,7 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 	return p, w.session.Set(ctx, contextKey, p)
 }
 
-// unseen lists the parts of a package that another one does not have, or has less of.
+// unseen lists the parts of p that have lacks or has in another version.
 func unseen(p, have retrieve.Package) []string {
 	type shown struct {
 		path, symbol, text string
@@ -99,8 +100,8 @@ func unseen(p, have retrieve.Package) []string {
 	return out
 }
 
-// current reports whether the parts of a package still are what the files of dir have: a search text that is copied from
-// what has changed does not match.
+// current reports whether the parts of a package still match the files in dir. Search texts copied from outdated
+// parts would not match.
 func current(p retrieve.Package, dir string) bool {
 	texts := map[string][]string{}
 	for _, part := range p.Parts {
@@ -130,7 +131,7 @@ func current(p retrieve.Package, dir string) bool {
 	return true
 }
 
-// wish says in one line what is asked for.
+// wish formats a request for context in one line.
 func wish(r retrieve.Refinement) string {
 	all := slices.Concat(r.MissingFiles, r.MissingSymbols, r.MissingTests, r.ErrorSignatures)
 	if len(all) == 0 {
@@ -143,7 +144,7 @@ func wish(r retrieve.Refinement) string {
 	return text
 }
 
-// granted tells the model what became of its request.
+// granted tells the model the result of its request.
 func granted(r retrieve.Refinement, p retrieve.Package) string {
 	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r), fence.Line(strings.Join(p.Added, ", ")))
 	if len(p.NotFound) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// entry is what the session remembers of an attempt, under retry_context (DB-08).
+// entry is the session's record of an attempt, under retry_context (DB-08).
 type entry struct {
 	Attempt int    `json:"attempt"`
 	Variant string `json:"variant,omitempty"` // of a candidate: several have the same number
@@ -29,7 +29,7 @@ func past(ctx context.Context, s Session, attempt int) (history, error) {
 	}
 	for _, e := range all {
 		if e.Attempt >= attempt {
-			continue // of a candidate at work beside this one, or of a try that was stopped
+			continue // of a concurrent candidate, or of a try that was stopped
 		}
 		if e.Class == "" {
 			e.Class = Gates
@@ -54,7 +54,7 @@ func remember(ctx context.Context, s Session, e entry) error {
 	return s.Set(ctx, store.KeyRetryContext, append(kept, e))
 }
 
-// text tells a model what went wrong, one line an attempt, and what to do about the last one.
+// text describes the failures for a model, one line per attempt, with advice on the last one.
 func (h history) text() string {
 	var b strings.Builder
 	for i, e := range h {

@@ -42,9 +42,9 @@ type Planned struct {
 	Took     time.Duration
 }
 
-// Plan makes a plan of the task text for the tree at dir. id is that of the task in the log, and of the session. What the
-// model says that is no plan is an [llm.AnswerError] or an [draft.ErrUnusable]; what nobody can cure by asking again is left
-// as it is.
+// Plan makes a plan of the task text for the tree at dir. id is the id of the task in the log and of the session.
+// An answer that is not a plan is an [llm.AnswerError] or [draft.ErrUnusable]; other errors are returned
+// unchanged.
 func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Planned, error) {
 	b := p.Budget
 	if p.Model.Window > 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// finish turns how an attempt ended into a result. An error is left for what is nobody's answer: the disk, the journal, a
-// model or an index that is not there.
+// finish converts the end of an attempt to a result. It returns an error only if the model's answer is not the
+// cause: the disk, the journal, a missing model or index.
 func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	res := agents.Result{Outcome: agents.Done, Model: w.model.Label(), Response: w.answer, Usage: w.usage()}
 	if err == nil {
@@ -54,15 +54,15 @@ func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	return res, w.keep(ctx, entry{Class: f.Class, Summary: strings.TrimPrefix(res.Summary, string(f.Class)+": ")})
 }
 
-// keep puts the attempt into the session, for those after it.
+// keep stores the attempt in the session, for later attempts.
 func (w *work) keep(ctx context.Context, e entry) error {
 	defer w.lock(w.id)()
 	e.Attempt, e.Variant = w.task.Attempt, w.task.Variant
 	return remember(ctx, w.session, e)
 }
 
-// usage is what the attempt used, retrieval and all. A model on this machine costs nothing; what another program asks for
-// is not known.
+// usage returns the usage of the attempt, including retrieval. Local models are free; the usage of other programs
+// is unknown.
 func (w *work) usage() agents.Usage {
 	u := agents.Usage{Source: agents.SourceUnknown}
 	if local(w.model) {
@@ -78,7 +78,7 @@ func (w *work) usage() agents.Usage {
 	return u
 }
 
-// local tells a model that is served by this machine.
+// local reports whether this machine serves the model.
 func local(m llm.Model) bool {
 	u, err := url.Parse(m.BaseURL)
 	if err != nil || m.Provider != "ollama" {
@@ -88,7 +88,7 @@ func local(m llm.Model) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// fault finds the class of an error, nil if it is none of a model's.
+// fault returns the fault of an error, nil if the model did not cause it.
 func fault(err error) *Fault {
 	var f *Fault
 	var length *llm.LengthError
@@ -121,7 +121,7 @@ func kindOf(f *Fault) agents.Kind {
 	return ""
 }
 
-// unusable marks what no other try can cure: it is for somebody to change first. Other errors come back as they are.
+// unusable marks errors that no retry can cure and that a person must fix. It returns other errors unchanged.
 func unusable(err error) error {
 	var kind agents.Kind
 	var missing *llm.NotFoundError

@@ -1,12 +1,12 @@
-// Package solver is the agent that asks a local model itself: it has context retrieved, asks the model of the stage
-// execute_code for search/replace edits, and carries them out in the workspace.
+// Package solver is the agent that calls a local model itself. It retrieves context, asks the model of the stage
+// execute_code for search/replace edits, and applies them in the workspace.
 //
-// One answer is one attempt. The edits of an answer are carried out all or none; what was wrong with an answer is the
-// class of a failed attempt, which the next attempt is told (SOLVE-07). Only a request for more context, with names of
-// what is missing, is answered within an attempt. Worktrees, gates, attempts and landing are the runner's, as for any
-// other agent.
+// One answer is one attempt. The edits of an answer are applied all or none. A fault in an answer becomes the
+// class of the failed attempt, which the next attempt is given (SOLVE-07). Only a request for more context, with
+// the names of missing parts, is answered within an attempt. Worktrees, gates, attempts and landing belong to the
+// runner, as for all agents.
 //
-// The solver knows the repository from what retrieval hands over, and never opens the index (SOLVE-08).
+// The solver knows the repository only through retrieval and never opens the index (SOLVE-08).
 package solver
 
 import (
@@ -27,40 +27,42 @@ import (
 // Name is the agent's name on the command line and in the journal.
 const Name = "solver"
 
-// Config is what a solver works with.
+// Config is the configuration of a solver.
 type Config struct {
-	LLM     llm.Completer
-	Model   func(name string) (llm.Model, error) // of the stage execute_code; a name is one that the batch asks for
-	Budget  tokens.Budget                        // its window counts where the model has none of its own
-	Stages  []string                             // of retrieval
-	Loops   int                                  // most refinements within an attempt (RETR-16)
-	Prompts prompt.Set                           // see [LoadPrompts]
+	LLM llm.Completer
+	// returns the model of the stage execute_code, or the one with the name that the batch requests
+	Model   func(name string) (llm.Model, error)
+	Budget  tokens.Budget // its window applies if the model has none of its own
+	Stages  []string      // of retrieval
+	Loops   int           // maximum refinements within an attempt (RETR-16)
+	Prompts prompt.Set    // see [LoadPrompts]
 
-	Retrieve Retrieval // context for a task
-	Refine   Retrieval // and more of it
+	Retrieve Retrieval // retrieves context for a task
+	Refine   Retrieval // extends it
 
-	Sessions func(ctx context.Context, task string) (Session, error) // opens the session of a task, or makes it
+	Sessions func(ctx context.Context, task string) (Session, error) // opens or creates the session of a task
 	Log      Log
-	Archive  func(ctx context.Context, task string) error // keeps a session that is closed, and removes it (DB-07)
+	Archive  func(ctx context.Context, task string) error // archives a closed session and removes it (DB-07)
 
-	Task string // what the plan is for, "" where the plan says it
+	Task string // purpose of the plan, "" if the plan states it
 	Repo string // path of the repository, for the log
-	Plan string // path of the plan, "" for a task alone
+	Plan string // path of the plan, "" for a single task
 	Now  func() time.Time
 }
 
-// Retrieval gets context for a task. Its calls go through the completer that it is given, so that they are counted, and
-// what it finds out is kept in the session.
+// Retrieval gets context for a task. Its model calls go through c, so that they are counted. It stores its results
+// in the session.
 type Retrieval func(ctx context.Context, c llm.Completer, s Session, r retrieve.Request) (retrieve.Package, error)
 
-// Session is what lasts between the attempts at a batch: the part of a session file that the solver uses.
+// Session is the state that lasts between the attempts at a batch: the part of a session file that the solver
+// uses.
 type Session interface {
 	Set(ctx context.Context, key string, value any) error
 	Get(ctx context.Context, key string, into any) (bool, error)
 	Close() error
 }
 
-// Log keeps what training reads: the part of the journal that the solver writes. Attempts are the runner's to write.
+// Log is the part of the journal that the solver writes, for training. The runner writes the attempts.
 type Log interface {
 	StartTask(ctx context.Context, t store.Task) error
 	AddCall(ctx context.Context, c store.Call) error
@@ -75,7 +77,7 @@ type Agent struct {
 	locks map[string]*sync.Mutex // by task: candidates of a batch share its session
 }
 
-// New makes an agent of c.
+// New returns an agent with configuration c.
 func New(c Config) *Agent {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -86,10 +88,10 @@ func New(c Config) *Agent {
 // Name returns "solver".
 func (a *Agent) Name() string { return Name }
 
-// TaskID is the id under which a batch of a run is logged, and its session kept.
+// TaskID returns the id of a batch's log entries and session.
 func TaskID(run, batch string) string { return run + "/" + batch }
 
-// lock holds other candidates of the task back while one works on their session.
+// lock locks the session of a task against its other candidates.
 func (a *Agent) lock(task string) (unlock func()) {
 	a.mu.Lock()
 	l := a.locks[task]
@@ -102,7 +104,7 @@ func (a *Agent) lock(task string) (unlock func()) {
 	return l.Unlock
 }
 
-// Run makes one attempt at t.
+// Run performs one attempt at t.
 func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
 	res, err := a.run(ctx, t, obs)
 	if err != nil {
@@ -111,7 +113,7 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	return res, nil
 }
 
-// errTotal is the cause of a context that ends with the limit of the attempt.
+// errTotal is the cause of a context that ends at the time limit of the attempt.
 var errTotal = errors.New("the time limit of the attempt")
 
 func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
@@ -135,7 +137,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	return w.finish(ctx, w.attempt(ctx))
 }
 
-// End is called once a batch has ended for good: its totals are written, and its session is kept and removed (DB-07).
+// End writes the totals of a finished batch, and archives and removes its session (DB-07).
 func (a *Agent) End(ctx context.Context, e agents.End) error {
 	task := TaskID(e.Run, e.Batch)
 	defer a.lock(task)()

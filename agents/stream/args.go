@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// shortArgs is what of a tool's arguments tells most, on one line.
+// shortArgs returns the most important argument of a tool, in one line.
 func shortArgs(raw json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) == nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// codex reads what "codex exec --json" prints. An error event is a passing note, an item of type error a warning;
-// only turn.failed ends a turn badly. No price and no model is told.
+// codex parses the output of "codex exec --json". An error event is a passing note, and an item of type error a
+// warning; only turn.failed ends a turn badly. The output has no price and no model.
 type codex struct{}
 
-// codexGreeting is what it says on standard error each time that its task comes on standard input.
+// codexGreeting is the line on standard error for each task on standard input.
 const codexGreeting = "Reading additional input from stdin..."
 
 type codexLine struct {

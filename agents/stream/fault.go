@@ -9,36 +9,36 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// FaultKind says what kind of error ended an agent's work.
+// FaultKind is the kind of error that ended an agent's work.
 type FaultKind string
 
 // The kinds of faults.
 const (
-	Auth         FaultKind = "auth"          // not signed in, a wrong key
-	Limit        FaultKind = "limit"         // a rate limit or a used-up window, which opens again
-	Quota        FaultKind = "quota"         // no money or plan: waiting does not help
-	Overloaded   FaultKind = "overloaded"    // the provider has no room
-	MissingModel FaultKind = "missing_model" // no such model, or not for this account
+	Auth         FaultKind = "auth"          // not signed in, or an invalid key
+	Limit        FaultKind = "limit"         // a rate limit or an exhausted window, which resets
+	Quota        FaultKind = "quota"         // no credit or subscription: waiting does not help
+	Overloaded   FaultKind = "overloaded"    // the provider has no capacity
+	MissingModel FaultKind = "missing_model" // the model does not exist, or not for this account
 	Network      FaultKind = "network"
 	Server       FaultKind = "server"  // the provider failed
-	Refused      FaultKind = "refused" // the model will not do it
+	Refused      FaultKind = "refused" // the model refuses
 	Turns        FaultKind = "turns"   // the CLI's own limit of turns
 	Budget       FaultKind = "budget"  // the CLI's own limit of money
-	Context      FaultKind = "context" // too long for the model
+	Context      FaultKind = "context" // too long for the model's window
 	Usage        FaultKind = "usage"   // wrong arguments or settings
 	Other        FaultKind = "other"
 )
 
-// Fault is an error that a CLI reports.
+// Fault is an error reported by a CLI.
 type Fault struct {
 	Kind    FaultKind `json:"kind"`
 	Message string    `json:"message,omitempty"` // one line
-	Status  int       `json:"status,omitempty"`  // of HTTP, if it tells
+	Status  int       `json:"status,omitempty"`  // HTTP status, if known
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// faultOf reads an error. What is told apart in fields counts before its text; only text that a CLI gives out
-// as an error ever comes here.
+// faultOf classifies an error. Fields count before its text. It is called only for text that a CLI reports as an
+// error.
 func (p *Parser) faultOf(status int, code, message string) *Fault {
 	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(message), 500), Kind: Other}
 	if f.Message == "" {
@@ -52,7 +52,7 @@ func (p *Parser) faultOf(status int, code, message string) *Fault {
 	return f
 }
 
-// readTime looks for when another try makes sense. What comes back by itself is a limit, whatever it is called.
+// readTime finds the time to try again. A quota with a reset time is a limit.
 func (f *Fault) readTime(message string, now time.Time) {
 	if f.Kind != Limit && f.Kind != Overloaded && f.Kind != Quota {
 		return
@@ -65,7 +65,7 @@ func (f *Fault) readTime(message string, now time.Time) {
 	}
 }
 
-// codes are the words that CLIs have for kinds of errors.
+// codes maps the error codes of CLIs to kinds.
 var codes = map[string]FaultKind{
 	"rate_limit": Limit, "rate_limit_error": Limit, "rate_limit_exceeded": Limit, "usage_limit_reached": Limit,
 	"billing_error": Quota, "insufficient_quota": Quota, "credit_balance_too_low": Quota,
@@ -112,7 +112,7 @@ func kindOf(status int, code, message string) FaultKind {
 	return Other
 }
 
-// words lists what stands in messages, in the order in which it counts.
+// words lists typical texts of error messages, in order of priority.
 var words = []struct {
 	kind FaultKind
 	has  []string
@@ -131,7 +131,7 @@ var words = []struct {
 	{Server, []string{"internal server error", "bad gateway", "gateway timeout", "server error"}},
 }
 
-// kindOfText reads folded text.
+// kindOfText classifies folded text.
 func kindOfText(text string) FaultKind {
 	for _, w := range words {
 		for _, s := range w.has {
@@ -143,8 +143,8 @@ func kindOfText(text string) FaultKind {
 	return Other
 }
 
-// FaultInText looks at lines that a failed program left on its standard error, the last resort where no field
-// says why it failed. It returns nil where the lines say nothing that is known.
+// FaultInText classifies a failed program's lines on standard error, as the last resort if no field gives the
+// reason. It returns nil if it knows none of them.
 func FaultInText(lines []string, now time.Time) *Fault {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if kind := kindOf(statusIn(lines[i]), "", lines[i]); kind != Other {
@@ -158,7 +158,7 @@ func FaultInText(lines []string, now time.Time) *Fault {
 
 var statusRE = lazyre.New(`(?i)(?:\bstatus(?:code)?["']?[ :=]+|\bcode["']?[ :=]+|\bapi error: (?:request rejected \()?|\bhttp(?:/\d\.\d)? |^|\()(4\d\d|5\d\d)\b`)
 
-// statusIn finds the status of HTTP that a message names.
+// statusIn returns the HTTP status in a message, 0 if there is none.
 func statusIn(message string) int {
 	if m := statusRE.FindStringSubmatch(message); m != nil {
 		n, _ := strconv.Atoi(m[1])
@@ -167,7 +167,7 @@ func statusIn(message string) int {
 	return 0
 }
 
-// Fold makes texts alike that differ only in case, apostrophes, dashes and spaces.
+// Fold normalizes case, apostrophes, dashes and spaces of a text.
 func Fold(s string) string {
 	s = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "`", "'", "–", "-", "—", "-", "‑", "-", "\u00a0", " ", "\u202f", " ").Replace(s)
 	return strings.Join(strings.Fields(strings.ToLower(s)), " ")

@@ -2,7 +2,8 @@ package stream
 
 import "encoding/json"
 
-// goose reads what "goose run --output-format stream-json" prints. Only the sum of the tokens is told, and no price.
+// goose parses the output of "goose run --output-format stream-json". It has only the sum of the tokens, and no
+// price.
 type goose struct{}
 
 type gooseLine struct {

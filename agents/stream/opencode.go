@@ -84,7 +84,7 @@ func (o *openCode) finish(p *Parser, l *openCodeLine) {
 	addCost(p, l.Part.Cost)
 }
 
-// addCost sums what was told. Zero means that the CLI knows no price.
+// addCost adds a reported cost. Zero means that the CLI knows no price.
 func addCost(p *Parser, cost *float64) {
 	if cost == nil || *cost <= 0 {
 		return

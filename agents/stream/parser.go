@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	maxLine    = 1 << 20 // a longer line is read as far as that
+	maxLine    = 1 << 20 // longer lines are truncated
 	maxText    = 4 << 10
 	maxStray   = 40
-	maxWaiting = 4096 // events that nobody took
+	maxWaiting = 4096 // events not yet taken
 	maxInput   = 8 << 10
-	maxEntries = 50 // of denials and of what runs in the background
+	maxEntries = 50 // of denials and of background work
 )
 
 // Parser reads one agent's output. It is not safe for concurrent use.
@@ -27,19 +27,19 @@ type Parser struct {
 	read   reader
 	t      Totals
 	out    []Event
-	said   strings.Builder // pieces of text that do not make a line yet
+	said   strings.Builder // text without a line end yet
 	buf    []byte
 	long   bool
-	cut    bool // the line that is being read is not all of it
+	cut    bool // the current line is incomplete
 }
 
-// reader reads the events of one format. It reports false for a kind it does not know.
+// reader reads the events of one format. It returns false for an unknown kind.
 type reader interface {
 	event(p *Parser, line []byte) bool
 }
 
-// New makes a parser. now is the clock against which "try again in" and "resets 3pm" are read; times without a
-// zone are taken to be in its location.
+// New returns a parser. now is the clock for "try again in" and "resets 3pm"; times without a zone are in its
+// location.
 func New(f Format, now func() time.Time) *Parser {
 	p := &Parser{format: f, now: now}
 	switch f {
@@ -61,7 +61,7 @@ func New(f Format, now func() time.Time) *Parser {
 	return p
 }
 
-// Write takes a piece of output. It never fails.
+// Write parses a chunk of output. It never fails.
 func (p *Parser) Write(b []byte) (int, error) {
 	n := len(b)
 	for len(b) > 0 {
@@ -88,7 +88,7 @@ func (p *Parser) flush() {
 	p.buf, p.long = p.buf[:0], false
 }
 
-// Line takes one line, without its end. cut tells that it is only the beginning of one.
+// Line parses one line, without its line end. cut means that the line is truncated.
 func (p *Parser) Line(line string, cut bool) { p.line([]byte(line), cut) }
 
 func (p *Parser) line(line []byte, cut bool) {
@@ -123,11 +123,11 @@ func (p *Parser) line(line []byte, cut bool) {
 		p.t.Unknown++
 	}
 	if torn {
-		p.t.Ended = ended // half of a last event is none: what tells of an error may be in the other half
+		p.t.Ended = ended // a truncated final event does not count: the rest may report an error
 	}
 }
 
-// within finds a whole event behind a half one: some CLIs print one into the middle of another.
+// within finds a complete event after a truncated one: some CLIs print one event into another.
 func within(line []byte) []byte {
 	rest := line
 	for range 8 {
@@ -149,7 +149,7 @@ func (p *Parser) Take() []Event {
 	return out
 }
 
-// Close reads what is left without an end of line. The parser still hands out events and totals then.
+// Close parses the last line without a line end. Take and Totals still work afterwards.
 func (p *Parser) Close() {
 	if len(p.buf) > 0 {
 		p.flush()
@@ -157,7 +157,7 @@ func (p *Parser) Close() {
 	p.endText()
 }
 
-// Totals returns what is known by now.
+// Totals returns the totals so far.
 func (p *Parser) Totals() Totals { return p.t }
 
 func (p *Parser) stray(line string) {
@@ -176,7 +176,7 @@ func (p *Parser) stray(line string) {
 	p.emit(Event{Kind: Noise, Text: line})
 }
 
-// emit bounds what waits to be taken: nobody may be listening.
+// emit queues an event. It drops the older half of a full queue, because there may be no reader.
 func (p *Parser) emit(e Event) {
 	if len(p.out) == maxWaiting {
 		p.out = append(p.out[:0], p.out[maxWaiting/2:]...)
@@ -184,7 +184,7 @@ func (p *Parser) emit(e Event) {
 	p.out = append(p.out, e)
 }
 
-// text notes a whole piece of what the agent says.
+// text records a complete message of the agent.
 func (p *Parser) text(s string) {
 	p.endText()
 	if strings.TrimSpace(s) == "" {
@@ -194,7 +194,7 @@ func (p *Parser) text(s string) {
 	p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
 }
 
-// piece notes a part of what the agent says. Whole lines go out at once.
+// piece records a part of a message. It emits complete lines at once.
 func (p *Parser) piece(s string) {
 	p.t.Tries = 0
 	p.said.WriteString(s)
@@ -244,15 +244,15 @@ func (p *Parser) denied(tool, args string) {
 	p.emit(Event{Kind: Denied, Tool: tool, Text: args})
 }
 
-// fail notes what ended the work, or a part of it.
+// fail records the error that ended the work or a part of it.
 func (p *Parser) fail(f *Fault) {
 	p.endText()
 	p.t.Fault = f
 	p.emit(Event{Kind: Failed, Text: f.Message})
 }
 
-// pass notes an error that the CLI gets over by itself, or means to. Of a limit that is met again and again not each
-// error tells the time: what one of them told holds.
+// pass records an error that the CLI plans to retry. When a limit repeats, not every error has a time, so the
+// known one stays.
 func (p *Parser) pass(f *Fault) {
 	p.endText()
 	if old := p.t.Passing; old != nil && old.Kind == f.Kind && f.RetryAt.IsZero() && old.RetryAt.After(p.now()) {
@@ -265,11 +265,11 @@ func (p *Parser) pass(f *Fault) {
 	p.emit(Event{Kind: Retry, Text: f.Message})
 }
 
-// decode reads line into v and puts up with fields of another kind than expected: the others still count.
+// decode reads line into v. It ignores fields with an unexpected type and keeps the others.
 func decode(line []byte, v any) {
 	var other *json.UnmarshalTypeError
 	if err := json.Unmarshal(line, v); err != nil && !errors.As(err, &other) {
-		return // line was valid, or was mended: this is not met
+		return // cannot happen: the line is valid JSON
 	}
 }
 
@@ -283,7 +283,7 @@ func add(to **int64, n *int64) {
 	**to += *n
 }
 
-// sum takes what was not told for nothing.
+// sum adds up the known values.
 func sum(of ...*int64) int64 {
 	var n int64
 	for _, p := range of {
@@ -294,7 +294,7 @@ func sum(of ...*int64) int64 {
 	return n
 }
 
-// less is n without part, for CLIs that count the cached tokens in.
+// less returns n minus part, for CLIs whose counts include cached tokens.
 func less(n, part *int64) *int64 {
 	if n == nil || part == nil {
 		return n

@@ -6,8 +6,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// pi reads what "pi -p --mode json" prints. It exits with 0 whatever happens, and agent_end may be followed by one
-// more try: what the last message ended with counts.
+// pi parses the output of "pi -p --mode json". It always exits with 0, and another try may follow agent_end: the
+// end of the last message counts.
 type pi struct{}
 
 type piLine struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// farthest is how far ahead a time to try again is believed.
+// farthest is the maximum distance of a credible retry time.
 const farthest = 40 * 24 * time.Hour
 
 var (
@@ -21,8 +21,8 @@ var (
 	partsRE = lazyre.New(`(\d+(?:\.\d+)?) ?([a-z]*)`)
 )
 
-// RetryTime reads out of an error's text when another try makes sense: an absolute time, a clock time with or
-// without a zone, or a span. now tells what "tomorrow" and "in" mean, and the zone of times that name none.
+// RetryTime parses the time of the next try from an error text: an absolute time, a clock time with or without a
+// zone, or a duration. now is the reference for "tomorrow" and "in", and its zone applies to times without one.
 func RetryTime(text string, now time.Time) (time.Time, bool) {
 	text = Fold(text)
 	for _, read := range []func(string, time.Time) (time.Time, bool){stamp, epoch, span, clock} {

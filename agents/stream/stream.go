@@ -1,11 +1,11 @@
-// Package stream reads what the command-line agents print while they work, each in the form of its own.
+// Package stream reads the output of command-line agents, each in its own format.
 //
-// A [Parser] takes output in pieces of any size and turns it into [Event]s for those who watch, and into
-// [Totals] for those who judge and count. It trusts nothing: lines that are cut, broken or of a kind that
-// nobody knows are counted and passed over, and memory stays bounded whatever comes.
+// A [Parser] takes output in chunks of any size. It produces [Event]s for display, and [Totals] for decisions and
+// accounting. It trusts no input: it counts and skips lines that are truncated, broken or of an unknown kind, and
+// its memory is bounded.
 //
-// Text that an agent writes is never taken for an error of the agent. Errors come from the fields that a
-// CLI has for them, so that an agent may write about rate limits without being taken to have met one.
+// Text that an agent writes is never treated as an error of the agent. Errors come only from the fields that a CLI
+// has for them, so an agent can write about rate limits without appearing limited.
 package stream
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Format is the form of a CLI's output.
+// Format is the output format of a CLI.
 type Format string
 
-// The formats. Plain is that of a program that runplan knows nothing of.
+// The formats. Plain is for programs that runplan does not know.
 const (
 	Plain    Format = ""
 	Claude   Format = "claude"
@@ -33,41 +33,41 @@ const (
 	Pi       Format = "pi"
 )
 
-// Formats lists them all, but for [Plain].
+// Formats lists all formats except [Plain].
 func Formats() []Format {
 	return []Format{Claude, Codex, Gemini, OpenCode, Aider, Goose, Crush, Qwen, Pi}
 }
 
-// Lines reports whether the format is JSON, one object a line.
+// Lines reports whether the format has one JSON object per line.
 func (f Format) Lines() bool { return f != Plain && f != Aider && f != Crush }
 
-// Terminal reports whether a CLI of this format that did its work always says so in the end.
+// Terminal reports whether a CLI of this format always ends successful work with a final event.
 func (f Format) Terminal() bool { return f.Lines() }
 
-// Kind is what an event is about.
+// Kind says what an event is about.
 type Kind string
 
 // The kinds of events.
 const (
-	Text   Kind = "text"   // the agent says something
+	Text   Kind = "text"   // the agent writes text
 	Tool   Kind = "tool"   // it calls a tool
-	Retry  Kind = "retry"  // its CLI tries something again by itself
+	Retry  Kind = "retry"  // its CLI retries on its own
 	Failed Kind = "failed" // something ended in an error
 	Denied Kind = "denied" // a tool was not allowed
-	Noise  Kind = "noise"  // a line that is no event: most often of standard error
+	Noise  Kind = "noise"  // a line that is not an event, mostly from standard error
 )
 
-// Event is one thing that an agent did, for people.
+// Event is one action of an agent, for display.
 type Event struct {
 	Kind Kind
 	Tool string // with Tool and Denied: its name
-	Text string // what was said; of a tool a short form of its arguments
+	Text string // the text; for a tool, its shortened arguments
 
-	Input string // with Tool: its arguments as JSON, as far as they were told
-	Cut   bool   // with Tool: Input is not all of it
+	Input string // with Tool: its arguments as JSON, possibly truncated
+	Cut   bool   // with Tool: Input is truncated
 }
 
-// Lines writes the event for people, without control codes.
+// Lines formats the event for display, without control codes.
 func (e Event) Lines() []string {
 	text := redact.Clean(strings.ReplaceAll(e.Text, "\r\n", "\n"))
 	switch e.Kind {
@@ -83,16 +83,16 @@ func (e Event) Lines() []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
 }
 
-// Tokens counts by class. A nil field was not told, which is not zero.
+// Tokens counts tokens by class. A nil field is unknown, not zero.
 type Tokens struct {
-	Input      *int64 `json:"input,omitempty"`  // read afresh: neither from the cache nor into it
-	Output     *int64 `json:"output,omitempty"` // with what was thought
+	Input      *int64 `json:"input,omitempty"`  // uncached input tokens, without cache reads and writes
+	Output     *int64 `json:"output,omitempty"` // including reasoning
 	CacheRead  *int64 `json:"cache_read,omitempty"`
 	CacheWrite *int64 `json:"cache_write,omitempty"`
-	Reasoning  *int64 `json:"reasoning,omitempty"` // the part of Output that was thought
+	Reasoning  *int64 `json:"reasoning,omitempty"` // the reasoning part of Output
 }
 
-// Any reports whether anything was counted.
+// Any reports whether any count is positive, except reasoning.
 func (t Tokens) Any() bool {
 	for _, n := range []*int64{t.Input, t.Output, t.CacheRead, t.CacheWrite} {
 		if n != nil && *n > 0 {
@@ -108,29 +108,30 @@ type Denial struct {
 	Args string `json:"args,omitempty"`
 }
 
-// Totals is what a stream came to.
+// Totals is the summary of a stream.
 type Totals struct {
 	Session string   `json:"session,omitempty"`
 	Model   string   `json:"model,omitempty"`
 	Version string   `json:"version,omitempty"` // of the CLI
 	Tokens  Tokens   `json:"tokens,omitzero"`
-	CostUSD *float64 `json:"cost_usd,omitempty"` // as the CLI reports it
+	CostUSD *float64 `json:"cost_usd,omitempty"` // as reported by the CLI
 	OnPlan  bool     `json:"on_plan,omitempty"`  // signed in with a subscription: the cost is a list price, not a bill
 
-	Text    string   `json:"text,omitempty"` // what was said last, its end if it is long
-	Tools   int      `json:"tools,omitempty"`
-	Ended   bool     `json:"ended,omitempty"`   // the event came with which the CLI ends its work
-	Fault   *Fault   `json:"fault,omitempty"`   // what ended it, if that was an error
-	Passing *Fault   `json:"passing,omitempty"` // the last error that the CLI meant to get over by itself
-	Tries   int      `json:"tries,omitempty"`   // errors in a row of a limit or of a provider without room, that it meant to get over
+	Text    string `json:"text,omitempty"` // the last message; only its end if it is long
+	Tools   int    `json:"tools,omitempty"`
+	Ended   bool   `json:"ended,omitempty"`   // the CLI's final event arrived
+	Fault   *Fault `json:"fault,omitempty"`   // the error that ended the work, if any
+	Passing *Fault `json:"passing,omitempty"` // the last error that the CLI planned to retry
+	// successive errors of a limit or an overloaded provider that it planned to retry
+	Tries   int      `json:"tries,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
-	Pending []string `json:"pending,omitempty"` // work in the background that was not finished when the agent was
-	// Window is when the limit that the CLI tells of opens again. It says nothing of whether it was met.
+	Pending []string `json:"pending,omitempty"` // background work still unfinished at the agent's end
+	// Window is when the limit that the CLI reports resets. It does not say whether the limit was met.
 	Window time.Time `json:"window,omitzero"`
 
 	Events  int `json:"events,omitempty"`
-	Unknown int `json:"unknown,omitempty"` // events of a kind that is not known
-	Broken  int `json:"broken,omitempty"`  // lines that are no whole JSON object although they begin as one
-	// Stray holds the last lines that are no events: of standard error, of a program that prints beside them.
+	Unknown int `json:"unknown,omitempty"` // events of an unknown kind
+	Broken  int `json:"broken,omitempty"`  // lines that begin as a JSON object but are not a complete one
+	// Stray holds the last lines that are not events: of standard error, or of programs that print in between.
 	Stray []string `json:"stray,omitempty"`
 }

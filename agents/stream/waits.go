@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// waitsFor is what a CLI tries again for, where it tells that on standard error only; "" for any other line.
+// waitsFor returns the reason of a CLI's retry that is reported on standard error only; "" for any other line.
 func waitsFor(f Format, line string) string {
 	switch f {
 	case Qwen: // Retrying in 60s (attempt 1/10): [API Error: 429 …]

@@ -112,7 +112,7 @@ var (
 	fails    = regexp.MustCompile(`(?i)\b(?:fails?|must not|raises?|errors? out|non-?zero)\b`)
 	programs = set(`pytest python python3 go gotestsum npm npx pnpm yarn bun deno node cargo make just task uv uvx pip ruff mypy black tox nox poetry git bash sh docker
 		bundle rspec rake rails ruby mvn gradle ./gradlew ./mvnw dotnet swift xcodebuild mix composer phpunit php terraform helm kubectl curl jest vitest tsc eslint`)
-	// behind is where the sentence about a command begins that is not set off as code
+	// behind matches the start of the text about a command that is not in a code span
 	behind = regexp.MustCompile(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
 )
 

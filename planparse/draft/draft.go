@@ -1,5 +1,5 @@
-// Package draft writes plans that people have not written: those that a model made, and those that are drafted from the
-// sections of a document. Whatever is written is read back by the parser, and has to mean what was meant.
+// Package draft writes plans: those that a model made, and those drafted from the sections of a document. The
+// parser reads each written plan back, and the result must equal the intended plan.
 package draft
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Plan is a plan before it is written (SOLVE-01): what is to be changed, in which order, and why.
+// Plan is the content of a plan before it is written (SOLVE-01): the changes, their order and the reasons.
 type Plan struct {
 	Title   string  `json:"title"`
 	Goal    string  `json:"goal"`
 	Batches []Batch `json:"batches"`
 
-	Left []Left `json:"-"` // what of a document is in no batch; it is listed below the batches
+	Left []Left `json:"-"` // parts of the document outside all batches, listed below the batches
 }
 
-// Left is a part of a document that is in no batch.
+// Left is a part of a document outside all batches.
 type Left struct {
 	First int    `json:"first"`
 	Last  int    `json:"last"`
@@ -31,27 +31,27 @@ type Left struct {
 	Why   string `json:"why"`
 }
 
-// Batch is one unit of work of an [Plan].
+// Batch is one unit of work of a [Plan].
 type Batch struct {
 	Title     string   `json:"title"`
 	Rationale string   `json:"rationale"`
 	Files     Files    `json:"files"`
-	Tasks     []string `json:"tasks"`      // a first line that says what, and more lines if there is more to say
-	DependsOn []int    `json:"depends_on"` // numbers of batches, the first is 1
+	Tasks     []string `json:"tasks"`      // first line: the task; more lines: details
+	DependsOn []int    `json:"depends_on"` // numbers of batches, from 1
 
-	Origin string   `json:"-"` // where it was taken from, as PATH:LINE
-	From   []string `json:"-"` // of each task, where it was taken from; as many as there are tasks, or none
+	Origin string   `json:"-"` // its source, as PATH:LINE
+	From   []string `json:"-"` // source of each task; as many as tasks, or none
 	Refs   []string `json:"-"` // files to read first
 	Checks []Check  `json:"-"`
 }
 
-// Check is a command that tells whether the batch is done.
+// Check is a command that verifies the batch.
 type Check struct {
 	Run      string `json:"run"`
 	Expected string `json:"expected,omitempty"` // "PASS" or ""
 }
 
-// Files are the paths that a batch is about.
+// Files are the paths of a batch, by action.
 type Files struct {
 	Create []string `json:"create"`
 	Modify []string `json:"modify"`
@@ -59,11 +59,11 @@ type Files struct {
 	Delete []string `json:"delete"`
 }
 
-// ErrUnusable says that a model's plan cannot be written as a plan that runs.
+// ErrUnusable means that a plan cannot be written in a form that runs.
 var ErrUnusable = errors.New("the plan cannot be used")
 
-// Normal returns the artifact as a plan says it: titles on one line and without markup, paths in their one spelling,
-// each once. It refuses what no plan can say: no batch, a path out of the repository, an order that goes in circles.
+// Normal returns the plan in normal form: one-line titles without markup, normalized paths without duplicates. It
+// rejects a plan without batches, with a path outside the repository, or with circular dependencies.
 func (a Plan) Normal() (Plan, error) {
 	bad := func(format string, args ...any) (Plan, error) {
 		return Plan{}, fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
@@ -117,13 +117,13 @@ func (a Plan) Normal() (Plan, error) {
 	return out, nil
 }
 
-// maxTitle bounds a heading.
+// maxTitle limits the length of a heading, in characters.
 const maxTitle = 120
 
-// Title makes one line of text that a heading of a plan holds as it is; none stands for a text that leaves nothing.
+// Title returns text as one line that is valid in a plan's heading, or none if nothing remains.
 func Title(text, none string) string { return title(text, none) }
 
-// title makes one line of text that a heading holds as it is.
+// title implements [Title].
 func title(text, none string) string {
 	text = strings.Join(strings.Fields(fence.Line(text)), " ")
 	text = strings.Join(strings.Fields(strings.Map(withoutMarks, underscores(text))), " ")
@@ -137,7 +137,7 @@ func title(text, none string) string {
 	return text
 }
 
-// withoutMarks takes from a character what markdown would read into it.
+// withoutMarks replaces or removes a character with a meaning in markdown.
 func withoutMarks(r rune) rune {
 	switch r {
 	case '*', '#', '~':
@@ -158,10 +158,10 @@ func withoutMarks(r rune) rune {
 	return r
 }
 
-// inWord stands for an underscore within a word, which is no markup.
+// inWord marks an underscore inside a word, which is not markup.
 const inWord = '\x1a'
 
-// underscores marks those that stand within words.
+// underscores replaces the underscores inside words by inWord.
 func underscores(text string) string {
 	runes := []rune(strings.ReplaceAll(text, string(inWord), ""))
 	for i := 1; i+1 < len(runes); i++ {
@@ -176,7 +176,7 @@ func isWord(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > utf8.RuneSelf && r != utf8.RuneError
 }
 
-// prose cleans text of more than one line.
+// prose cleans text with several lines.
 func prose(text string) string {
 	var lines []string
 	for line := range strings.Lines(fence.Hide(fence.Clean(text))) {
@@ -185,13 +185,13 @@ func prose(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// pathOf gives a path the spelling that plans have. One that a plan cannot name is an error.
+// pathOf normalizes a path. It fails if a plan cannot express the path.
 func pathOf(p string) (string, error) {
 	clean := strings.TrimPrefix(strings.TrimSpace(p), "./")
 	if err := edit.Lexical(clean); err != nil {
 		return "", err
 	}
-	// The parser is the judge: what it does not read as this very path is none.
+	// The parser must read this exact path.
 	text := "## Batch 1: x\n\n- Modify: `" + clean + "`\n"
 	plan, err := planparse.Parse("", []byte(text))
 	if err != nil || len(plan.Batches) != 1 || !slices.Equal(plan.Batches[0].Files.Modify, []string{clean}) {
@@ -200,8 +200,8 @@ func pathOf(p string) (string, error) {
 	return clean, nil
 }
 
-// Markdown writes the artifact as a plan in the run-plan dialect, and has the parser confirm that it reads as what is
-// meant. The artifact has to be [Plan.Normal].
+// Markdown writes the plan in the run-plan dialect, and verifies with the parser that it reads as intended. The
+// plan must be normal: see [Plan.Normal].
 func (a Plan) Markdown() (string, error) {
 	text := a.markdown(false)
 	if a.readsAs(text) != nil {
@@ -213,7 +213,7 @@ func (a Plan) Markdown() (string, error) {
 	return text, nil
 }
 
-// markdown writes the plan. With fenced, all prose stands in fences, whatever it looks like.
+// markdown writes the plan. With fenced, all prose is in fences.
 func (a Plan) markdown(fenced bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", a.Title)
@@ -271,11 +271,11 @@ func (a Plan) markdown(fenced bool) string {
 	return b.String()
 }
 
-// harmless tells text that a plan can hold as it is although it has marks: the parser is the judge. It reads nothing in
-// it, neither work nor files nor commands nor keys, and what follows is read as if the text were not there.
+// harmless reports whether a plan can contain a text with markup unchanged. According to the parser, the text must
+// contain no work, files, commands or keys, and must not affect what follows.
 func harmless(text string) bool {
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); strings.Trim(lines[len(lines)-1], "- \t") == "" {
-		return false // a rule at the end of a batch is none of it
+		return false // the parser does not count a rule at the end of a batch as part of it
 	}
 	mini := "# p\n\n## Batch 1: x\n\nText.\n\n### Task 1: y\n\n" + text + "\n\n### Task 2: z\n\nText.\n\n## Batch 2: w\n\nText.\n"
 	p, err := planparse.Parse("", []byte(mini))
@@ -309,8 +309,8 @@ func (f Files) markdown(b *strings.Builder) {
 	}
 }
 
-// splitTask returns what stands in the heading of a task and what below it. A heading that cannot have all of the
-// first line leaves it to the text as well.
+// splitTask splits a task into its heading and the text below. If the heading cannot hold the complete first line,
+// the text repeats it.
 func splitTask(t string) (name, more string) {
 	first, rest, _ := strings.Cut(t, "\n")
 	if title(first, "") == strings.TrimSpace(first) {
@@ -319,8 +319,8 @@ func splitTask(t string) (name, more string) {
 	return first, t
 }
 
-// plainProse tells text that a plan can hold as it is: sentences, nothing that reads like a heading, a list, a label or a
-// fence.
+// plainProse reports whether a plan can contain a text unchanged: it has only sentences, without headings, lists,
+// labels or fences.
 func plainProse(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -337,7 +337,7 @@ func plainProse(text string) bool {
 	return true
 }
 
-// readsAs has the parser read text, and says what it takes for something else.
+// readsAs verifies with the parser that text means the plan a, and names the first difference.
 func (a Plan) readsAs(text string) error {
 	p, err := planparse.Parse("", []byte(text))
 	if err != nil {
@@ -357,7 +357,7 @@ func (a Plan) readsAs(text string) error {
 	return nil
 }
 
-// checksOf are the commands of a batch as checks.
+// checksOf converts the commands of a batch to checks.
 func checksOf(b *planparse.Batch) []Check {
 	var out []Check
 	for _, c := range b.Commands {

@@ -40,7 +40,7 @@ func (d *document) mentions(text string) []mention {
 	return out
 }
 
-// verbIn is what the words around a path say of it: the last verb before it, else that it leads its line or item.
+// verbIn returns the verb for a path: the last one before it, or one at the start of its line or item.
 func verbIn(before, after string) string {
 	verb, at := "", -1
 	for _, v := range []struct {
@@ -87,7 +87,7 @@ func pathsIn(line string) [][2]int {
 	return out
 }
 
-// isFile tells a path of a file from a name with dots: it has folders and an ending, or an ending that files have.
+// isFile reports whether a name with dots is a path: it has folders and an extension, or a typical file extension.
 func isFile(p string) bool {
 	base := path.Base(p)
 	ext := strings.TrimPrefix(path.Ext(base), ".")
@@ -201,8 +201,8 @@ func (d *document) createdBefore(p string) bool {
 	return slices.ContainsFunc(d.batches, func(b *batch) bool { return slices.Contains(b.Files.Create, p) })
 }
 
-// tableOfFiles takes up what a section that lists files says of each: the section's title, or a word in the row, tells
-// whether the file is new.
+// tableOfFiles reads the action of each file in a section that lists files: the section's title or a word in the
+// row says whether the file is new.
 func (d *document) tableOfFiles(s *section) {
 	verb := ""
 	switch t := strings.ToLower(s.name); {

@@ -12,22 +12,22 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// ErrNoWork says that a document describes no work that can be told from its text.
+// ErrNoWork means that a document describes no recognizable work.
 var ErrNoWork = errors.New("the document describes no work that can be told from its text")
 
-// Outline drafts a plan from a document that is none: a design note, a specification, the text of a change request.
-// Sections that describe work become batches, with the files that they name, and the items of a test plan become their
-// checks. The text of each section is kept as it is. What is in no batch is in [Plan.Left]; together they hold each line of
-// the document. No model is asked: the same document and repository give the same draft.
+// Outline drafts a plan from another document: a design note, a specification, a change request. Sections that
+// describe work become batches with their files; the items of a test plan become checks. The text of each section
+// stays unchanged. All other lines are in [Plan.Left], so each line of the document is in one or the other. It
+// uses no model: the same document and repository give the same draft.
 //
-// The name is the path of the document, and exists tells which paths the repository has.
+// name is the path of the document, and exists reports whether the repository has a path.
 func Outline(name string, src []byte, exists func(path string) bool) (Plan, error) {
 	d, err := readDocument(name, src, exists)
 	if err != nil {
 		return Plan{}, err
 	}
 	d.walk(d.root)
-	if len(d.batches) == d.checked { // a document that says little of what is to be done: what says anything of it counts
+	if len(d.batches) == d.checked { // the document says little about the work: try again with a lower threshold
 		for _, s := range d.all {
 			s.enough = enough - 1
 		}
@@ -52,7 +52,7 @@ func Outline(name string, src []byte, exists func(path string) bool) (Plan, erro
 	return p, nil
 }
 
-// document is what is being outlined.
+// document is the document being outlined.
 type document struct {
 	name    string
 	lines   []string
@@ -62,42 +62,42 @@ type document struct {
 	root    *section
 	all     []*section
 	batches []*batch
-	checked int // batches that a test plan was read for
+	checked int // number of batches that a test plan already covers
 	left    []Left
-	front   []Left            // of left: the front matter
-	listed  map[string]string // what a table of files says of a path: "create", "modify" or "delete"
+	front   []Left            // the part of left from the front matter
+	listed  map[string]string // action of each path in tables of files: "create", "modify" or "delete"
 
-	named     map[string][]string // paths of the document by the name of their file
-	fileLists []int               // of left, the sections that list files
+	named     map[string][]string // paths in the document, by file name
+	fileLists []int               // indexes in left of sections that list files
 }
 
-// section is a heading with its own lines, and the sections below it.
+// section is a heading with its lines and subsections.
 type section struct {
 	planparse.Section
 	number string // "3.1" of "3.1 Parser"
 	phase  string // "2" of "Phase 2: Parser"
 	name   string // title without number
 	kind   sectionKind
-	enough int // the score from which it counts as work
+	enough int // minimum score to count as work
 	kids   []*section
 }
 
-// batch is a batch of the draft, with the sections that it was made of.
+// batch is a batch of the draft with its source.
 type batch struct {
 	Batch
 	numbers, phases []string
-	text            string // all that it was made of
-	plain           string // the same without what stands in fences
-	item            bool   // it is an item of a list of work, whose files are its own
+	text            string // complete source text
+	plain           string // source text without fenced code
+	item            bool   // made from a list item, with its own files
 }
 
-// testItem is an item of a test plan.
+// testItem is an item of a list.
 type testItem struct {
 	text        string
 	first, last int
 }
 
-// last line of a section with all below it.
+// end returns the last line of a section including its subsections.
 func (s *section) end() int {
 	last := max(s.Last, s.Line)
 	for _, k := range s.kids {
@@ -160,7 +160,7 @@ func readDocument(name string, src []byte, exists func(string) bool) (*document,
 	return d, nil
 }
 
-// parentOf is the innermost of the open sections that stands above a heading of this level.
+// parentOf returns the innermost open section above a heading of this level.
 func parentOf(open []*section, level int) *section {
 	for i := len(open) - 1; i > 0; i-- {
 		if open[i].Level < level {
@@ -170,8 +170,8 @@ func parentOf(open []*section, level int) *section {
 	return open[0]
 }
 
-// plainHeadings finds the headings of text that has no markup, such as the page of a change request: a short line of words
-// that such pages have, alone between blank lines.
+// plainHeadings finds headings in text without markup, such as the page of a change request: a short known title
+// alone between blank lines.
 func (d *document) plainHeadings(list []planparse.Section) []planparse.Section {
 	var out []planparse.Section
 	for _, s := range list {
@@ -193,7 +193,7 @@ func (d *document) plainHeadings(list []planparse.Section) []planparse.Section {
 	return out
 }
 
-// walk makes batches of what is below s, or leaves it.
+// walk makes batches from the sections below s, or adds them to left.
 func (d *document) walk(s *section) {
 	switch s.kind {
 	case contextSection:
@@ -228,7 +228,7 @@ func (d *document) walk(s *section) {
 			d.leave(s.First, s.Last, "text before the first heading", "it introduces what follows")
 		}
 		for _, k := range s.kids {
-			if s.Level > 1 { // among sections that are work, those that tell of its details are, too
+			if s.Level > 1 { // below a section that is work, subsections need a lower score
 				k.enough = enough - 1
 			}
 			d.walk(k)
@@ -252,7 +252,7 @@ func (d *document) anyWork(list []*section) bool {
 	})
 }
 
-// leave notes lines that are in no batch. Blank ones need no note.
+// leave records lines outside all batches. It skips blank lines at both ends.
 func (d *document) leave(first, last int, name, why string) {
 	first, last = max(first, 1), min(last, len(d.lines))
 	for first <= last && rule(d.lines[last-1]) {
@@ -270,7 +270,7 @@ func (d *document) leaveAll(s *section, why string) {
 	d.leave(max(s.Line, 1), s.end(), cmp.Or(s.name, "text before the first heading"), why)
 }
 
-// body is the text of a section without the sections below it.
+// body returns the text of a section without its subsections.
 func (d *document) body(s *section) string { return d.text(s.First, s.Last) }
 
 func (d *document) text(first, last int) string {
@@ -284,12 +284,12 @@ func (d *document) text(first, last int) string {
 	return strings.Trim(strings.Join(d.lines[first-1:last], "\n"), "\n")
 }
 
-// rule tells a line that only sets apart what is around it.
+// rule reports whether a line is blank or a horizontal rule.
 func rule(line string) bool { return strings.Trim(line, "-*_ \t") == "" }
 
 func (d *document) at(line int) string { return fmt.Sprintf("%s:%d", d.name, line) }
 
-// batchOf makes one batch of a section: its own text is a task, and so is each section below it.
+// batchOf makes one batch from a section: its own text and each subsection become a task.
 func (d *document) batchOf(s *section) {
 	b := &batch{Batch: Batch{Title: cmp.Or(strings.ReplaceAll(s.name, "`", ""), "Part")}, text: d.text(max(s.Line, 1), s.end()), plain: d.prose(max(s.Line, 1), s.end())}
 	d.note(b, s)
@@ -320,7 +320,7 @@ func (d *document) batchOf(s *section) {
 	d.add(b, s.Line)
 }
 
-// note takes up what a batch may be referred to by.
+// note collects the section numbers by which the text may refer to a batch.
 func (d *document) note(b *batch, s *section) {
 	if s.number != "" {
 		b.numbers = append(b.numbers, s.number)
@@ -330,7 +330,7 @@ func (d *document) note(b *batch, s *section) {
 	}
 }
 
-// batchesOf makes a batch of each item of a list.
+// batchesOf makes a batch from each item of a list.
 func (d *document) batchesOf(s *section, items []testItem) {
 	d.leave(s.Line, items[0].first-1, s.name, "it introduces the items below it")
 	for i, it := range items {
@@ -362,7 +362,7 @@ func (d *document) add(b *batch, line int) {
 
 var itemMark = regexp.MustCompile(`^(\s*)(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$`)
 
-// items are the outermost items of the lists right in a section, each with all that belongs to it.
+// items returns the top-level items of the lists directly in a section, each with its nested content.
 func (d *document) items(s *section) []testItem {
 	var out []testItem
 	outer, blank := -1, false
@@ -381,7 +381,7 @@ func (d *document) items(s *section) []testItem {
 			out[len(out)-1].last = n
 		default:
 			if len(out) > 0 {
-				outer = -1 // text behind the list; a list below it is one of its own
+				outer = -1 // text after the list; a later list is separate
 			}
 		}
 		blank = false
@@ -392,7 +392,7 @@ func (d *document) items(s *section) []testItem {
 	return out
 }
 
-// itemText is an item as it stands, without its mark.
+// itemText returns an item without its mark.
 func (d *document) itemText(it testItem) string {
 	text := d.text(it.first, it.last)
 	if m := itemMark.FindStringSubmatch(d.lines[it.first-1]); m != nil {
@@ -401,12 +401,12 @@ func (d *document) itemText(it testItem) string {
 	return text
 }
 
-// severities are words in bold that begin an item and do not say what it is about.
+// severities are bold words at the start of an item that do not describe it.
 var severities = set("critical important minor major high medium low blocker breaking note optional must should")
 
 var leadEnd = regexp.MustCompile(`\s+[—–-]\s|[:;]\s|[:;]$|\s\(|\.\s|\.$|\n`)
 
-// lead is what an item is about: what it has in bold first, or its first words.
+// lead returns a title for an item: its leading bold text, or its first words.
 func lead(text string) string {
 	if rest, ok := strings.CutPrefix(text, "**"); ok {
 		if bold, more, ok := strings.Cut(rest, "**"); ok && only(bold, severities) {
@@ -426,12 +426,12 @@ func lead(text string) string {
 	return title(strings.Join(words, " "), "Part")
 }
 
-// goal is what each batch is told: where the document stands, and what it forbids.
+// goal returns the goal of the drafted plan, which names the document.
 func (d *document) goal() string {
 	return fmt.Sprintf("Drafted from %s, without a model. Read each batch and its files, and mend them, before the plan is run.", d.name)
 }
 
-// missing says why no batch could be made, for people.
+// missing says why no batch could be made.
 func (d *document) missing() string {
 	var names []string
 	for _, s := range d.all[1:] {

@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// sectionKind is what the title of a section says of it.
+// sectionKind is the kind of a section according to its title.
 type sectionKind string
 
 // The kinds of sections.
 const (
-	workSection    sectionKind = "work"    // the title says nothing: the text decides
-	contextSection sectionKind = "context" // background, aims, what is not to be done
-	testSection    sectionKind = "test"    // how to see that it works
+	workSection    sectionKind = "work"    // the title is neutral: the text decides
+	contextSection sectionKind = "context" // background, goals, exclusions
+	testSection    sectionKind = "test"    // how to verify the result
 	filesSection   sectionKind = "files"   // a table or list of files
-	orderSection   sectionKind = "order"   // what comes after what
+	orderSection   sectionKind = "order"   // order of the work
 	listSection    sectionKind = "list"    // its items are the work
 )
 
-// The words by which sections are told apart. A title is of a kind if it has nothing but words of that kind and small words.
+// The words that identify the kind of a section. A title is of a kind if it contains only words of that kind and
+// small words, with at least one of the former.
 var (
 	contextWords = set(`background motivation introduction intro overview summary abstract context problem problems solution goals goal non-goals nongoals
 		objective objectives alternatives considered rejected references reference links glossary terminology definitions risks risk mitigations open questions
@@ -43,7 +44,7 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// only tells whether a title has words of a kind, and but small words nothing else.
+// only reports whether a title has words of a kind, and otherwise only small words.
 func only(title string, kind map[string]bool) bool {
 	found := false
 	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" ,:;()?!.&/→—–", r) }) {
@@ -80,7 +81,7 @@ func kindOf(s *section) sectionKind {
 	return workSection
 }
 
-// knownTitle tells whether a line is the title of a section although nothing marks it as one.
+// knownTitle reports whether an unmarked line is the title of a section.
 func knownTitle(line string) bool {
 	line, _, _ = strings.Cut(line, "(")
 	words := strings.Fields(line)
@@ -100,10 +101,10 @@ var (
 	required = regexp.MustCompile(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )
 
-// enough is the score from which a section counts as work.
+// enough is the minimum score of a section that counts as work.
 const enough = 2
 
-// score says how much the text of a section speaks of work to do.
+// score rates how much the text of a section describes work.
 func (d *document) score(s *section) int {
 	text := d.body(s)
 	if strings.TrimSpace(text) == "" || s.Line == 0 {
@@ -129,7 +130,7 @@ func (d *document) score(s *section) int {
 	if required.MatchString(text) {
 		n++
 	}
-	if len(text) > len(prose) { // it shows code
+	if len(text) > len(prose) { // the text contains code
 		n++
 	}
 	if slices.ContainsFunc(d.mentions(prose), func(m mention) bool { return m.verb != "" && m.verb != "read" }) {
@@ -138,7 +139,7 @@ func (d *document) score(s *section) int {
 	return n
 }
 
-// prose is the text of lines without fences.
+// prose returns the lines without fenced code.
 func (d *document) prose(first, last int) string {
 	var out []string
 	for n := max(first, 1); n <= min(last, len(d.lines)); n++ {

@@ -72,7 +72,7 @@ func newBlock(in Input) *block {
 	return b
 }
 
-// stylePrefix is how the line of the style begins (CTX-11).
+// stylePrefix is the start of the style line (CTX-11).
 const stylePrefix = "Codebase style: "
 
 func lastOf(list []string, n int) []string { return list[max(0, len(list)-max(n, 0)):] }
@@ -267,7 +267,7 @@ func quoted(heading string, lines []string) string {
 // mostWarnings bounds the failure patterns of one block. They are never trimmed, so that they must not be many.
 const mostWarnings = 6
 
-// warnings are what is known of batches like this one.
+// warnings returns the warnings from the failures of similar batches.
 func (b *block) warnings() string {
 	var lines []string
 	for i, p := range b.in.Failures {

@@ -1,15 +1,13 @@
 // Package briefing writes the text that an agent gets for one batch. The same inputs give the same bytes.
 //
-// A brief is made of what is to be done and how, the context block, what went wrong before, the batch as the plan has
-// it, what the plan says above it of the phase that it stands in, and what the plan says of all batches. The context
-// block closes the gap between a fresh agent and one that was there all along: what to read first, what other batches
-// changed, what failed before in batches of this kind, what the gates will ask. It has a budget; see [Compose] for what
-// gives way when it is too large.
+// A brief contains the task and the rules, the context block, the last failure, the batch, and the plan's text
+// about its phase and all batches. The context block gives a fresh agent the knowledge of one that was present
+// from the start: what to read first, what other batches changed, what failed before in similar batches, what the
+// gates check. It has a budget; [Compose] lists what is trimmed.
 //
-// Whatever comes from elsewhere (files, commits, progress, failures, the plan itself) stands in fences that it cannot
-// close, without control codes, and is called data. What looks like a secret in it is left out; only what the plan says
-// stays as the user wrote it. [Gather] collects it, always from commits and never from the
-// user's checkout.
+// All external text (files, commits, progress, failures, the plan itself) is in fences that it cannot close,
+// without control codes, and is declared as data. Text that looks like a secret is removed, except in the plan,
+// which stays as the user wrote it. [Gather] collects the inputs from commits, never from the user's checkout.
 package briefing
 
 import (
@@ -23,43 +21,43 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Input is all that a brief is made of.
+// Input holds all inputs of a brief.
 type Input struct {
 	PlanTitle string
 	Preamble  string // goal and constraints of the plan
 	Batch     planparse.Batch
 	Attempt   int
 	Gates     []gates.Info
-	Before    *gates.TestCount // tests of the last batch that passed
-	Digest    string           // of the last failed attempt, "" on a first one
-	Patch     string           // file with what the last failed attempt changed, "" when there is none
-	Instead   string           // who began this attempt and could not go on, and why; "" if nobody did
+	Before    *gates.TestCount // tests of the last passed batch
+	Digest    string           // failure digest of the last attempt, "" on a first one
+	Patch     string           // patch file of the last failed attempt, "" if there is none
+	Instead   string           // agent that began this attempt and why it stopped; "" if none
 
 	Limits    Limits             // the zero value is [DefaultLimits]
-	Protected []string           // globs that the configuration protects
-	AtWork    []Other            // batches that are worked on at the same time
-	Earlier   []Earlier          // batches of this run that have ended, in the order in which they did
-	Failures  []failures.Pattern // those that this batch is like, the most alike first
-	Refs      []Ref              // what context_refs names, as the base commit has it
-	Commits   []Commit           // of earlier batches of this run, the newest first
+	Protected []string           // globs of protected files in the configuration
+	AtWork    []Other            // batches that run at the same time
+	Earlier   []Earlier          // ended batches of this run, in the order of their end
+	Failures  []failures.Pattern // failure patterns of similar batches, most similar first
+	Refs      []Ref              // files of context_refs at the base commit
+	Commits   []Commit           // of earlier batches of this run, newest first
 	Progress  []string           // last lines of progress.txt
-	Prior     []Prior            // what the base commit has of what the batch is about, the most telling first
-	Places    []string           // where the index says that the batch is about, the best first
-	Style     string             // how the code base is written
-	Unread    []string           // sources that could not be read, and why
+	Prior     []Prior            // related lines at the base commit, best first
+	Places    []string           // likely places according to the index, best first
+	Style     string             // code style of the repository
+	Unread    []string           // unreadable sources, with the reason
 }
 
-// Limits are the figures of the context block (CTX-04, CTX-06).
+// Limits are the limits of the context block (CTX-04, CTX-06).
 type Limits struct {
-	Tokens        int // of the block; a token is four characters. 0 leaves the block out
+	Tokens        int // of the block, at four characters per token; 0 omits the block
 	RefLines      int // of each reference
-	RefLinesLeast int // of each reference, where the block is too large
+	RefLinesLeast int // of each reference, if the block is too large
 	Commits       int
 	ProgressLines int
-	Similarity    float64 // of a title and a failure pattern, 0 to 1
+	Similarity    float64 // minimum similarity of a title and a failure pattern, 0 to 1
 }
 
-// DefaultLimits are those of the requirements.
+// DefaultLimits returns the limits of the requirements.
 func DefaultLimits() Limits {
 	return Limits{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6}
 }
@@ -71,13 +69,13 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Other is a batch that is worked on at the same time.
+// Other is a batch that runs at the same time.
 type Other struct {
 	Number, Title string
-	Files         []string // that it is about
+	Files         []string // files of the batch
 }
 
-// OtherOf is a batch of the plan as others see it.
+// OtherOf returns the data of a batch for the briefs of others.
 func OtherOf(b *planparse.Batch) Other {
 	return Other{Number: b.Number, Title: b.Title, Files: slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)}
 }
@@ -86,16 +84,16 @@ func OtherOf(b *planparse.Batch) Other {
 type Earlier struct {
 	Key, Number, Title string
 	Merged             bool
-	Reason             string // why it failed, if it did
+	Reason             string // reason of a failure
 	Attempts           int
 	Duration           time.Duration
-	TestsBefore        *int // nil: not known
+	TestsBefore        *int // nil if unknown
 	TestsAfter         *int
 	Commit             string
-	Files              []string // that it changed; [Gather] knows
+	Files              []string // changed files; set by [Gather]
 }
 
-// Commit is what a batch of this run has landed.
+// Commit is a merged commit of this run.
 type Commit struct {
 	Hash    string
 	Batch   string // key
@@ -103,34 +101,35 @@ type Commit struct {
 	Files   []string // sorted
 }
 
-// Composed is a brief, with what became of its parts.
+// Composed is a brief with data about its parts.
 type Composed struct {
 	Text   string `json:"text"`   // the whole brief
 	Block  string `json:"block"`  // the context block alone, under "## Run-Plan: Batch N"
 	Tokens int    `json:"tokens"` // of the block and the introduction
 	Budget int    `json:"budget"`
-	Over   bool   `json:"over"` // it is larger than its budget, since what is left is never trimmed
+	Over   bool   `json:"over"` // larger than its budget, because the remaining parts are never trimmed
 	Parts  []Part `json:"parts"`
 
-	Failure string `json:"-"` // the part of Text that tells of the last failed attempt, "" if there is none
+	Failure string `json:"-"` // the part of Text about the last failed attempt, "" if there is none
 
-	intro string // the part of Text with what the plan says above the batch
+	intro string // the part of Text with the plan's text above the batch
 }
 
-// Part is a part of the context block, or the introduction, which has the same budget. Ranks count from 1, the most important first (C-06).
+// Part is a part of the context block, or the introduction, which shares its budget. Ranks start at 1, the most
+// important (C-06).
 type Part struct {
 	Name    string `json:"name"`
 	Rank    int    `json:"rank"`
 	Chars   int    `json:"chars"`
 	Tokens  int    `json:"tokens"`
-	Kept    bool   `json:"kept"`              // some of it is there
+	Kept    bool   `json:"kept"`              // at least partly present
 	Trimmed string `json:"trimmed,omitempty"` // what is missing, and why
 }
 
 // Compose returns the brief and tells what is in it.
 //
-// Directives, matched failure patterns and what the gates will ask are always there, whole. While the block is larger
-// than its budget, the rest gives way in this order, one line at a time, so that no more goes than has to:
+// Directives, matched failure patterns and the checks of the gates are always complete. If the block exceeds its
+// budget, Compose trims the rest in this order, one line at a time and only as far as necessary:
 //
 //  1. progress, the oldest line first
 //  2. the commits of earlier batches, the least relevant first

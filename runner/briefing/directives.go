@@ -17,7 +17,7 @@ const (
 	namedBatches = 4
 )
 
-// directives tell what to do, made of what is known (CTX-07).
+// directives returns instructions derived from the known facts (CTX-07).
 func directives(in Input) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -119,7 +119,7 @@ func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
 	return out
 }
 
-// about tells whether a list of files, folders and globs means the file.
+// about reports whether a list of files, folders and globs covers the file.
 func about(list []string, file string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		return entry == file || strings.HasPrefix(file, strings.TrimSuffix(entry, "/")+"/") || strings.ContainsAny(entry, "*?[{") && gates.Match([]string{entry}, file)
@@ -185,7 +185,7 @@ func relevantRefs(in Input) []Ref {
 	return list
 }
 
-// expectations are what the gates will ask.
+// expectations lists what the gates check.
 func expectations(in Input) []string {
 	var out []string
 	for _, g := range in.Gates {

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// PutSection writes the block into the context file of a workspace, for an agent that reads such a file by itself. The
-// returned function puts the file back, and is to be called however the attempt ends, before anything looks at the
-// workspace: what the agent changed in the file beside the section stays, the section itself does not. A file that was
-// not there before is removed, unless the agent wrote into it. file is relative to dir and may not lead out of it.
+// PutSection writes the block into the context file of a workspace, for agents that read such a file on their own.
+// The returned function removes the section. Call it at the end of each attempt, before any check of the
+// workspace. The agent's changes outside the section stay. A file that did not exist before is removed, unless the
+// agent wrote into it. file is relative to dir and may not lead out of it.
 func PutSection(dir, file, block string) (undo func() error, err error) {
 	fail := func(err error) error { return fmt.Errorf("write the context into %s of the workspace: %w", file, err) }
 	root, err := os.OpenRoot(dir)

@@ -151,7 +151,7 @@ func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commi
 
 func isHash(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// tailBytes is how much of the end of progress.txt is read.
+// tailBytes is the number of bytes read from the end of progress.txt.
 const tailBytes = 64 << 10
 
 // tail returns the last n lines of a file that say something. A file that is not there has none.

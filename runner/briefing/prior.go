@@ -17,27 +17,26 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Prior is a line of the repository that has what a batch is about: somebody may have made it, or something like it,
-// before (RUN-13).
+// Prior is a line of the repository with terms of a batch. It may be existing code for the same purpose (RUN-13).
 type Prior struct {
 	Path  string
 	Line  int
 	Text  string
-	Terms []string // names and words of the batch that stand in it
-	Makes bool     // it begins the definition of something that is called so: it could be used instead of being made again
+	Terms []string // names and words of the batch in the line
+	Makes bool     // the line defines one of the names, so it may be reusable
 }
 
-// The bounds of the search, and of what it shows.
+// Limits of the search and of its output.
 const (
-	priorNames = 8 // of code, that are looked for
+	priorNames = 8 // code names to search for
 	priorWords = 8
 	priorFiles = 6
-	priorEach  = 2 // lines of a file
-	priorLines = 8 // in all
+	priorEach  = 2 // lines per file
+	priorLines = 8 // lines in total
 )
 
-// What a term is worth in the order of files. A name of code says more than a word of prose; a document and a test speak
-// of what is made elsewhere.
+// Weights of terms for the order of files. A code name counts more than a word of prose. Documents and tests count
+// less, because they describe code that is elsewhere.
 const (
 	nameWeight       = 3
 	definitionWeight = 1.5
@@ -45,7 +44,7 @@ const (
 	documentWeight   = 0.3
 )
 
-// terms are what is looked for: names of code as they are written, and stems of words.
+// terms are the search terms: code names as written, and stems of words.
 type terms struct {
 	names []string
 	words []string
@@ -56,8 +55,8 @@ var (
 	fencedRE  = lazyre.New("(?ms)^[ \t]*(```+|~~~+)[^\n]*\n.*?^[ \t]*(?:```+|~~~+)[ \t]*$")
 )
 
-// termsOf reads a batch: the names that its text speaks of and that its code defines, and the words of its title and of
-// the titles of its tasks. The words of its prose are too many to tell anything.
+// termsOf extracts the terms of a batch: the names in its text, those that its code defines, and the words of the
+// titles. It ignores the words of the prose, which are too frequent.
 func termsOf(b planparse.Batch) terms {
 	titles, said := b.Title, failures.Generalise(b.Title)
 	for _, t := range b.Tasks {
@@ -86,7 +85,7 @@ func termsOf(b planparse.Batch) terms {
 	return t
 }
 
-// texts are what lines may have to be looked at: limiter is looked for as limit, RateLimiter as rate_limiter too.
+// texts returns the search strings of the terms: limiter becomes limit, RateLimiter also becomes rate_limiter.
 func (t terms) texts() []string {
 	out := slices.Clone(t.words)
 	for _, n := range t.names {
@@ -98,7 +97,7 @@ func (t terms) texts() []string {
 	return once(out)
 }
 
-// in are the terms that stand in a text, as names and words of their own: rate stands in RateLimit and not in generate.
+// in returns the terms that are complete names or words in a text: rate is in RateLimit but not in generate.
 func (t terms) in(text string) []string {
 	var out []string
 	for _, id := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$' }) {
@@ -118,7 +117,7 @@ func (t terms) in(text string) []string {
 	return once(out)
 }
 
-// stem makes one word of those that mean the same here: limit, limits, limiter and limiting.
+// stem maps words of the same meaning to one stem: limit, limits, limiter and limiting.
 func stem(word string) string {
 	for _, end := range []string{"ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "e", "y"} {
 		if rest, ok := strings.CutSuffix(word, end); ok && len(rest) >= 4 && !strings.HasSuffix(word, "ss") {
@@ -128,22 +127,22 @@ func stem(word string) string {
 	return word
 }
 
-// candidate is a file that has terms.
+// candidate is a file that contains terms.
 type candidate struct {
 	path  string
 	terms []string
-	lines []told // the most telling ones, in the order in which they are to be shown
+	lines []told // best lines, in display order
 }
 
-// told is a line, and how much it tells.
+// told is a line with its weight.
 type told struct {
 	Prior
 	much int
 }
 
-// priorArt looks through the text files of a commit for what a batch is about. Files that the batch names are left out, as
-// its agent reads them in any case, and so is the plan itself, which has all of its words. It is a search for texts, and
-// the same each time: the order is that of what the terms tell, where one that stands in few files tells more.
+// priorArt searches the text files of a commit for the terms of a batch. It ignores files that the batch names,
+// which the agent reads anyway, and the plan itself, which contains all terms. The result is deterministic,
+// ordered by the weight of the terms: rare terms count more.
 func priorArt(ctx context.Context, repo *git.Repo, commit string, b planparse.Batch, plan string) ([]Prior, error) {
 	t := termsOf(b)
 	if len(t.names)+len(t.words) == 0 {
@@ -151,7 +150,7 @@ func priorArt(ctx context.Context, repo *git.Repo, commit string, b planparse.Ba
 	}
 	named := append(mentioned(b), plan, ".runplan")
 	files := map[string]*candidate{}
-	seen := map[string]int{} // files that have a term
+	seen := map[string]int{} // number of files with a term
 	err := repo.Grep(ctx, commit, t.texts(), func(h git.Hit) {
 		found := t.in(h.Text)
 		if len(found) == 0 || len(h.Text) > refLineLength || about(named, h.Path) {
@@ -184,11 +183,11 @@ func priorArt(ctx context.Context, repo *git.Repo, commit string, b planparse.Ba
 	return out, nil
 }
 
-// take keeps a line if it tells more than those that are kept.
+// take keeps a line if its weight is among the highest.
 func (f *candidate) take(l Prior, t terms) {
 	much := 2 * len(l.Terms)
 	if full := len(f.lines) == priorEach; full && much+1 <= f.lines[priorEach-1].much {
-		return // most lines; what they begin is not even looked at
+		return // the usual case; skips the check for a definition
 	}
 	if m := definedRE.FindStringSubmatch(l.Text); m != nil && len(t.in(m[1])) > 0 {
 		l.Makes = true
@@ -199,14 +198,14 @@ func (f *candidate) take(l Prior, t terms) {
 	f.lines = f.lines[:min(len(f.lines), priorEach)]
 }
 
-// tells tells whether a line is worth to be shown. A single word of several says nothing; a name does, and so do two words
-// of one line, or one of it and one of its file's path.
+// tells reports whether a line is worth showing. A single word is too little, unless it is the only term. A name
+// is enough, and so are two words in the line and its path.
 func (t terms) tells(l Prior) bool {
 	return slices.ContainsFunc(l.Terms, func(term string) bool { return slices.Contains(t.names, term) }) ||
 		len(once(append(t.in(l.Path), l.Terms...))) >= min(2, len(t.words)+len(t.names))
 }
 
-// ranked are the files that are worth to be shown, the most telling first.
+// ranked returns the files worth showing, the best first.
 func (t terms) ranked(files map[string]*candidate, seen map[string]int) []*candidate {
 	score := map[*candidate]float64{}
 	var out []*candidate

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Ref is what an entry of context_refs means at a commit: a file, or the names in a folder or under a glob.
+// Ref is an entry of context_refs at a commit: a file, or the names in a folder or of a glob.
 type Ref struct {
 	Path    string
 	Commit  string
@@ -134,7 +134,7 @@ func valuesOf(m map[string]string) func(func(string) bool) {
 	}
 }
 
-// inside makes a path of the tree of what a plan says, or tells why it is none.
+// inside normalizes a path of the plan, or says why it is not a path in the tree.
 func inside(p string) (clean, why string) {
 	q := path.Clean(strings.TrimPrefix(strings.TrimSpace(p), "./"))
 	switch {

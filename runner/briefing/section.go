@@ -57,7 +57,7 @@ func section(file []byte) (from, to int, ok bool) {
 			if begin < 0 {
 				break
 			}
-			// What somebody wrote below the section needs the line feed.
+			// user text below the section needs the line feed
 			if joined && begin > 0 && next == len(file) {
 				begin--
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// namedFiles is how many files a fix names.
+// namedFiles is the maximum number of files in a fix.
 const namedFiles = 4
 
 // Fix says in one line what the attempt that passed did otherwise than the one that failed: which files are different,
@@ -42,7 +42,8 @@ func firstSentence(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Difference tells what differs between two trees or commits, as git counts lines. Binary files count as files only.
+// Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
+// files.
 func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
 	out, err := repo.Run(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// byOutcome are the outcomes that say by themselves what went wrong. Those with "" are nobody's failure: the run was
-// stopped, a limit was met, a person is asked, a tool could not run.
+// byOutcome maps outcomes that determine the failure type. "" is no failure of the batch: the run was stopped, a
+// limit was met, a person is asked, a tool could not run.
 var byOutcome = map[string]string{
 	"timed_out": "timeout",
 	"unchanged": "no change",
@@ -24,7 +24,7 @@ var byOutcome = map[string]string{
 	"refused":     "",
 }
 
-// lessonRepeated is the kind of failure that a lesson tells of.
+// lessonRepeated is the failure type of a repeated lesson.
 const lessonRepeated = "lesson repeated"
 
 // kind is one line of the table of [TypeOf]. What is set has to hold.
@@ -69,8 +69,8 @@ var kinds = []kind{
 // gateKind is the kind of failure of a gate that is not in the table.
 var gateKind = lazyre.New(`^gate [A-Za-z0-9_./:-]+$`)
 
-// Known tells whether [TypeOf] may have called a failure so. The file of a store is anybody's to edit: what else stands
-// there is foreign text.
+// Known reports whether [TypeOf] can return a failure type. Anyone may edit the store's file, so other values are
+// untrusted text.
 func Known(failureType string) bool {
 	if failureType == "other" || gateKind.MatchString(failureType) {
 		return true
@@ -88,8 +88,8 @@ func Known(failureType string) bool {
 	return false
 }
 
-// TypeOf tells how an attempt failed, from what the gates said, how it ended and the reason in one line: by the table
-// above. A failed gate that is in no line of it gives its own name. "" says that this is no failure of the batch.
+// TypeOf returns the failure type of an attempt from its gate reports, its outcome and its reason, by the table
+// above. A failed gate without an entry gives its own name. "" is no failure of the batch.
 func TypeOf(reports []gates.Report, outcome, reason string) string {
 	if t, ok := byOutcome[outcome]; ok {
 		return t

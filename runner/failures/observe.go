@@ -10,46 +10,46 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Fact is what an event says of an attempt. The words of Kind and Outcome are those of the journal.
+// Fact holds what an event says about an attempt. Kind and Outcome have the values of the journal.
 type Fact struct {
-	Kind    string // "executed", "rebased", "gated", "committed", "merged", "reopened"; all others are passed over
+	Kind    string // "executed", "rebased", "gated", "committed", "merged", "reopened"; others are ignored
 	Outcome string
 	Reason  string
 	Batch   string // key
-	Title   string // of the batch, as the plan has it
+	Title   string // of the batch, from the plan
 	Attempt int
 	Reports []gates.Report
-	Base    string // commit that the attempt began at
-	Tree    string // what it left, "" where it left nothing
-	Summary string // what the agent said at its end, if that is known
+	Base    string // start commit of the attempt
+	Tree    string // resulting tree, "" if there is none
+	Summary string // the agent's final message, if known
 	At      time.Time
 }
 
-// Observer turns what happens to the batches of one run into rows of a store. It is used by one goroutine.
+// Observer turns the failures of one run's batches into rows of a store. It is not safe for concurrent use.
 //
-// A failure is counted after it is in the journal. A process that is killed in between does not count it, and one that
-// resumes does not count it twice: the facts it reads back go to [Observer.Recall].
+// A failure is counted after the journal has it. After a kill in between, it is never counted: a resume passes the
+// old facts to [Observer.Recall], which does not count them again.
 type Observer struct {
 	Store *Store
-	// Difference tells what differs between two trees or commits.
+	// Difference returns the difference between two trees or commits.
 	Difference func(ctx context.Context, from, to string) (files []string, added, removed int, err error)
 
 	batches map[string]*course
 }
 
-// course is what became of one batch so far.
+// course is the history of one batch.
 type course struct {
-	failed  []failure // in order; each kind once, with the last attempt that failed so
-	left    string    // tree of the attempt under way
+	failed  []failure // in order; each kind once, with its last failed attempt
+	left    string    // tree of the current attempt
 	summary string
 }
 
 type failure struct{ kind, tree string }
 
-// Recall takes up a fact of an earlier process. It is in the store already, or was lost with that process.
+// Recall applies a fact of an earlier process, without counting it.
 func (o *Observer) Recall(f Fact) { o.fold(f) }
 
-// Observe takes up a fact, counts it when it is a failure, and keeps what helped when it is a merge after failures.
+// Observe applies a fact. It counts a failure, and stores the fix when a batch merges after failures.
 func (o *Observer) Observe(ctx context.Context, f Fact) error {
 	kind, won := o.fold(f)
 	var errs []error
@@ -69,10 +69,10 @@ func (o *Observer) Observe(ctx context.Context, f Fact) error {
 	return nil
 }
 
-// lessonRule is how the gate of lessons names a finding.
+// lessonRule matches the rule names of lesson findings.
 var lessonRule = lazyre.New(`^lesson/([0-9]+)$`)
 
-// lessonOf is the lesson that a failure repeats, "" where it repeats none.
+// lessonOf returns the id of the lesson that a failure repeats, or "".
 func lessonOf(kind string, reports []gates.Report) string {
 	if kind != lessonRepeated {
 		return ""
@@ -87,7 +87,7 @@ func lessonOf(kind string, reports []gates.Report) string {
 	return ""
 }
 
-// fold returns the kind of failure that f is, and the failures that are overcome with it.
+// fold returns the failure kind of f, and the failures that f overcomes.
 func (o *Observer) fold(f Fact) (kind string, won []failure) {
 	if o.batches == nil {
 		o.batches = map[string]*course{}
@@ -138,7 +138,7 @@ func (c *course) fail(f failure) {
 	c.failed = append(c.failed, f)
 }
 
-// fix says what the attempt that passed did otherwise than the last one that failed in this way.
+// fix describes the difference between the passed attempt and the last one with this failure.
 func (o *Observer) fix(ctx context.Context, was failure, f Fact) (string, error) {
 	c := o.batches[f.Batch]
 	to := f.Tree

@@ -133,7 +133,7 @@ func (p *Pattern) again(day string) {
 	}
 }
 
-// Warning is what the brief of a batch says of a pattern that it matches, in one line.
+// Warning formats a matching pattern for the brief of a batch, in one line.
 func Warning(p Pattern) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "batches like %q failed with %q, ", line(p.Title, maxTitle), line(p.Type, maxType))

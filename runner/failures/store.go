@@ -17,18 +17,18 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
-// FileName is the name of the file, in the folder for logs.
+// FileName is the name of the file in the log folder.
 const FileName = "failure-patterns.json"
 
-// Store is the file with the patterns. Several processes may have it open at once.
+// Store is the file with the failure patterns. Several processes may use it at the same time.
 type Store struct {
 	path string
 	note func(string)
-	told sync.Map // rows that were told of; a brief after the other reads the same file
+	told sync.Map // rows already noted; each brief reads the same file
 }
 
-// Open returns the store in the file at path, which need not be there. What is worth knowing and is no error (a file
-// that was set aside, a row that cannot be read) is told to note; nil tells nobody.
+// Open returns the store in the file at path, which need not exist. It sends warnings (a renamed file, an
+// unreadable row) to note; nil drops them.
 func Open(path string, note func(string)) *Store {
 	if note == nil {
 		note = func(string) {}
@@ -36,16 +36,16 @@ func Open(path string, note func(string)) *Store {
 	return &Store{path: path, note: note}
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// row is a row of the file. One that cannot be read is kept as it is.
+// row is a row of the file. An unreadable row is kept unchanged.
 type row struct {
 	Pattern
-	raw json.RawMessage // of a row that is not understood
+	raw json.RawMessage // content of an unreadable row
 }
 
-// MarshalJSON writes a row that was not understood as it was.
+// MarshalJSON writes an unreadable row unchanged.
 func (r row) MarshalJSON() ([]byte, error) {
 	if r.raw != nil {
 		return r.raw, nil
@@ -53,13 +53,13 @@ func (r row) MarshalJSON() ([]byte, error) {
 	return r.Pattern.MarshalJSON()
 }
 
-// ErrBroken says that the file is not an array of JSON.
+// ErrBroken means that the file is not a JSON array.
 var ErrBroken = errors.New("the file is not a JSON array of failure patterns")
 
-// maxFile bounds what is read. A row is some hundred bytes.
+// maxFile limits the bytes read. A row has a few hundred bytes.
 const maxFile = 32 << 20
 
-// parse reads the file. strange tells which rows it does not understand.
+// parse reads the rows of the file. strange describes the unreadable ones.
 func parse(data []byte) (rows []row, strange []string, err error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -111,8 +111,8 @@ func (s *Store) read() ([]row, error) {
 	return rows, nil
 }
 
-// Patterns returns all rows that can be read, in the order of the file. It takes no lock: a reader sees the file as it
-// was before a change or after it.
+// Patterns returns all readable rows, in file order. It needs no lock, because writers replace the file
+// atomically.
 func (s *Store) Patterns() ([]Pattern, error) {
 	rows, err := s.read()
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Store) Patterns() ([]Pattern, error) {
 	return out, nil
 }
 
-// Match returns the patterns that a batch of this title is like, at least as much as threshold says: the most alike
-// first, of these the most frequent, then by title and type.
+// Match returns the patterns whose similarity to title is at least threshold. It sorts them by similarity,
+// frequency, title and type.
 func (s *Store) Match(title string, threshold float64) ([]Pattern, error) {
 	all, err := s.Patterns()
 	if err != nil {
@@ -143,18 +143,18 @@ func (s *Store) Match(title string, threshold float64) ([]Pattern, error) {
 	return all, nil
 }
 
-// Record counts a failure of a batch: in the row for such titles and such failures, or in a new one (FAIL-02).
+// Record counts a failure of a batch, in the row for its title and failure type or in a new row (FAIL-02).
 func (s *Store) Record(title, failureType string, day time.Time) error {
 	return s.RecordFrom(title, failureType, day, Origin{})
 }
 
-// Origin says where a row comes from, or what tells more of it. What is empty leaves the row as it is.
+// Origin links a row to its source. Empty fields leave the row unchanged.
 type Origin struct {
 	LessonID   string // FAIL-05
 	FeedbackID string // FAIL-06
 }
 
-// RecordFrom is [Store.Record] for a failure that is known from elsewhere too.
+// RecordFrom is [Store.Record] for a failure with a known origin.
 func (s *Store) RecordFrom(title, failureType string, day time.Time, from Origin) error {
 	pattern, kind := keyOf(title, failureType)
 	if kind == "" {
@@ -173,8 +173,8 @@ func (s *Store) RecordFrom(title, failureType string, day time.Time, from Origin
 	})
 }
 
-// Won keeps what a later attempt did that passed (FAIL-03). A fix for what was never recorded is not kept: nothing is
-// known that it could have put right.
+// Won stores the fix of a later attempt that passed (FAIL-03). It ignores fixes for failures that were never
+// recorded.
 func (s *Store) Won(title, failureType, fix string) error {
 	pattern, kind := keyOf(title, failureType)
 	fix = line(fix, maxFix)
@@ -191,7 +191,7 @@ func (s *Store) Won(title, failureType, fix string) error {
 	})
 }
 
-// untitled stands for titles that say nothing of the work. It has no words that count, so that nothing matches it.
+// untitled replaces titles without significant words. It has no significant word itself, so it never matches.
 const untitled = "batch"
 
 func keyOf(title, failureType string) (pattern, kind string) {
@@ -210,7 +210,7 @@ func keyOf(title, failureType string) (pattern, kind string) {
 	return pattern, line(failureType, maxType)
 }
 
-// find returns the index of the row with the same words and the same failure, -1 without one.
+// find returns the index of the row with the same words and failure type, or -1.
 func find(rows []row, pattern, kind string) int {
 	mine := set(words(pattern))
 	return slices.IndexFunc(rows, func(r row) bool {
@@ -218,7 +218,7 @@ func find(rows []row, pattern, kind string) int {
 	})
 }
 
-// change reads the file under the lock, has it changed and writes it. A nil result writes nothing.
+// change applies do to the rows under the file lock and writes the result. A nil result writes nothing.
 func (s *Store) change(do func([]row) []row) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return fmt.Errorf("write the failure patterns: %w", err)
@@ -242,10 +242,10 @@ func (s *Store) change(do func([]row) []row) error {
 	return s.write(rows)
 }
 
-// Sweep removes what writers that were killed left beside the file.
+// Sweep removes temporary files of killed writers.
 func (s *Store) Sweep() error { return atomicfile.SweepLocked(s.path) }
 
-// setAside gives a file that cannot be read another name, so that nothing of it is lost.
+// setAside renames an unreadable file, so that its content is kept.
 func (s *Store) setAside(why error) error {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.broken-%d", s.path, n)
@@ -262,7 +262,7 @@ func (s *Store) setAside(why error) error {
 	}
 }
 
-// write replaces the file in one step. The lock is held.
+// write replaces the file atomically. The caller holds the lock.
 func (s *Store) write(rows []row) error {
 	data := []byte("[\n")
 	for i, r := range rows {

@@ -35,8 +35,8 @@ func words(title string) []string {
 	return out
 }
 
-// batchNumber tells a number of a batch or a task from one that means something: "3", "4b", "p5" and "t001" are of the
-// former kind, "404", "utf8" and "sha256" are not.
+// batchNumber reports whether a word is only a number of a batch or task: "3", "4b", "p5" and "t001" are, "404",
+// "utf8" and "sha256" are not.
 func batchNumber(w string) bool {
 	digits := strings.TrimLeftFunc(w, unicode.IsLetter)
 	before := len([]rune(w)) - len([]rune(digits))
@@ -54,8 +54,8 @@ func set(list []string) []string {
 	return slices.Compact(list)
 }
 
-// similarity tells how alike two titles are by their sorted words, from 0 to 1: the share of the words that they have in
-// common. A title without words is like no other.
+// similarity returns the similarity of two titles by their sorted words, from 0 to 1: the share of common words.
+// Titles without words match none.
 func similarity(a, b []string) float64 {
 	common := 0
 	for _, w := range a {

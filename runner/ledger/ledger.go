@@ -1,7 +1,7 @@
-// Package ledger tells what the attempts of a run cost: a line for each, from the events of the journal.
+// Package ledger lists the cost of each attempt of a run, from the events of the journal.
 //
-// What nobody told is unknown, and is counted by itself: it is no zero, and a sum beside it is the least that was
-// spent. What a subscription pays, and what runs on this machine, are told apart from what is billed.
+// Unknown costs are counted separately and are not zero: a sum with unknown costs is a lower bound. Costs paid by
+// a subscription and local models are kept apart from billed costs.
 package ledger
 
 import (
@@ -14,30 +14,30 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Purpose is what an attempt was for.
+// Purpose is the purpose of an attempt.
 type Purpose string
 
 // The purposes.
 const (
 	Work   Purpose = "work"   // the first attempt at a batch
-	Fix    Purpose = "fix"    // another one, after a failure
+	Fix    Purpose = "fix"    // a later attempt, after a failure
 	Sample Purpose = "sample" // a candidate of a tournament
 
-	Critique Purpose = "critique" // looking at the steps of an attempt
-	Review   Purpose = "review"   // what reviewers were asked of an attempt, or of the run
+	Critique Purpose = "critique" // checking the steps of an attempt
+	Review   Purpose = "review"   // a review of an attempt or of the run
 )
 
-// Line is one attempt. Nil fields are unknown.
+// Line is the entry of one attempt. Nil fields are unknown.
 type Line struct {
 	Run       string         `json:"run"`
-	At        time.Time      `json:"at"` // when it ended
+	At        time.Time      `json:"at"` // end of the attempt
 	Batch     string         `json:"batch"`
 	Title     string         `json:"title,omitempty"`
 	Attempt   int            `json:"attempt"`
 	Candidate int            `json:"candidate,omitempty"` // of a tournament, from 1
 	Purpose   Purpose        `json:"purpose"`
 	Agent     string         `json:"agent"`
-	Model     string         `json:"model,omitempty"` // "" where the agent chose by itself
+	Model     string         `json:"model,omitempty"` // "" if the agent chose it
 	Tier      string         `json:"tier,omitempty"`
 	Outcome   runner.Outcome `json:"outcome"`
 	Calls     int            `json:"calls,omitempty"` // of a critique
@@ -47,12 +47,12 @@ type Line struct {
 	Output     *int64        `json:"output_tokens"`
 	CacheRead  *int64        `json:"cache_read_tokens"`
 	CacheWrite *int64        `json:"cache_write_tokens"`
-	Reasoning  *int64        `json:"reasoning_tokens"` // the part of output that was thought
+	Reasoning  *int64        `json:"reasoning_tokens"` // the reasoning part of the output
 	CostUSD    *float64      `json:"cost_usd"`
 	Source     agents.Source `json:"source"`
 }
 
-// Ledger collects the lines of one run, from its events in their order.
+// Ledger collects the lines of one run from its events, in journal order.
 type Ledger struct {
 	Lines   []Line
 	titles  map[string]string
@@ -60,7 +60,7 @@ type Ledger struct {
 	sampled map[string]bool // attempts that were tournaments
 }
 
-// Event takes up one event.
+// Event adds one event.
 func (l *Ledger) Event(e runner.Event) {
 	if l.titles == nil {
 		l.titles, l.numbers, l.sampled = map[string]string{}, map[string]string{}, map[string]bool{}
@@ -87,7 +87,7 @@ func (l *Ledger) Event(e runner.Event) {
 			}
 			l.Lines = append(l.Lines, line)
 		}
-	case runner.Spent: // its command was called off, but was paid for
+	case runner.Spent: // its command was cancelled, but its cost counts
 		if e.Candidate == 0 && l.sampled[attemptOf(e)] && runner.KindOf(e.Reason) == runner.Execute {
 			e.Candidate = runner.CandidateOf(e.Reason)
 		}
@@ -96,7 +96,7 @@ func (l *Ledger) Event(e runner.Event) {
 	}
 }
 
-// critique adds what looking at the steps of an attempt took: the agent's own usage does not hold it.
+// critique adds the cost of checking the steps of an attempt, which the agent's own usage does not include.
 func (l *Ledger) critique(e runner.Event, outcome runner.Outcome) {
 	c := e.Critique
 	if c == nil {
@@ -111,8 +111,8 @@ func (l *Ledger) critique(e runner.Event, outcome runner.Outcome) {
 	l.Lines = append(l.Lines, line)
 }
 
-// Attempted reports whether an agent was at work for an executed event: one that could not be started at all, or whose
-// workspace could not be made, cost nothing.
+// Attempted reports whether an agent really worked for an executed event. An agent that never started cost
+// nothing.
 func Attempted(e runner.Event) bool {
 	switch {
 	case e.Usage != nil:
@@ -120,7 +120,7 @@ func Attempted(e runner.Event) bool {
 	case e.Outcome == runner.OutcomeUnstarted, e.Outcome == runner.OutcomeError:
 		return false
 	case e.Outcome == runner.OutcomeCancelled:
-		return e.Log != "" // it has one once the agent is about to begin
+		return e.Log != "" // the log is named just before the agent starts
 	}
 	return true
 }
@@ -138,7 +138,7 @@ func (l *Ledger) line(e runner.Event, outcome runner.Outcome) Line {
 	}
 	out.Input, out.Output, out.CacheRead, out.CacheWrite, out.Reasoning = u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.ReasoningTokens
 	if out.CostUSD = u.CostUSD; u.CostUSD != nil {
-		// An agent that asks no model tells no source. It cost nothing, and that is known.
+		// An agent without a model reports no source; its cost is known to be zero.
 		out.Source = cmp.Or(u.Source, agents.SourceLocal)
 	}
 	return out

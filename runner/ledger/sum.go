@@ -11,13 +11,13 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Sum is what some attempts came to. Dollars are nil while nothing of their kind is known.
+// Sum is the sum of some attempts. Amounts are nil until one of their kind is known.
 type Sum struct {
 	Attempts  int      `json:"attempts"`
-	Unknown   int      `json:"unknown"`    // attempts of which nobody told the cost
-	BilledUSD *float64 `json:"billed_usd"` // reported or computed; with unknown attempts the least there is
+	Unknown   int      `json:"unknown"`    // attempts of unknown cost
+	BilledUSD *float64 `json:"billed_usd"` // reported or computed; a lower bound if there are unknown attempts
 	PlanUSD   *float64 `json:"plan_usd"`   // list price of what a subscription pays
-	Local     int      `json:"local"`      // attempts that cost nothing, on this machine
+	Local     int      `json:"local"`      // attempts on local models, without cost
 
 	Sources []SourceSum `json:"sources"`
 
@@ -25,23 +25,23 @@ type Sum struct {
 	Output     int64 `json:"output_tokens"`
 	CacheRead  int64 `json:"cache_read_tokens"`
 	CacheWrite int64 `json:"cache_write_tokens"`
-	Uncounted  int   `json:"uncounted"` // attempts that told no tokens
+	Uncounted  int   `json:"uncounted"` // attempts without token counts
 }
 
-// SourceSum is the part of a [Sum] whose costs were told in one way.
+// SourceSum is the part of a [Sum] with one source of costs.
 type SourceSum struct {
 	Source   agents.Source `json:"source"`
 	Attempts int           `json:"attempts"`
-	CostUSD  *float64      `json:"cost_usd"` // null for unknown
+	CostUSD  *float64      `json:"cost_usd"` // null if unknown
 }
 
-// Group is the sum of the lines that have something in common.
+// Group is the sum of the lines with the same key.
 type Group struct {
 	Key string `json:"key"`
 	Sum
 }
 
-// Add sums lines up.
+// Add returns the sum of lines.
 func Add(lines []Line) Sum {
 	s := Sum{Attempts: len(lines), Sources: []SourceSum{}}
 	by := map[agents.Source]*SourceSum{}
@@ -94,7 +94,7 @@ func plus(to **float64, v float64) {
 	**to += v
 }
 
-// round takes away what adding binary fractions leaves behind the millionth of a dollar.
+// round rounds to a millionth of a dollar, to remove the error of binary fractions.
 func round(v *float64) *float64 {
 	if v == nil {
 		return nil
@@ -103,10 +103,10 @@ func round(v *float64) *float64 {
 	return &r
 }
 
-// Keys are what lines can be grouped by.
+// Keys returns the valid keys of [By].
 func Keys() []string { return []string{"batch", "agent", "model", "purpose", "day"} }
 
-// By groups lines. The dearest group comes first; what is unknown by its key is called so.
+// By groups lines by key, the most expensive group first. Lines without a value are in the group "unknown".
 func By(lines []Line, key string) ([]Group, error) {
 	of := map[string]func(Line) string{
 		"batch":   func(l Line) string { return l.Batch },
@@ -150,7 +150,7 @@ func (s Sum) known() float64 {
 	return sum
 }
 
-// Dollars writes an amount: four digits where cents would hide it.
+// Dollars formats an amount, with four digits below 10 cents.
 func Dollars(v float64) string {
 	if v > 0 && v < 0.1 {
 		return fmt.Sprintf("$%.4f", v)
@@ -158,7 +158,7 @@ func Dollars(v float64) string {
 	return fmt.Sprintf("$%.2f", v)
 }
 
-// String says in a line what s came to.
+// String formats s in one line.
 func (s Sum) String() string {
 	var parts []string
 	if s.BilledUSD != nil {

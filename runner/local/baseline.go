@@ -53,7 +53,7 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	return out
 }
 
-// fresh is look for somebody who wants to see what the gate does to the room, whatever it said before.
+// fresh is look without cached results, for callers that need the gate's effect on the room.
 func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, error) {
 	recall := b.Recall
 	b.Recall = nil

@@ -11,17 +11,18 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// refs knows where the branches of a run are to be: agents can move them, and several are at work at once.
+// refs holds the expected commits of the run's branches. Agents can move branches, and several agents run
+// concurrently.
 type refs struct {
 	mu     sync.Mutex
 	at     map[string]string // branch → commit
-	moving map[string]int    // branches that the run itself is moving now
+	moving map[string]int    // branches that the run itself is moving
 }
 
 func newRefs() *refs { return &refs{at: map[string]string{}, moving: map[string]int{}} }
 
-// move is held while the run itself moves a branch; what it returns is told where the branch is then, "" for gone.
-// With the word "unknown" nobody looks at it until it is moved again.
+// move marks a branch as being moved by the run. Call the result with the new commit, or with "" if the branch is
+// gone. With unknown, the branch is not checked until the next move.
 func (r *refs) move(branch string) (to func(commit string)) {
 	r.mu.Lock()
 	r.moving[branch]++
@@ -43,7 +44,7 @@ func (r *refs) move(branch string) (to func(commit string)) {
 
 const unknown = "unknown"
 
-// strayed returns the branches that are not where they are to be, with where that is.
+// strayed returns the branches that are not at their expected commit, with that commit.
 func (r *refs) strayed(now map[string]string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,8 +57,8 @@ func (r *refs) strayed(now map[string]string) map[string]string {
 	return out
 }
 
-// putBack brings the branches of the run to where they are to be. The run may move them meanwhile, so what is
-// believed to be astray is looked at again before it is given up on.
+// putBack moves the run's branches back to their expected commits. Because the run may move them concurrently, it
+// checks again before it reports an error.
 func (w *work) putBack(ctx context.Context) error {
 	var last error
 	for range 5 {
@@ -92,9 +93,9 @@ func (w *work) putBack(ctx context.Context) error {
 	return nil
 }
 
-// found names the branch that keeps what the run branch was moved to, and tells whether it has to be made. It is "" where
-// nothing would be lost. Nobody can tell the user's commits there from an agent's. The branches of batches are not
-// kept: they are the agents' to commit on, and their files are taken over.
+// found returns the branch that keeps the commits to which the run branch was moved, and whether it must be made.
+// It returns "" if nothing would be lost. These commits may be the user's or an agent's. Commits on batch branches
+// are not kept: agents may commit there, and the runner uses only their files.
 func (w *work) found(ctx context.Context, branch, is, was string) (name string, isNew bool) {
 	if branch != w.info.Branch || is == "" {
 		return "", false
@@ -107,12 +108,12 @@ func (w *work) found(ctx context.Context, branch, is, was string) (name string, 
 	return name, err != nil || at != is
 }
 
-// FoundBranch is the branch that keeps a commit which the run branch was moved to by somebody else.
+// FoundBranch returns the branch that keeps a commit to which another program moved the run branch.
 func FoundBranch(slug, commit string) string {
 	return ofRuns + slug + "/found-" + short(commit)
 }
 
-// ofRun tells whether a branch belongs to this run.
+// ofRun reports whether a branch belongs to this run.
 func (w *work) ofRun(branch string) bool {
 	return strings.HasPrefix(branch, "runplan/"+w.info.Slug+"/")
 }

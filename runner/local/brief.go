@@ -14,13 +14,13 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// chronicle is what became of the batches of the run, for the briefs of those to come.
+// chronicle is the history of the run's batches, for the briefs of later batches.
 type chronicle struct {
-	ended   []briefing.Earlier // in the order in which they ended
-	working []string           // keys of batches that are at work
+	ended   []briefing.Earlier // in the order of their end
+	working []string           // keys of running batches
 }
 
-// add takes up an event. sum is the run with that event in it.
+// add applies an event. sum is the summary of the run including that event.
 func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
 	of := func(e briefing.Earlier) bool { return e.Key == ev.Batch }
 	is := func(k string) bool { return k == ev.Batch }
@@ -38,7 +38,7 @@ func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
 	}
 }
 
-// EarlierOf is how a batch of the run went, as briefs tell it.
+// EarlierOf converts the summary of a batch for briefs.
 func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	return briefing.Earlier{
 		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason, Attempts: s.Attempts,
@@ -46,7 +46,8 @@ func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	}
 }
 
-// gathering finds what is told to the agent and is not in its workspace, beside other work. What it returns waits for that.
+// gathering collects the brief's inputs from outside the workspace, in the background. The returned function waits
+// for the result.
 func (w *work) gathering(ctx context.Context, c runner.Command, b *planparse.Batch) (found func() (briefing.Input, error)) {
 	type input struct {
 		briefing.Input
@@ -72,7 +73,7 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 		in.Digest, in.Patch = w.digest(c.After)
 	}
 	if literal(w.Agent) {
-		return in, nil // it does what the plan spells out, and reads nothing else
+		return in, nil // a script agent follows the plan and reads nothing else
 	}
 	h := w.chronicle()
 	in.Earlier = h.ended
@@ -90,7 +91,7 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 	return in, err
 }
 
-// brief composes what the agent gets.
+// brief composes the brief of the agent.
 func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input, error)) (briefing.Composed, error) {
 	in, err := found()
 	for _, g := range suite.All(s.Dir, w.promising(&in.Batch, promise.Options{})) {
@@ -106,8 +107,8 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 	return w.hidden(briefing.Compose(in)), err
 }
 
-// hidden takes the secrets of this machine out of the context block. What the shape of others gives away is out of it
-// already; the plan's own text stays as it is.
+// hidden removes the secrets of this machine from the context block. The block is already free of texts that look
+// like secrets. The text of the plan stays unchanged.
 func (w *work) hidden(c briefing.Composed) briefing.Composed {
 	block := w.redact.String(c.Block)
 	c.Text = strings.Replace(c.Text, c.Block, block, 1)
@@ -115,7 +116,7 @@ func (w *work) hidden(c briefing.Composed) briefing.Composed {
 	return c
 }
 
-// style is found once, at the beginning, and told to all batches.
+// style returns the code style of the repository. It is computed once, for all batches.
 func (w *work) style(ctx context.Context, dir string) string {
 	w.styleOnce.Do(func() {
 		if w.Style != nil {
@@ -125,7 +126,7 @@ func (w *work) style(ctx context.Context, dir string) string {
 	return w.styleText
 }
 
-// factOf is what an event says of an attempt, for the store of failures.
+// factOf converts an event for the store of failure patterns.
 func (s *session) factOf(ev runner.Event) failures.Fact {
 	f := failures.Fact{
 		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch, Attempt: ev.Attempt, Reports: ev.Reports, Base: ev.Base, Tree: ev.Tree, At: ev.At,
@@ -136,7 +137,7 @@ func (s *session) factOf(ev runner.Event) failures.Fact {
 	return f
 }
 
-// learn counts failures, and keeps what helped. A store that cannot be written does not stop a run.
+// learn counts failures and stores successful fixes. An unwritable store does not stop a run.
 func (s *session) learn(ev runner.Event) {
 	if ev.Batch == "" {
 		return

@@ -17,8 +17,8 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// lastWord gives the end of a tournament that nobody won what was said of the candidate that failed last, and its
-// changes: the next attempt, should somebody ask for one, is told of them as of any failed attempt.
+// lastWord adds the reports and the patch of the last failed candidate to the end of a tournament without a
+// winner. The next attempt learns from them as from any failed attempt.
 func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 	for n := len(r.slots) + 1; n > 0; n-- {
 		for _, ev := range []runner.Event{r.gated[n], r.executed[n]} {
@@ -27,7 +27,7 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 			}
 			e.Reports, e.Fingerprint, e.Tree = slices.Clone(ev.Reports), ev.Fingerprint, r.executed[n].Tree
 			for i := range e.Reports {
-				if e.Reports[i].Status == gates.Pass { // nobody asks what these had to say, and the scores need room
+				if e.Reports[i].Status == gates.Pass { // not needed, and the scores need space
 					e.Reports[i].Findings, e.Reports[i].Output = nil, ""
 				}
 			}
@@ -44,14 +44,14 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 	return nil
 }
 
-// candidateDir is where the logs of a candidate lie.
+// candidateDir returns the log folder of a candidate.
 func (w *work) candidateDir(c runner.Command, number int) string {
 	c.Slot = &runner.Slot{Number: number}
 	return w.attemptDir(c)
 }
 
-// keepCandidate keeps what a candidate changed (SAMP-19), whether it passed or not: a synthesis reads it, and so does
-// whoever wants to learn from what lost. Its worktree does not stay.
+// keepCandidate stores the patch of a candidate, passed or not (SAMP-19): a synthesis and later training read it.
+// Its worktree is not kept.
 func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, r round) error {
 	tree := r.executed[number].Tree
 	if tree == "" {
@@ -67,8 +67,7 @@ func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, 
 	return nil
 }
 
-// inherit lets the batch have what was seen of the winner's steps, and outside of its workspace, should somebody look at
-// its change again.
+// inherit copies the winner's critique and its changes outside the workspace to the batch, for later reviews.
 func (w *work) inherit(c runner.Command, number int) {
 	w.inheritCritique(c, number)
 	w.sights.Delete(c.Batch)
@@ -79,10 +78,10 @@ func (w *work) inherit(c runner.Command, number int) {
 	}
 }
 
-// candidateBranch matches the branches that candidates are worked on, and in it that of their batch.
+// candidateBranch matches the branches of candidates; its group is the branch of the batch.
 var candidateBranch = lazyre.New(`^(.+)\.c[0-9]+$`)
 
-// measured takes the measure of one candidate.
+// measured returns one candidate with its measurements.
 func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round) (sampling.Candidate, error) {
 	variant, _ := sampling.Named(s.Variant)
 	variant.Name = cmp.Or(variant.Name, s.Variant)
@@ -116,8 +115,8 @@ func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round
 	return out, err
 }
 
-// countFindings sorts findings into those of lesson rules, of structural patterns, and of all others. A gate that
-// did not look has counted nothing, which is not none.
+// countFindings counts findings of lesson rules, structural patterns and other gates separately. The count of a
+// skipped gate is unknown, not zero.
 func countFindings(m *sampling.Measure, reports []gates.Report) {
 	looked := map[string]bool{}
 	for _, r := range reports {
@@ -125,7 +124,7 @@ func countFindings(m *sampling.Measure, reports []gates.Report) {
 			continue
 		}
 		switch r.Gate {
-		case "outside": // what an agent touched elsewhere is no lint
+		case "outside": // changes outside the workspace are not lint
 		case "lessons":
 			looked["lessons"] = true
 			m.LessonViolations += len(r.Findings)
@@ -146,7 +145,7 @@ func countFindings(m *sampling.Measure, reports []gates.Report) {
 	}
 }
 
-// diffLines counts the lines that were added and removed.
+// diffLines returns the number of added and removed lines.
 func (w *work) diffLines(ctx context.Context, base, tree string) (int, error) {
 	out, err := w.Repo.Run(ctx, "diff", "--numstat", "--no-renames", base, tree)
 	if err != nil {
@@ -156,7 +155,7 @@ func (w *work) diffLines(ctx context.Context, base, tree string) (int, error) {
 	for line := range strings.Lines(out) {
 		var added, removed int
 		if _, err := fmt.Sscanf(line, "%d\t%d", &added, &removed); err != nil {
-			added = 1 // a file that has no lines
+			added = 1 // a binary file
 		}
 		n += added + removed
 	}

@@ -37,8 +37,8 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, fmt.Errorf("commit batch %s: %w", c.Batch, err)
 	}
 	if below == c.Tree && literal(w.Agent) {
-		// All that the plan spells out was carried out, and is there already: most often the plan was merged before. The
-		// commit that has it vouches for the batch.
+		// The repository already contains all that the plan spells out: usually the plan was merged before. The
+		// existing commit is the proof of the batch.
 		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "what it asks for is there already, so there is nothing to commit"
 		return e, nil
 	}
@@ -49,7 +49,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	hooks := w.shift(c, space, "the commit")
-	w.begin(hooks, false) // no hook runs that came while agents or gates were at work
+	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
 	defer w.adopt(hooks)
 	defer w.lookout.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
@@ -179,8 +179,8 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	return e, nil
 }
 
-// warnOnRunBranch tells a user who has checked the run branch out to look at it that it moves: git shows what the run adds as
-// deleted there, and a commit would take it back.
+// warnOnRunBranch warns a user who has checked out the run branch that it moves: git then shows the run's changes
+// as deletions, and a commit would revert them.
 func (w *work) warnOnRunBranch(ctx context.Context) {
 	if _, branch, err := w.Repo.Head(ctx); err != nil || branch != w.info.Branch {
 		return

@@ -15,17 +15,17 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Critic looks at the steps of agents while they work. It begins with an attempt and asks nobody before the first step.
+// Critic starts to check the steps of one attempt. It calls no model before the first step.
 type Critic func(ctx context.Context, dir, task string) StepWatch
 
-// StepWatch looks at one attempt. Step never keeps the agent waiting; Close ends it, after what it takes to look at the
-// steps that wait.
+// StepWatch checks one attempt. Step never blocks the agent. Close checks the remaining steps and ends the watch.
 type StepWatch interface {
 	Step(s agents.Step)
 	Close() Critique
 }
 
-// Critique is what came of it. High are the findings that are shown before the work goes on, Kept those for a review.
+// Critique is the result of a [StepWatch]. High holds the findings shown to the agent, Kept those left for a
+// review.
 type Critique struct {
 	High   []gates.Finding     `json:"high_confidence_findings"`
 	Kept   []gates.Finding     `json:"kept_for_review"`
@@ -33,10 +33,10 @@ type Critique struct {
 	Cost   runner.CritiqueCost `json:"cost"`
 }
 
-// CritiqueFile is where an attempt's critique lies, in its folder of logs.
+// CritiqueFile is the name of the critique in the log folder of an attempt.
 const CritiqueFile = "critique.json"
 
-// stepping is an attempt whose steps are looked at; without a critic it does nothing.
+// stepping passes the steps of an attempt to a watch; without a critic it does nothing.
 type stepping struct {
 	agents.Observer
 	watch StepWatch
@@ -49,7 +49,7 @@ func (s stepping) Step(step agents.Step) {
 	}
 }
 
-// critic begins to look at an attempt. What the plan spells out to the letter is nobody's to criticise.
+// critic starts to check an attempt. It does not check script agents, whose work the plan spells out.
 func (w *work) critic(ctx context.Context, dir string, b *planparse.Batch, agent agents.Agent, obs agents.Observer) stepping {
 	if w.Critic == nil || literal(agent) {
 		return stepping{Observer: obs}
@@ -57,8 +57,8 @@ func (w *work) critic(ctx context.Context, dir string, b *planparse.Batch, agent
 	return stepping{obs, w.Critic(ctx, dir, b.Title+"\n\n"+b.Text)}
 }
 
-// close takes up what was seen. It is kept beside the logs of the attempt, where the gates of the attempt find it also in
-// another process. A critique that cannot be kept stops nothing.
+// close stores the critique next to the logs of the attempt, so that the gates find it in another process too. An
+// error becomes a note and stops nothing.
 func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 	if s.watch == nil {
 		return
@@ -76,8 +76,8 @@ func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 	}
 }
 
-// Execute lets the agent work in a fresh workspace and stages what it left. An attempt that ends there takes what was
-// seen of its steps with it: no gates will.
+// Execute runs the agent in a fresh workspace and stages its changes. No gates follow a failed attempt, so its
+// event carries the critique.
 func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e, err := w.execute(ctx, c, p)
 	if err != nil || e.Outcome == runner.OutcomeOK {
@@ -91,7 +91,7 @@ func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress)
 	return e, nil
 }
 
-// seen reads what was seen of the steps of the attempt; false where nobody looked.
+// seen reads the critique of the attempt; false if there is none.
 func (w *work) seen(c runner.Command) (Critique, bool) {
 	var seen Critique
 	if w.Critic == nil {
@@ -111,7 +111,7 @@ func (w *work) seen(c runner.Command) (Critique, bool) {
 	return seen, true
 }
 
-// inheritCritique gives the batch what was seen of the steps of the candidate that won: who looks at the batch looks at that.
+// inheritCritique copies the critique of the winning candidate to the batch, for the review of the batch.
 func (w *work) inheritCritique(c runner.Command, winner int) {
 	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, winner), CritiqueFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,8 +126,8 @@ func (w *work) inheritCritique(c runner.Command, winner int) {
 	}
 }
 
-// critique is the report on the steps of the attempt, for the verdict that its gates give. It advises: whatever the file
-// says, it neither fails nor passes anything.
+// critique returns the report on the steps of the attempt, to add to the reports of its gates. It is advice: it
+// never fails a batch, whatever the file says.
 func (w *work) critique(c runner.Command) []gates.Report {
 	seen, ok := w.seen(c)
 	if !ok {
@@ -143,7 +143,8 @@ func (w *work) critique(c runner.Command) []gates.Report {
 	return []gates.Report{rep}
 }
 
-// doubts are what the critic saw and was not sure enough of to show at once. A review is told to look at it (FIX-29).
+// doubts returns the findings that the critic was not sure enough to show to the agent. A review checks them
+// (FIX-29).
 func (w *work) doubts(c runner.Command) []gates.Finding {
 	seen, _ := w.seen(c)
 	return seen.Kept

@@ -13,27 +13,27 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// glance is how git stood right before an agent began. It lies on disk until the agent has been looked after,
-// so that whoever resumes a run that was killed meanwhile can tell what was the agent's doing.
+// glance is the state of git right before an agent began. It stays on disk until the agent's changes are checked.
+// After a kill, a resume can thus tell which changes the agent made.
 type glance struct {
 	Dir     string            `json:"dir"` // of the workspace
 	Batch   string            `json:"batch"`
 	Base    string            `json:"base"`
 	Refs    map[string]string `json:"refs"`
 	Stashes []git.Stash       `json:"stashes"`
-	Shared  map[string]string `json:"shared"`   // digests of what git heeds in all worktrees
-	Idle    bool              `json:"idle"`     // git's own upkeep was not at work, nor had it been killed before
-	Locks   []string          `json:"locks"`    // of refs, which somebody else had taken
+	Shared  map[string]string `json:"shared"`   // digests of the files that control git in all worktrees
+	Idle    bool              `json:"idle"`     // git's own maintenance was neither running nor interrupted
+	Locks   []string          `json:"locks"`    // ref locks of other processes
 	HeadLog int64             `json:"head_log"` // size of the log of the workspace's HEAD, in bytes
 
-	Submodules []git.Submodule `json:"submodules,omitempty"` // that are not as the base has them
+	Submodules []git.Submodule `json:"submodules,omitempty"` // those that differ from the base
 }
 
 func (w *work) glancePath(batch string) string {
 	return filepath.Join(w.Layout.Temp(w.run), "before-"+batch+".json")
 }
 
-// glance looks, and writes down what it saw.
+// glance records the state of git in a file.
 func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, error) {
 	g := glance{Dir: s.Dir, Batch: c.Place(), Base: c.Base, Idle: !w.Repo.HasUpkeepLock(), HeadLog: s.HeadLog()}
 	var err error
@@ -53,7 +53,7 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 	return g, writeJSON(w.glancePath(c.Place()), g)
 }
 
-// digests names the content of what git heeds in all worktrees.
+// digests returns a digest of each file that controls git in all worktrees.
 func (w *work) digests(gitDir string) map[string]string {
 	out := map[string]string{}
 	for name, f := range w.readShared(w.ownSettings(gitDir)) {
@@ -62,7 +62,7 @@ func (w *work) digests(gitDir string) map[string]string {
 	return out
 }
 
-// lookAfter puts right what an agent did to git, and returns why its attempt cannot count, or "".
+// lookAfter reverts an agent's changes to git. It returns why the attempt cannot count, or "".
 func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 	w.tidying.Lock()
 	defer w.tidying.Unlock()
@@ -76,9 +76,9 @@ func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 	return why
 }
 
-// lookAfterCutOff does for attempts that were cut off with their runplan what [work.lookAfter] does for
-// others. It comes before anything else is done: until then the refs of the run are as the kill left them.
-// The run branch has to be at tip, or where a merge that nobody wrote down has brought it.
+// lookAfterCutOff does what [work.lookAfter] does, for attempts that a kill interrupted. It comes before all other
+// work, because only until then the refs are as the kill left them. The run branch must be at tip, or at the
+// commit of a merge that was not yet recorded.
 func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner.Command) error {
 	paths, err := filepath.Glob(w.glancePath("*"))
 	if err != nil || len(paths) == 0 {
@@ -102,13 +102,13 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		w.dropUpkeepLock(g.Idle)
 		ws, err := w.Repo.OpenWorkspace(g.Dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrBroken) {
-			continue // the workspace is made anew
+			continue // open makes the workspace anew
 		}
 		if err != nil {
 			return err
 		}
 		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
-			// Days may have gone by, and people work on these files: so it is only told.
+			// Time may have passed and people may have edited these files, so only report it.
 			w.Note(fmt.Sprintf(".git/%s changed since the agent of batch %s began, which was cut off; git heeds it in all worktrees, so look at it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)

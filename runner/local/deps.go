@@ -33,7 +33,7 @@ type dependency struct {
 
 func (d dependency) String() string { return d.rel }
 
-// path is where it lies in the user's checkout.
+// path returns its location in the user's checkout.
 func (d dependency) path() string { return filepath.Join(d.root, d.rel) }
 
 // findDeps looks for dependencies beside the projects of the checkout.
@@ -139,7 +139,7 @@ func lockOf(dir, at string) (rel string, ok bool) {
 	return "", false
 }
 
-// sameDependencies tells whether a package.json asks for what the one at path asks for.
+// sameDependencies reports whether a package.json has the same dependencies as the one at path.
 func sameDependencies(data []byte, path string) bool {
 	type wants struct{ Dependencies, DevDependencies, OptionalDependencies, PeerDependencies map[string]string }
 	var a, b wants

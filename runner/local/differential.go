@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Scratch takes a room of the base for somebody who writes into it. What gates say of the base is not asked there: give
-// them a [Baseline] of their own.
+// Scratch takes a room of the base for a caller that writes into it. Gate results for the base need a separate
+// [Baseline].
 func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -28,7 +28,7 @@ func (w *work) keepResponse(c runner.Command, res agents.Result) error {
 	return writeFile(path, []byte(w.redact.String(res.Response)))
 }
 
-// response is what the model answered in the attempt that an event is about, "" if its agent is none that tells.
+// response returns the model's answer in the attempt of an event, "" if the agent stores none.
 func (w *work) response(ev runner.Event) string {
 	c := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
 	if ev.Candidate > 0 {
@@ -41,8 +41,8 @@ func (w *work) response(ev runner.Event) string {
 	return string(text)
 }
 
-// over tells agents that keep something for the attempts at a batch that there will be no other. What they then cannot
-// tidy away, gc does.
+// over tells agents that no further attempt at a batch follows, so that they release its state. gc cleans up after
+// errors.
 func (s *session) over(ev runner.Event) {
 	if ev.Kind != runner.BatchPassed && ev.Kind != runner.BatchFailed {
 		return
@@ -54,7 +54,7 @@ func (s *session) over(ev runner.Event) {
 	}
 }
 
-// tell tells one agent.
+// tell calls End of one agent.
 func (s *session) tell(ender agents.Ender, ev runner.Event) {
 	ctx := context.Background()
 	end := agents.End{Run: s.run, Batch: ev.Batch, Success: ev.Kind == runner.BatchPassed}

@@ -1,9 +1,9 @@
-// Package local runs a plan on this machine: goroutines, git worktrees and the SQLite journal around
+// Package local runs a plan on this machine, with goroutines, git worktrees and the SQLite journal around
 // [runner.Machine].
 //
-// Each fact is in the journal before anything acts on it. Everything else on disk (receipts, reports,
-// progress.txt, logs) is made from the journal or for people. Kill the process anywhere: the next one reads
-// the journal, puts the workspaces back and goes on.
+// The journal records each fact before any code acts on it. All other files on disk (receipts, reports,
+// progress.txt, logs) are derived from the journal or serve people. The process can be killed at any time: the
+// next one reads the journal, restores the workspaces and continues.
 package local
 
 import (
@@ -32,65 +32,65 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Config is what an engine needs to run a plan.
+// Config holds what an engine needs to run a plan.
 type Config struct {
 	Repo        *git.Repo
 	Layout      Layout
-	Home        string // folder of runplan's own files, outside of the repository; rooms for gates are made in it
+	Home        string // folder of runplan's own files, outside the repository; gate rooms are made in it
 	Journal     *store.Journal
 	Plan        *planparse.Plan
 	PlanText    []byte
 	Agent       agents.Agent
-	Fallback    []agents.Agent // who takes over, in order, from those that met a limit
+	Fallback    []agents.Agent // agents that take over, in order, when one meets a limit
 	Limits      agents.Limits
 	GateConfig  gates.Settings
-	Baseline    bool // a failure that the base has as well does not count against a batch
+	Baseline    bool // failures that the base has too do not count against a batch
 	GateTimeout time.Duration
 	Format      bool
 	Copy        []string
 	Setup       string
 	SetupTime   time.Duration
 	MaxTime     time.Duration // of this session; 0 is no limit
-	Environ     []string      // the user's environment; agents and gates see a part of it
-	Secrets     []string      // KEY=VALUE of settings and copied files, which nothing that is kept may have in it
+	Environ     []string      // the user's environment; agents and gates get a part of it
+	Secrets     []string      // KEY=VALUE of settings and copied files; redacted from all stored text
 	Reaper      *proc.Reaper
-	Mark        string // KEY=VALUE in the environment of all that works in a workspace, besides RUNPLAN_RUN; "" is none
+	Mark        string // KEY=VALUE set for all processes in workspaces, besides RUNPLAN_RUN; "" sets none
 
 	Mutants  mutants.Options // Tree is set by the driver; a Budget of 0 tries none
 	Sampling Sampling
 	Reviews  Reviews
-	Critic   Critic // looks at the steps of agents; nil looks at none
+	Critic   Critic // checks each step of an agent; nil checks none
 
 	Context     briefing.Limits                                          // figures of the context block
-	ContextFile string                                                   // file of the workspace that gets the block as a section; "" none
-	Where       func(ctx context.Context, text string) ([]string, error) // places that a text is probably about; nil does not tell
-	Style       func(ctx context.Context, dir string) string             // how the code in a folder is written; nil does not tell
+	ContextFile string                                                   // workspace file for the block; "" writes none
+	Where       func(ctx context.Context, text string) ([]string, error) // finds the likely places of a text; or nil
+	Style       func(ctx context.Context, dir string) string             // describes a folder's code style; or nil
 
 	// StrictCheckout fails an attempt during which the user's checkout changed, instead of warning.
 	StrictCheckout bool
 
-	// MemoryFloor is how much memory has to be available, in bytes, before an agent is started beside others; 0 does
-	// not look. Memory reads it.
+	// MemoryFloor is the available memory, in bytes, that a further concurrent agent needs; 0 disables the check.
+	// Memory reads the available memory.
 	MemoryFloor uint64
 	Memory      func() (uint64, error)
 
-	Change *Change // the plan is another than the run had, and that was accepted; nil where it is the same
+	Change *Change // the accepted change of the plan; nil if the plan is unchanged
 
-	Redo []string // keys of merged batches that are done again
+	Redo []string // keys of merged batches to do again
 
-	Notes []string // what the journal is to tell of this go at a run, before anything is done
+	Notes []string // notes for the journal, written before the session begins work
 
 	Now     func() time.Time
-	Observe func(runner.Event)         // each event once it is in the journal, in order
+	Observe func(runner.Event)         // called for each event in order, after it is in the journal
 	Line    func(batch, text string)   // live output, not in the journal
-	Note    func(text string)          // what is worth knowing and not an event
+	Note    func(text string)          // called with messages for the user that are not events
 	Report  func(runner.Summary) error // writes the run's report; nil writes none
 }
 
-// Change is what the acceptance of a changed plan means for a run.
+// Change is the effect of an accepted plan change on a run.
 type Change struct {
-	Report gates.Report // what became of each batch
-	Anew   []string     // keys of batches that are begun, and are begun again
+	Report gates.Report // the fate of each batch
+	Anew   []string     // keys of started batches that begin again
 }
 
 // Engine runs one plan at a time. It implements [runner.Engine].
@@ -104,7 +104,7 @@ var _ runner.Engine = (*Engine)(nil)
 // New returns an engine.
 func New(c Config) *Engine { return &Engine{Config: c, posts: make(chan runner.Event, 16)} }
 
-// Post adds a fact to the run that is at work.
+// Post sends a fact to the running session.
 func (e *Engine) Post(ctx context.Context, _ string, ev runner.Event) error {
 	select {
 	case e.posts <- ev:
@@ -114,7 +114,7 @@ func (e *Engine) Post(ctx context.Context, _ string, ev runner.Event) error {
 	}
 }
 
-// session is one process's go at a run.
+// session is one process's execution of a run; a resume is a new session.
 type session struct {
 	*Engine
 	run     string
@@ -122,39 +122,39 @@ type session struct {
 	fold    runner.Fold
 	work    *work
 	books   *runner.Scribe
-	heard   int64 // id of the post that was taken up last
+	heard   int64 // id of the last post read
 	results chan result
-	jobs    map[string]*job // under way, by the id of their command
-	last    map[string]*job // of each batch, the one started last
+	jobs    map[string]*job // running, by command id
+	last    map[string]*job // the last job started in each place
 	guard   guard
-	ctx     context.Context // of the work; cancelled to stop at once
+	ctx     context.Context // of all jobs; cancelled to stop at once
 	cancel  context.CancelCauseFunc
 	mu      sync.Mutex
 	facts   map[string]*facts
 	merged  map[string]merge // by batch
-	tip     seen             // what was last said of what was merged last
+	tip     seen             // facts of the last merged batch
 	final   *runner.ReviewInfo
 	tests   map[string]*gates.TestCount // by commit of the run branch
-	live    bool                        // what is remembered happens now, and is not read back
+	live    bool                        // events happen now; false during replay
 	notes   []string
 	noted   chan struct{}
 	history chronicle
-	limits  limits // of the run, as the journal last had them
-	config  string // digest of the settings, likewise
+	limits  limits // agent limits last written to the journal
+	config  string // settings digest last written to the journal
 	watch   failures.Observer
-	digests map[string]string // of the batches' texts, as the run last knew them
+	digests map[string]string // of the batches' texts, as last recorded
 
-	erred    bool           // something could not be done at all, and nothing was asked for since
-	stopping chan struct{}  // closed once no more is begun
+	erred    bool           // a command failed with an error, and no command followed
+	stopping chan struct{}  // closed when no further work may begin
 	stopOnce sync.Once      // closes it
-	clearing sync.WaitGroup // clears away what batches left that were put back
+	clearing sync.WaitGroup // cleanup of batches that were put back
 }
 
-// errStopped is the cause of a context that ends because the run is to stop at once.
+// errStopped is the cause of a context that ends because the run must stop at once.
 var errStopped = errors.New("the run was stopped")
 
-// Start runs the plan until it has ended or stopped. A run that the journal knows goes on where it was;
-// the caller holds the lock of its slug.
+// Start runs the plan until it ends or stops. A run that is in the journal resumes. The caller holds the lock of
+// its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := e.open(ctx, run, info)
 	defer s.work.closeRooms(context.WithoutCancel(ctx))
@@ -168,7 +168,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	return s.loop(ctx, pending)
 }
 
-// open makes the session of a run, which knows nothing yet.
+// open returns a new session of a run, without any events.
 func (e *Engine) open(ctx context.Context, run string, info runner.Info) *session {
 	s := &session{
 		Engine: e, run: run, results: make(chan result),
@@ -197,7 +197,7 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	return s
 }
 
-// loop hands out commands and folds what comes back, until nothing is under way.
+// loop starts commands and records their results until no command is running.
 func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Result, error) {
 	interrupted := ctx.Done()
 	look := time.NewTicker(postLook)
@@ -220,7 +220,8 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 				return runner.Result{}, err
 			}
 			var err error
-			if pending, err = s.hear(context.WithoutCancel(ctx), false); err != nil { // what was said just before the end counts
+			// includes posts just before the end
+			if pending, err = s.hear(context.WithoutCancel(ctx), false); err != nil {
 				return runner.Result{}, err
 			}
 			if len(pending) > 0 {
@@ -252,7 +253,7 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			s.cancel(errStopped)
 		}
 		if err != nil {
-			// Without a journal nothing may go on; what is under way is stopped and not waited for in vain.
+			// Without a journal the run cannot continue: cancel all jobs and wait for their end.
 			s.cancel(errStopped)
 			for ; running > 0; running-- {
 				<-s.results
@@ -262,18 +263,18 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 	}
 }
 
-// note puts what is worth knowing into the journal, from whichever goroutine.
+// note queues a message for the journal. Any goroutine may call it.
 func (s *session) note(text string) {
 	s.mu.Lock()
 	s.notes = append(s.notes, s.work.redact.String(text))
 	s.mu.Unlock()
 	select {
 	case s.noted <- struct{}{}:
-	default: // the loop was woken already
+	default: // the loop already has a wake-up
 	}
 }
 
-// writeNotes brings the notes into the journal.
+// writeNotes writes the queued notes to the journal.
 func (s *session) writeNotes() error {
 	s.mu.Lock()
 	notes := s.notes
@@ -287,8 +288,7 @@ func (s *session) writeNotes() error {
 	return nil
 }
 
-// do carries out one command and turns whatever comes of it into an event. What was spent on tries that came to nothing
-// is told beside it.
+// do performs one command and returns its result as an event. lost holds the usage of failed tries.
 func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event) {
 	start := s.Now()
 	ev, lost, err := s.tries(ctx, c)
@@ -306,13 +306,13 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 	return ev, lost
 }
 
-// mostTries is how often something is tried that may go well another time.
+// mostTries is the maximum number of tries after infrastructure errors.
 const mostTries = 3
 
-// pauseAfter is how long to wait after the nth try.
+// pauseAfter returns the pause after the nth try.
 func pauseAfter(try int) time.Duration { return time.Duration(try*try) * 200 * time.Millisecond }
 
-// tries calls the port. Errors of the infrastructure are tried again, unless no other try can cure them.
+// tries performs the command. It repeats after infrastructure errors, except those that another try cannot cure.
 func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event, err error) {
 	for try := 1; ; try++ {
 		switch c.Kind {
@@ -338,7 +338,7 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 			ev, err = s.work.Review(ctx, c, lines(s.Line))
 		case runner.Fidelity:
 			ev, err = s.work.Fidelity(ctx, c, lines(s.Line))
-		case runner.Ask: // the fact is all: who answers posts it
+		case runner.Ask: // recording the question is enough; the answer arrives as a post
 			ev = c.Asked()
 		default:
 			return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
@@ -358,13 +358,12 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 	}
 }
 
-// lines makes a [runner.Progress] of a function.
+// lines adapts a function to [runner.Progress].
 type lines func(batch, text string)
 
-// Line calls f.
 func (f lines) Line(batch, text string) { f(batch, text) }
 
-// record writes an event and what follows from it, in one transaction, and returns what is to be done.
+// record writes an event and its consequences in one transaction, and returns the commands to start.
 func (s *session) record(ev runner.Event) ([]runner.Command, error) {
 	step := s.books.Fold(ev, s.underWay())
 	if step.Note != "" {
@@ -380,7 +379,7 @@ func (s *session) record(ev runner.Event) ([]runner.Command, error) {
 	return step.Commands, nil
 }
 
-// append writes events to the journal and then shows them.
+// append writes events to the journal and then applies them.
 func (s *session) append(events []runner.Event) error {
 	records, err := encode(events)
 	if err != nil {
@@ -404,7 +403,7 @@ func encode(events []runner.Event) ([]store.Record, error) {
 	return records, nil
 }
 
-// show folds events that are in the journal into everything that is made from it.
+// show applies journal events to all derived state and files.
 func (s *session) show(events []runner.Event) error {
 	for _, ev := range events {
 		if err := s.remember(ev); err != nil {
@@ -420,7 +419,7 @@ func (s *session) show(events []runner.Event) error {
 	return nil
 }
 
-// remember keeps what later commands ask for.
+// remember keeps the facts that later commands need.
 func (s *session) remember(ev runner.Event) error {
 	if err := s.fold.Apply(ev); err != nil {
 		return err
@@ -447,11 +446,11 @@ func (s *session) remember(ev runner.Event) error {
 			f.before, f.merged = s.tests[ev.Base], true
 			s.tip, f.last = f.last, seen{}
 			if s.tests[ev.Commit] = f.after; f.after == nil {
-				s.tests[ev.Commit] = f.before // nobody counted, so nothing newer is known
+				s.tests[ev.Commit] = f.before // no test count is known for this commit; the older one stays
 			}
 		}
 	case runner.BatchPassed:
-		if s.live { // the receipt is written, and a resume has all of it from the journal
+		if s.live { // the receipt is written, and a resume reads these facts from the journal
 			delete(s.facts, ev.Batch)
 			delete(s.merged, ev.Batch)
 		}
@@ -462,21 +461,21 @@ func (s *session) remember(ev runner.Event) error {
 	return nil
 }
 
-// atTip returns what was last said of what was merged last.
+// atTip returns the facts of the last merged batch.
 func (s *session) atTip() seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tip
 }
 
-// finalReview returns what the final review came to, nil without one.
+// finalReview returns the result of the final review, or nil.
 func (s *session) finalReview() *runner.ReviewInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.final
 }
 
-// factsOf returns what is known of a batch that is, or will be, merged on commit base.
+// factsOf returns the known facts of a batch that is, or will be, merged on commit base.
 func (s *session) factsOf(batch, base string) facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -490,7 +489,7 @@ func (s *session) factsOf(batch, base string) facts {
 	return now
 }
 
-// digest returns the failure digest of an earlier event, and the file with its changes.
+// digest returns the failure digest of an earlier event, and the path of its patch file ("" if it does not exist).
 func (s *session) digest(seq int) (text, patch string) {
 	for ev, err := range events(context.Background(), s.Journal, s.run, seq) {
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// BlueprintReviews is the folder beside a run's report with what reviewers said of blueprints, by unit.
+// BlueprintReviews is the folder with blueprint reviews by unit, next to a run's report.
 const BlueprintReviews = "blueprints"
 
-// Fidelity holds the candidate against its live blueprints: what a program can tell, the blueprint gate has told of this
-// very tree; for the rest a cold reviewer is asked, where there is one. A unit that is rejected goes back to its author
-// with the list; notes are kept for the open questions and hold up nothing (BP-23).
+// Fidelity compares the candidate with its live blueprints. The blueprint gate has already made the mechanical
+// checks of this tree. A cold reviewer, if configured, checks the rest. A rejected unit goes back to its author
+// with the list of faults. Notes become open questions and block nothing (BP-23).
 func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := w.mechanical(c)
 	if e.Outcome == runner.OutcomeFailed {
@@ -31,7 +31,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 		if w.info.Review != ReviewAll {
 			why = "reviews are those of programs"
 		}
-		if e.Outcome == runner.OutcomeOK { // else nobody had anything to look at
+		if e.Outcome == runner.OutcomeOK { // otherwise there was nothing to review
 			e.Reason += "; no reviewer was asked: " + why
 		}
 		return e, nil
@@ -46,7 +46,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	}
 	out := filepath.Join(w.Layout.Report(w.run), BlueprintReviews)
 	var heard []blueprint.Opinion
-	var blind []string // units of which nothing could be shown
+	var blind []string // units whose content could not be shown to the reviewer
 	for _, unit := range units {
 		p.Line(c.Batch, "blueprint review of "+unit)
 		o, err := w.Reviews.Blueprint.Review(ctx, space.Dir, unit, out)
@@ -57,7 +57,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 			blind = append(blind, fmt.Sprintf("%s: skipped, %s", unit, firstWords(w.redact.String(err.Error()))))
 			continue
 		case err != nil:
-			e.Usage = w.opinionsTook(append(heard, o)) // it was asked, whatever it said
+			e.Usage = w.opinionsTook(append(heard, o)) // the call counts whatever the answer
 			return e, &reviewError{"the blueprint review says nothing: " + w.redact.String(err.Error())}
 		}
 		heard = append(heard, o)
@@ -66,7 +66,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	return w.opinions(e, heard, blind, out), nil
 }
 
-// mechanical is what the blueprint gate said of the candidate.
+// mechanical returns the result of the blueprint gate for the candidate.
 func (w *work) mechanical(c runner.Command) runner.Event {
 	e := runner.Event{Base: c.Base, Tree: c.Tree, Outcome: runner.OutcomeSkipped, Reason: "the blueprint gate did not look"}
 	for _, r := range w.factsOf(c.Batch, c.Base).last.reports {
@@ -84,10 +84,10 @@ func (w *work) mechanical(c runner.Command) runner.Event {
 	return e
 }
 
-// mostQuestions bounds how many open questions an event tells of; the record has all.
+// mostQuestions bounds the open questions in an event; the review record has all.
 const mostQuestions = 10
 
-// opinions makes one event of what was said of the units.
+// opinions combines the reviews of all units into one event.
 func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []string, out string) runner.Event {
 	info := &runner.ReviewInfo{Verdict: runner.VerdictPass, Passes: blind}
 	e.Review = info
@@ -133,7 +133,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 	return e
 }
 
-// opinionsTook sums up what the reviewer used.
+// opinionsTook adds up the usage of the reviewer.
 func (w *work) opinionsTook(heard []blueprint.Opinion) *agents.Usage {
 	var p review.Pass
 	model := w.Reviews.Blueprint.Model

@@ -123,7 +123,7 @@ func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) e
 	})
 }
 
-// Size is how many bytes the files below dir have.
+// Size returns the total size of the files below dir, in bytes.
 func Size(dir string) int64 {
 	var n int64
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// RoomLeftovers lists the folders with rooms of gates of a repository, below home. Those of a process that is at work stay.
+// RoomLeftovers lists the folders with gate rooms of a repository, below home. Those of running processes stay.
 func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 	var out []Leftover
 	for _, dir := range roomFolders(home, repo, l) {
@@ -43,11 +43,11 @@ func roomFolders(home string, repo *git.Repo, l Layout) []string {
 	return out
 }
 
-// RemoveRooms removes a folder of rooms that nobody is at work in.
+// RemoveRooms removes a folder of rooms that no process uses.
 func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) error {
 	lock, err := TakeLock(dir+".lock", time.Now())
 	if err != nil {
-		return nil // somebody is
+		return nil // in use
 	}
 	defer os.Remove(dir + ".lock")
 	defer lock.Release()

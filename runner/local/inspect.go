@@ -11,13 +11,13 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// inspect looks at what the agent did to git itself, puts it right, and returns why the attempt cannot
-// count, or "". Files are not looked at: whatever the agent committed on its own is taken as its work.
+// inspect checks the agent's changes to git and reverts them. It returns why the attempt cannot count, or "". It
+// does not check files: the agent's own commits count as its work.
 func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if err := s.Check(); err != nil {
-		os.Remove(markerOf(s.Dir)) // it is made anew for the next attempt
+		os.Remove(markerOf(s.Dir)) // the next attempt makes it anew
 		gone := os.RemoveAll(s.Dir)
-		w.pool.Release(g.Batch) // only now: others may take the folder
+		w.pool.Release(g.Batch) // only now, because another batch may take the folder
 		if gone != nil {
 			return "the agent removed or replaced the .git of its workspace, which cannot be cleared away: " + gone.Error()
 		}
@@ -52,22 +52,22 @@ func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if why == "" {
 		why = w.inSubmodules(ctx, s, g)
 	}
-	// Commits of the agent's own: the files stay, the branch goes back, and the one commit is made later.
+	// After commits of the agent, the files stay and the branch goes back; the runner makes the one commit later.
 	if err := w.putBack(ctx); err != nil {
 		return err.Error()
 	}
 	return why
 }
 
-// switched handles an agent that is on another branch than it was given. A branch of its own making is
-// taken for what it is, a detour, and removed; one that was there before is the user's.
+// switched handles an agent that switched to another branch. It deletes a branch that the agent made. A branch
+// from before belongs to the user, so the attempt fails.
 func (w *work) switched(ctx context.Context, s *Space, head, ours string, before map[string]string) string {
 	if err := s.SetHead(ctx, ours); err != nil {
 		return fmt.Sprintf("the agent left the branch %s and it cannot be brought back: %v", s.Branch, err)
 	}
 	name, isBranch := strings.CutPrefix(head, "refs/heads/")
 	if !isBranch {
-		return "" // detached; the files are what counts
+		return "" // detached HEAD; only the files matter
 	}
 	old, was := before[name]
 	now, _ := w.Repo.Resolve(ctx, head)
@@ -87,7 +87,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 		return ""
 	}
 	if now != old {
-		// The branch was checked out in the workspace, so nobody but the agent can have moved it.
+		// Only the agent can have moved a branch that is checked out in its workspace.
 		if err := w.mend(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
 			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be put back: %v", name, err)
 		}
@@ -96,12 +96,12 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	return fmt.Sprintf("the agent switched to branch %s", name)
 }
 
-// dropMade removes the branches that the agent made and was on, as the workspace's own log tells, and those that it was
-// cut off in the middle of making. The user may make branches meanwhile as well, but not there.
+// dropMade deletes the branches that the agent made and visited, according to the HEAD log of the workspace, and
+// half-made branches. The user's new branches are not in that log.
 func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
 	visited, err := s.Visited(g.HeadLog)
 	if err != nil {
-		return // it has no log: nobody went anywhere
+		return // without a log, the agent visited no branch
 	}
 	now, err := w.Repo.Refs(ctx)
 	if err != nil {

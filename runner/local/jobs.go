@@ -12,34 +12,34 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// job is a command that is under way. A batch has one at a time: where a command was called off, the next one of
-// the batch waits until the first has let go of the workspace.
+// job is a running command. A place has one job at a time: after a cancelled command, the next one waits until the
+// first has left the workspace.
 type job struct {
 	runner.Command
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
-	over   bool // its end was taken note of
-	stale  bool // called off; nobody waits for what comes of it
+	over   bool // its end was recorded
+	stale  bool // cancelled; its result is ignored
 }
 
 // result is how a job ended.
 type result struct {
 	*job
 	event runner.Event
-	lost  []runner.Event // what was spent on tries that came to nothing
+	lost  []runner.Event // usage of failed tries
 }
 
-// errWithdrawn is the cause of a context that ends because its command was called off.
+// errWithdrawn is the cause of a context that ends because the machine cancelled its command.
 var errWithdrawn = errors.New(runner.WithdrawnReason)
 
-// start begins a job.
+// start starts a job after the previous job of the same place.
 func (s *session) start(c runner.Command) {
 	j := &job{Command: c, ended: make(chan struct{})}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	j.cancel = cancel
 	before := s.last[c.Place()]
 	s.jobs[c.ID], s.last[c.Place()] = j, j
-	if c.Kind == runner.Wait && c.Batch == "" { // it works nowhere
+	if c.Kind == runner.Wait && c.Batch == "" { // it uses no workspace
 		before = nil
 	}
 	go func() {
@@ -53,7 +53,7 @@ func (s *session) start(c runner.Command) {
 	}()
 }
 
-// done takes the end of a job to the journal, unless it was called off meanwhile.
+// done records the end of a job, unless the job was cancelled.
 func (s *session) done(r result) ([]runner.Command, error) {
 	if s.jobs[r.ID] == r.job {
 		delete(s.jobs, r.ID)
@@ -62,7 +62,7 @@ func (s *session) done(r result) ([]runner.Command, error) {
 	var cmds []runner.Command
 	var err error
 	if r.stale && r.Kind == runner.Execute && r.event.Usage != nil {
-		r.lost = append(r.lost, r.Spending(r.event)) // nobody waits for what it did, but it was paid for
+		r.lost = append(r.lost, r.Spending(r.event)) // its result is ignored, but its cost counts
 	}
 	for _, e := range r.lost {
 		if _, err := s.record(e); err != nil {
@@ -73,13 +73,13 @@ func (s *session) done(r result) ([]runner.Command, error) {
 		cmds, err = s.record(r.event)
 	}
 	if s.erred = len(cmds) == 0 && (s.erred || r.event.Outcome == runner.OutcomeError && !r.stale); s.erred && s.onlyWaits() {
-		s.stop() // whatever went wrong, it has stopped the run, and nobody waits for the end of a limit then
+		s.stop() // the error stopped the run, so waiting for the end of a limit is useless
 	}
 	s.settle()
 	return cmds, err
 }
 
-// onlyWaits tells whether nothing is under way but waiting for limits to end.
+// onlyWaits reports whether all running jobs wait for limits to end.
 func (s *session) onlyWaits() bool {
 	for _, j := range s.jobs {
 		if j.Kind != runner.Wait {
@@ -89,8 +89,8 @@ func (s *session) onlyWaits() bool {
 	return true
 }
 
-// settle says of the workspaces in which nobody works what may be done with them. Of jobs that are over and hold none,
-// nothing is kept.
+// settle updates the workspaces without a running job: it retires or rests them. It then drops finished jobs that
+// hold no workspace.
 func (s *session) settle() {
 	held := s.work.pool.Held()
 	for _, place := range held {
@@ -99,7 +99,7 @@ func (s *session) settle() {
 			continue
 		}
 		switch v, _ := s.machine.Batch(j.Batch); {
-		case v.Status == runner.Waiting, j.Slot != nil && v.Status != runner.Working: // of losers, patches are kept (SAMP-19)
+		case v.Status == runner.Waiting, j.Slot != nil && v.Status != runner.Working: // losers keep patches (SAMP-19)
 			s.retire(place, j.Command)
 		case v.Status == runner.Failed:
 			s.work.pool.Rest(place, true)
@@ -110,7 +110,8 @@ func (s *session) settle() {
 	maps.DeleteFunc(s.last, func(place string, j *job) bool { return j.over && !slices.Contains(held, place) })
 }
 
-// retire clears away what a batch left that was put back. Its next job waits for that.
+// retire removes the workspace files and branch of a batch that was put back. The next job of the place waits for
+// it.
 func (s *session) retire(place string, last runner.Command) {
 	j := &job{Command: last, ended: make(chan struct{})}
 	s.last[place] = j
@@ -122,7 +123,7 @@ func (s *session) retire(place string, last runner.Command) {
 	})
 }
 
-// underWay lists the commands of the jobs at work.
+// underWay lists the commands of the running jobs, sorted by id.
 func (s *session) underWay() []runner.Command {
 	out := make([]runner.Command, 0, len(s.jobs))
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -131,7 +132,7 @@ func (s *session) underWay() []runner.Command {
 	return out
 }
 
-// callOff stops jobs that the machine does not wait for any more.
+// callOff cancels jobs whose results the machine no longer needs.
 func (s *session) callOff(cmds []runner.Command) {
 	for _, c := range cmds {
 		j := s.jobs[c.ID]
@@ -141,7 +142,7 @@ func (s *session) callOff(cmds []runner.Command) {
 	}
 }
 
-// execute lets an agent work once the machine has the memory for one more.
+// execute runs an agent when enough memory for it is available.
 func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, error) {
 	leave, err := s.guard.enter(ctx, s.stopping)
 	if err != nil {
@@ -151,7 +152,8 @@ func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, 
 	return s.work.Execute(ctx, c, lines(s.Line))
 }
 
-// wait waits until an agent's limit is over: by the clock on the wall, as a machine that sleeps meanwhile does not count.
+// wait waits until an agent's limit ends. It uses wall-clock time, because a monotonic clock stops while the
+// machine sleeps.
 func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, error) {
 	e := runner.Event{Agent: c.Agent}
 	for {
@@ -170,11 +172,11 @@ func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, err
 	}
 }
 
-// waitLook is how often somebody who waits looks at the clock.
+// waitLook is how often wait reads the clock.
 const waitLook = 10 * time.Second
 
-// guard keeps agents from being started beside others while the machine is short of memory. One is always let
-// through, so that a run goes on however little there is.
+// guard delays agents that would run beside others while memory is short. It always admits one, so that the run
+// continues.
 type guard struct {
 	floor  uint64
 	memory func() (uint64, error)
@@ -182,10 +184,10 @@ type guard struct {
 
 	mu     sync.Mutex
 	inside int
-	short  bool // and people were told
+	short  bool // the user was told
 }
 
-// guardPause is how often the guard looks again.
+// guardPause is how often the guard checks memory again.
 const guardPause = time.Second
 
 func (g *guard) enter(ctx context.Context, stopping <-chan struct{}) (leave func(), err error) {
@@ -232,7 +234,7 @@ func (g *guard) admit() bool {
 	return true
 }
 
-// stop ends what has not really begun: waiting for a limit to end, or for memory. What is at work goes on.
+// stop ends jobs that only wait for a limit or for memory. Running work continues.
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
 func gigabytes(n uint64) float64 { return float64(n) / (1 << 30) }

@@ -82,7 +82,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 // mostSaid bounds how many lines of a program get into a reason.
 const mostSaid = 5
 
-// said is what a program wrote, in one line, from its first line on: the last one often only says that it gives up.
+// said returns a program's output in one line, from the start: the last line often says nothing about the cause.
 func said(text string) string {
 	var lines []string
 	for line := range strings.Lines(redact.Clean(text)) {

@@ -19,8 +19,8 @@ func (e *LinkError) Error() string {
 	return fmt.Sprintf("%s is a symbolic link to %s, and runplan does not follow links in its own folder", e.Path, e.To)
 }
 
-// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a symbolic
-// link. It costs one look at each of these folders. What lies deeper bears names that nobody can know beforehand.
+// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a
+// symbolic link. It costs one lstat each. It does not check deeper levels, whose names are not known in advance.
 func (l Layout) CheckLinks() error {
 	if err := noLink(l.Root); err != nil {
 		return err

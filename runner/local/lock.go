@@ -11,10 +11,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrLocked says that another run is at work.
+// ErrLocked means that another run holds the lock.
 var ErrLocked = errors.New("another runplan is at work")
 
-// Owner is who holds a lock.
+// Owner is the process that holds a lock.
 type Owner struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
@@ -26,8 +26,8 @@ type Owner struct {
 // can be held by the living only.
 type Lock struct{ f *flock.Flock }
 
-// Owners lists the processes on this machine that hold a lock of a repository's runs. A lock that nobody holds names a
-// process that ended, and its number may belong to another one by now.
+// Owners lists the processes on this machine that hold a lock of a repository's runs. A released lock names a
+// process that has ended, whose PID may be in use again.
 func Owners(l Layout) []Owner {
 	here, _ := os.Hostname()
 	found, _ := filepath.Glob(l.Lock("*"))

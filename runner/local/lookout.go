@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// freshLook is how long a look around holds: an agent that begins as another one ends finds what that one left.
+// freshLook is how long a snapshot is valid. An agent that begins as another one ends reuses that one's snapshot.
 const freshLook = 100 * time.Millisecond
 
 // lookout remembers the last look around.
@@ -26,7 +26,7 @@ func (l *lookout) recent() (outside, bool) {
 	return l.last, !l.began.IsZero() && time.Since(l.began) < freshLook
 }
 
-// keep takes up a look that began at that time, unless somebody has been at work since.
+// keep stores a snapshot that began at that time, unless drop was called since.
 func (l *lookout) keep(o outside, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,9 +35,8 @@ func (l *lookout) keep(o outside, began time.Time) {
 	}
 }
 
-// drop says that the last look does not hold any more: something that is no agent was at work since, such as gates and
-// hooks, which may have written anywhere, or the run itself, which put a branch of the user's back. No agent is blamed for
-// that.
+// drop invalidates the last snapshot, because gates, hooks or the run itself may have changed files or branches
+// since. No agent is blamed for such changes.
 func (l *lookout) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,16 +16,16 @@ import (
 	"github.com/runplan/runplan/runner/stamps"
 )
 
-// outside is what lies around a workspace and is no agent's business: the user's checkout, branches and tags. Nothing
-// here keeps an agent from writing there; but what it wrote can be seen.
+// outside is the state around a workspace that agents must not change: the user's checkout, branches and tags. It
+// prevents no change but makes changes visible.
 type outside struct {
-	checkout map[string]string // what is not as committed, with size and time, and runplan's settings
-	refs     map[string]string // the user's refs, without "refs/"; not those of runs, nor the stash
-	commit   string            // that is checked out
-	branch   string            // that is checked out, "" for none
+	checkout map[string]string // uncommitted files with size and time, and runplan's settings
+	refs     map[string]string // the user's refs without "refs/"; neither refs of runs nor the stash
+	commit   string            // checked-out commit
+	branch   string            // checked-out branch, "" if detached
 }
 
-// lookOutside takes stock before an agent begins.
+// lookOutside records the state before an agent begins.
 func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	o := outside{checkout: map[string]string{}, refs: map[string]string{}}
 	changed, untracked, err := w.Repo.Dirty(ctx)
@@ -33,7 +33,7 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 		return o, err
 	}
 	for _, p := range slices.Concat(changed, untracked) {
-		// Runplan itself writes into its folder all the time.
+		// Runplan itself writes to its folder.
 		if p != DirName && !strings.HasPrefix(p, DirName+"/") {
 			o.checkout[p] = stampOf(filepath.Join(w.Repo.Root, filepath.FromSlash(p)))
 		}
@@ -42,9 +42,9 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 		return o, err
 	}
 	if o.commit, o.branch, err = w.Repo.Head(ctx); err != nil {
-		o.branch = "(one without commits)" // which is no reason not to look at the rest
+		o.branch = "(one without commits)" // the rest is still checked
 	}
-	for _, name := range stamps.Upward() { // tools find them above the workspaces, whether git ignores them or not
+	for _, name := range stamps.Upward() { // tools find these files above the workspaces, even if git ignores them
 		if st := stampOf(filepath.Join(w.Repo.Root, name)); st != "gone" {
 			o.checkout[name] = st
 		}
@@ -52,7 +52,7 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	all, err := w.Repo.AllRefs(ctx)
 	evidence := strings.TrimPrefix(EvidencePrefix, "refs/")
 	for name, hash := range all {
-		// Other runs move theirs, stashes are tidied and replaced objects restored by themselves.
+		// Other runs move their branches; other code handles stashes and replaced objects.
 		if !strings.HasPrefix(name, "heads/"+ofRuns) && !strings.HasPrefix(name, "replace/") && !strings.HasPrefix(name, evidence) && name != "stash" {
 			o.refs[name] = hash
 		}
@@ -60,7 +60,7 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	return o, err
 }
 
-// lookSettings adds what people write into runplan's folder, by content.
+// lookSettings adds the digests of the user's files in runplan's folder.
 func (w *work) lookSettings(into map[string]string) error {
 	for _, name := range []string{"config.toml", "lessons", "patterns", "prompts"} {
 		err := filepath.WalkDir(filepath.Join(w.Layout.Root, name), func(path string, d fs.DirEntry, err error) error {
@@ -77,7 +77,7 @@ func (w *work) lookSettings(into map[string]string) error {
 					into[at] = fmt.Sprintf("%x", sha256.Sum256(data))
 				}
 			}
-			return nil // what cannot be read has its stamp
+			return nil // an unreadable file keeps its stamp
 		})
 		if err != nil {
 			return fmt.Errorf("look at the settings of runplan: %w", err)
@@ -98,9 +98,8 @@ func stampOf(path string) string {
 	return fmt.Sprintf("%s %d %d", fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// touched tells what changed around the workspace from before to what was seen then, and whether that alone fails the
-// attempt. A change of the checkout does so only if the configuration says so: the user may work there, and nothing
-// tells the two apart.
+// touched returns findings for the changes around the workspace since before, and whether they fail the attempt. A
+// change of the checkout fails it only if the configuration says so, because the user may have made the change.
 func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding, fails bool) {
 	findings = sharedFindings(shared)
 	now, err := seen()
@@ -124,7 +123,7 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 		was, is := before.refs[ref], now.refs[ref]
 		what, back, ours := w.refWords(ref, was, now.branch)
 		if was == "" || !ours {
-			continue // one more takes nothing from anybody, and a fetch moves and prunes what is a remote's
+			continue // a new ref does no harm, and fetches move and prune remote-tracking refs
 		}
 		how := fmt.Sprintf("was moved from %s to %s", was, is)
 		if is == "" {
@@ -139,8 +138,8 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 	return findings, fails
 }
 
-// refWords names a ref for people, with the command that brings it back to commit was. It reports whether the ref is the
-// user's own, and not a copy of what a remote has.
+// refWords returns the display name of a ref and the command that restores it to was. own is false for
+// remote-tracking refs.
 func (w *work) refWords(ref, was, checkedOut string) (what, back string, own bool) {
 	kind, name, _ := strings.Cut(ref, "/")
 	switch {
@@ -154,7 +153,7 @@ func (w *work) refWords(ref, was, checkedOut string) (what, back string, own boo
 	return "your ref refs/" + ref, fmt.Sprintf("git update-ref refs/%s %s", ref, was), kind != "remotes"
 }
 
-// place names what is checked out; switchTo is how to get there.
+// place names the checked-out branch or commit; switchTo is the argument of git switch for it.
 func place(o outside) string {
 	if o.branch != "" {
 		return "branch " + o.branch
@@ -185,8 +184,8 @@ func differing[V comparable](a, b map[string]V) []string {
 	return out
 }
 
-// watched judges what was seen around when the agent was done. It reports whether that ends the attempt, and then fills
-// in e.
+// watched checks the changes around the workspace after the agent. It reports whether they end the attempt, and
+// then completes e.
 func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen func() (outside, error), shared []change) bool {
 	w.sights.Delete(c.Place())
 	if literal(w.Agent) {
@@ -210,7 +209,7 @@ func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen f
 	return true
 }
 
-// seenOutside returns what the agent of a batch touched outside, if that did not end its attempt.
+// seenOutside returns the outside changes of a batch's agent that did not end its attempt.
 func (w *work) seenOutside(batch string) []gates.Report {
 	if rep, ok := w.sights.LoadAndDelete(batch); ok {
 		return []gates.Report{rep.(gates.Report)}
@@ -218,7 +217,7 @@ func (w *work) seenOutside(batch string) []gates.Report {
 	return nil
 }
 
-// outsideReport is the report of what was touched.
+// outsideReport returns the report of outside changes.
 func outsideReport(findings []gates.Finding, fails bool) gates.Report {
 	r := gates.Report{Gate: "outside", Status: gates.Warn, Findings: findings}
 	if fails {
@@ -227,8 +226,8 @@ func outsideReport(findings []gates.Finding, fails bool) gates.Report {
 	return r
 }
 
-// reveal takes the marks from files by which an agent may tell git not to look at them, and names those that had one:
-// a change could hide behind it from this commit, and from all that come after it in this workspace.
+// reveal clears the index flags by which an agent may hide files from git (assume-unchanged, skip-worktree), and
+// notes them. Otherwise a change could stay hidden from this and all later commits of the workspace.
 func (w *work) reveal(ctx context.Context, s *Space) error {
 	if literal(w.Agent) {
 		return nil
@@ -239,7 +238,7 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 	}
 	if len(skipped) > 0 {
 		if v, err := s.Run(ctx, "config", "--type=bool", "--get", "core.sparseCheckout"); err == nil && v == "true" {
-			skipped = nil // a checkout of a part of the files is made of these marks
+			skipped = nil // a sparse checkout uses these flags
 		}
 	}
 	for flag, paths := range map[string][]string{"--no-assume-unchanged": assumed, "--no-skip-worktree": skipped} {
@@ -255,7 +254,7 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 	return nil
 }
 
-// outsideKey names what was found outside, for the comparison of attempts.
+// outsideKey returns a hash of outside findings, to compare attempts.
 func outsideKey(findings []gates.Finding) string {
 	sum := sha256.New()
 	for _, f := range findings {

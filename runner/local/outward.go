@@ -54,7 +54,7 @@ func (w *work) outward(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// noteOutward tells once in a run of dependencies that are not where a workspace looks for them.
+// noteOutward notes, once per run, dependencies that are missing where a workspace looks for them.
 func (w *work) noteOutward(ctx context.Context) {
 	found, err := w.outward(ctx)
 	if err != nil {

@@ -89,8 +89,8 @@ func (s *session) progressLine(ev runner.Event) string {
 	return ""
 }
 
-// attempt keeps one row for each attempt that came to an end: one that failed before the gates, or one the
-// gates judged. That a batch has failed for good is known when it is said, whatever the last of its attempts was.
+// attempt stores one row for each ended attempt: one that failed before the gates, or one that the gates judged.
+// It records the final failure of a batch separately.
 func (s *session) attempt(ev runner.Event) error {
 	if ev.Kind == runner.BatchFailed {
 		task := store.Task{ID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: store.ModeBatch, Model: s.Agent.Name(), At: ev.At}

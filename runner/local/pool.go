@@ -18,27 +18,27 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Pool hands out workspaces. A workspace is used again for the next batch, so that build caches survive;
-// what the last batch left in it is gone but for ignored files.
+// Pool hands out workspaces. The next batch reuses a workspace, so that build caches survive: only ignored files
+// of the last batch stay.
 //
-// A batch keeps its workspace between two pieces of work, as long as nobody else needs it: what it holds is in git as
-// well, and comes back. So there are no more workspaces than there are pieces of work at the same time.
+// Between two commands a batch keeps its workspace until another batch needs it. Its content is also in git and
+// can be restored. So the pool needs no more workspaces than there are concurrent commands.
 type Pool struct {
 	repo   *git.Repo
 	layout Layout
 	slug   string
 	setup  Setup
-	note   func(string) // tells people what is worth knowing
+	note   func(string) // shows messages to the user
 	refs   *refs
-	from   string // folder that files are copied from; "" is the user's checkout
-	stir   func() // says that the setup was at work, which is no agent; nil says it to nobody
+	from   string // source folder of copied files; "" is the user's checkout
+	stir   func() // called when the setup has run, which is no agent activity; nil calls nothing
 
 	mu    sync.Mutex
 	used  map[string]*Space // by batch
-	rests int               // how often a batch rested, to tell the longest rest
+	rests int               // counter of rests, to find the workspace at rest for the longest time
 }
 
-// Setup says how a fresh workspace is made ready.
+// Setup says how to prepare a new workspace.
 type Setup struct {
 	Copy    []string // globs, relative to the repository
 	Command string   // shell text, run once in each new workspace
@@ -48,24 +48,24 @@ type Setup struct {
 	Grace   time.Duration
 }
 
-// Space is a workspace in the hands of one batch.
+// Space is a workspace that a batch uses.
 type Space struct {
 	*git.Workspace
-	dir    string   // of the workspace, from before it is made
+	dir    string   // folder of the workspace, known before it exists
 	Branch string   // without refs/heads/
 	Base   string   // commit it was reset to
 	Tree   string   // tree in its index, once known
-	Paths  []string // in which Tree differs from Base, sorted
+	Paths  []string // paths that differ between Base and Tree, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
-	rest   int      // since when nobody works in it; 0 while somebody does
-	keep   bool     // somebody may want to look at it, so others take it last
+	rest   int      // number of its rest; 0 while it is in use
+	keep   bool     // a person may want to look at it, so others take it last
 }
 
-// marker lies beside a workspace and makes it one of ours: gc and reset touch nothing without it.
+// marker lies next to a workspace and marks it as runplan's own. gc and reset touch no workspace without a marker.
 type marker struct {
 	Slug  string    `json:"slug"`
 	Made  time.Time `json:"made"`
-	Setup string    `json:"setup"` // the command that made it ready, "" until it has
+	Setup string    `json:"setup"` // the setup command that ran, "" until it succeeds
 }
 
 func markerOf(dir string) string { return dir + ".json" }
@@ -75,7 +75,7 @@ func (p *Pool) Acquire(ctx context.Context, batch, base string) (*Space, error) 
 	return p.acquire(ctx, batch, base, "")
 }
 
-// acquire returns a workspace for batch that is on commit base, with the files of tree; "" are those of base.
+// acquire returns a workspace for batch on commit base, with the files of tree; "" means those of base.
 func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space, err error) {
 	branch := BatchBranch(p.slug, batch)
 	at := p.refs.move(branch)
@@ -107,7 +107,7 @@ func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space,
 	return s, nil
 }
 
-// using returns the workspace of batch, to work in it; nil while it has none.
+// using returns the workspace of batch and ends its rest. It returns nil if batch has none.
 func (p *Pool) using(batch string) *Space {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,8 @@ func (p *Pool) using(batch string) *Space {
 	return s
 }
 
-// Rest says that nobody works in the workspace of batch for now. With keep, somebody may want to look at what is there.
+// Rest marks the workspace of batch as unused for now. With keep, other batches take it last, so that a person can
+// look at it.
 func (p *Pool) Rest(batch string, keep bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +129,7 @@ func (p *Pool) Rest(batch string, keep bool) {
 	}
 }
 
-// take books a folder for batch: one that is there and that no batch uses, else one whose batch rests, else a new one.
+// take reserves a folder for batch: an existing unused one, else one whose batch rests, else a new one.
 func (p *Pool) take(batch string, s *Space) (dir string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +157,7 @@ func (p *Pool) take(batch string, s *Space) (dir string, err error) {
 	return dir, nil
 }
 
-// resting returns the batch that rests longest, "" if none does.
+// resting returns the batch that has rested longest, "" if none rests. Workspaces marked keep come last.
 func (p *Pool) resting() string {
 	longest := ""
 	for _, b := range slices.Sorted(maps.Keys(p.used)) {
@@ -168,16 +169,16 @@ func (p *Pool) resting() string {
 	return longest
 }
 
-// open takes up the workspace in dir, or makes it anew where it is missing or broken.
+// open opens the workspace in dir, or makes it anew if it is missing or broken.
 func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, error) {
 	if _, err := os.Stat(markerOf(dir)); err == nil {
 		if ws, err := p.repo.OpenWorkspace(dir); err == nil {
 			return ws, nil
 		}
 	} else if _, err := os.Stat(dir); err == nil {
-		// A run that was killed between the two steps leaves a folder without its marker. In our own
-		// folder nothing else can be the cause, but a file of the user's would be lost: so it must be a
-		// worktree of this repository.
+		// A run that was killed between the two steps leaves a folder without a marker. Here only runplan makes
+		// folders, but a user's file would be lost. So the folder must be a worktree of this repository, empty, or
+		// half made.
 		if _, err := p.repo.OpenWorkspace(dir); err != nil && !emptyDir(dir) && !halfMade(dir) {
 			return nil, fmt.Errorf("make a workspace: %s is in the way and is not a worktree of runplan; move it away", dir)
 		}
@@ -191,7 +192,8 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 			return err
 		}
 		var err error
-		// Another workspace may be on the branch still. The files are written later: others wait for this lock.
+		// Another workspace may still have the branch checked out. AddEmpty writes no files, as others wait for
+		// this lock.
 		ws, err = p.repo.AddEmpty(ctx, dir, base)
 		return err
 	})
@@ -203,13 +205,14 @@ func emptyDir(dir string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// halfMade is a worktree whose making was cut short: git writes .git first.
+// halfMade reports whether dir is a worktree whose creation was interrupted: git writes .git first.
 func halfMade(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil
 }
 
-// reset brings s to base with the files of tree, copies what git does not carry, and sets a new workspace up.
+// reset brings s to base with the files of tree, copies the files that git does not track, and sets up a new
+// workspace.
 func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 	fill := func() error {
 		if tree == "" {
@@ -231,12 +234,12 @@ func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 	}
 	ran, err := p.setUp(ctx, s)
 	if ran && err == nil && tree != "" {
-		err = s.Checkout(ctx, s.Branch, base, tree) // the setup may have changed what gates are about to look at
+		err = s.Checkout(ctx, s.Branch, base, tree) // the setup may have changed files that gates check next
 	}
 	return err
 }
 
-// Restore brings the workspace of batch to tree on top of base, unless it is there already: then it is not fresh.
+// Restore brings the workspace of batch to tree on top of base. fresh is false if it was already there.
 func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (s *Space, fresh bool, err error) {
 	s = p.using(batch)
 	if s != nil && s.Base == base && s.Tree == tree && s.Check() == nil {
@@ -252,15 +255,15 @@ func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (s *Space,
 	return s, true, nil
 }
 
-// Release gives the workspace of batch back.
+// Release returns the workspace of batch to the pool.
 func (p *Pool) Release(batch string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.used, batch)
 }
 
-// Retire takes the workspace from a batch that was put back to where it has not begun. Nothing stays of it, neither
-// files nor branch; what git ignores stays, as everywhere.
+// Retire resets the workspace of a batch that was put back, releases it and deletes its branch. Ignored files
+// stay.
 func (p *Pool) Retire(ctx context.Context, batch, base string) error {
 	s := p.using(batch)
 	if s == nil {
@@ -276,7 +279,7 @@ func (p *Pool) Retire(ctx context.Context, batch, base string) error {
 	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.Branch})
 }
 
-// Detach takes the workspace of batch off its branch, which is gone or goes; its files stay as they are.
+// Detach detaches the workspace of batch from its branch, which is deleted or will be. Its files do not change.
 func (p *Pool) Detach(ctx context.Context, batch, at string) error {
 	s, err := p.onBranch(batch)
 	if s == nil || err != nil {
@@ -286,19 +289,19 @@ func (p *Pool) Detach(ctx context.Context, batch, at string) error {
 	return s.Workspace.Detach(ctx, at)
 }
 
-// Detaching is [Pool.Detach] as a part of a transaction over refs that removes the branch. It has nothing in it where the
-// workspace is not on the branch.
+// Detaching returns [Pool.Detach] as ref updates for the transaction that deletes the branch. It returns nil if
+// the workspace is not on the branch.
 func (p *Pool) Detaching(batch, at string) []git.RefUpdate {
 	s, err := p.onBranch(batch)
 	if s == nil || err != nil {
-		return nil // Detach tells of it, once the branch is gone
+		return nil // Detach reports the error once the branch is gone
 	}
 	s.Tree = ""
 	return []git.RefUpdate{{Ref: s.HeadName(), New: at}}
 }
 
-// onBranch returns the workspace of batch if it is on its branch, else nil. It does not rest any more: whoever took it
-// meanwhile would be taken off its own branch.
+// onBranch returns the workspace of batch if it is on its branch, else nil. It ends the rest of the workspace:
+// otherwise another batch could take it and lose its own branch.
 func (p *Pool) onBranch(batch string) (*Space, error) {
 	s := p.using(batch)
 	if s == nil || s.Workspace == nil || s.Check() != nil {
@@ -310,7 +313,7 @@ func (p *Pool) onBranch(batch string) (*Space, error) {
 	return s, nil
 }
 
-// DetachLost takes workspaces off branches that are gone: git calls such a worktree broken.
+// DetachLost detaches worktrees from deleted branches: git calls such a worktree broken.
 func (p *Pool) DetachLost(ctx context.Context, at string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -321,7 +324,7 @@ func (p *Pool) DetachLost(ctx context.Context, at string) error {
 	for _, dir := range dirs {
 		ws, err := p.repo.OpenWorkspace(dir)
 		if err != nil {
-			continue // it is made anew
+			continue // open makes it anew
 		}
 		head, err := ws.HeadRef()
 		if err != nil || !strings.HasPrefix(head, "refs/heads/") {
@@ -344,7 +347,7 @@ func (p *Pool) Held() []string {
 	return slices.Sorted(maps.Keys(p.used))
 }
 
-// Remove deletes the worktrees of the pool, but for those of the batches to keep.
+// Remove deletes the worktrees of the pool, except those of the batches to keep.
 func (p *Pool) Remove(ctx context.Context, keep func(batch string) bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -376,7 +379,7 @@ func (p *Pool) Remove(ctx context.Context, keep func(batch string) bool) error {
 	})
 }
 
-// made lists the workspaces that bear the mark of this pool, whichever process made them.
+// made lists the workspaces with a marker of this pool, including those of earlier processes.
 func (p *Pool) made() ([]string, error) {
 	entries, err := os.ReadDir(p.layout.Worktrees())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -396,7 +399,7 @@ func (p *Pool) made() ([]string, error) {
 	return dirs, nil
 }
 
-// peek returns the workspace of batch as it is, nil while it has none. Nobody works in it because of that.
+// peek returns the workspace of batch, or nil. Unlike using, it does not end the rest of the workspace.
 func (p *Pool) peek(batch string) *Space {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// postLook is how often a run looks for what others posted to it.
+// postLook is how often a run reads its posts.
 const postLook = 500 * time.Millisecond
 
-// mostSaidInPost bounds the words of a post, in bytes.
+// mostSaidInPost bounds the text of a post, in bytes.
 const mostSaidInPost = 16 << 10
 
-// Post says something to a run from whichever process: that a person agrees or does not, or that the run is to stop. A
-// run that is at work takes it up within a second, one that is stopped when it goes on. Each post is taken up once.
+// Post sends an approval, a denial, a stop request or a note to a run, from any process. An active run reads it
+// within a second, a stopped run at its resume. Each post is read once.
 func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) error {
 	if !ev.Kind.Outside() {
 		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
@@ -36,7 +36,7 @@ func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) er
 	return err
 }
 
-// Unheard lists what was posted to a run that it has not taken up yet, in order.
+// Unheard lists the posts that a run has not read yet, in order.
 func Unheard(ctx context.Context, j *store.Journal, run string) ([]runner.Event, error) {
 	posts, err := j.Posts(ctx, run, 0)
 	if err != nil || len(posts) == 0 {
@@ -68,10 +68,10 @@ func eventOf(p store.Post) (runner.Event, error) {
 	return ev, nil
 }
 
-// hear takes up what was posted and returns what is to be done. The journal has each post as an event with its id, in
-// the transaction in which it is acted on.
+// hear reads new posts and returns the commands to start. The journal records each post with its id in the same
+// transaction as its consequences.
 //
-// A post that runplan did not sign is told, and counts for nothing.
+// A post without runplan's signature becomes a note and has no effect.
 func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, error) {
 	if err := s.Journal.Present(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 		s.heard = p.ID
 		cmds = append(cmds, more...)
 	}
-	if len(posts) > 1 { // a later one may have called off what an earlier one asked for
+	if len(posts) > 1 { // a later post may have cancelled the command of an earlier one
 		pending := s.machine.Pending()
 		cmds = slices.DeleteFunc(cmds, func(c runner.Command) bool {
 			return !slices.ContainsFunc(pending, func(p runner.Command) bool { return p.ID == c.ID })
@@ -103,7 +103,7 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 	return cmds, nil
 }
 
-// heardFrom is what a post says, or a note about one that runplan did not write.
+// heardFrom returns the event of a post, or a note if runplan did not sign the post.
 func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	if !s.Journal.Vouches(p) {
 		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)}, nil
@@ -116,5 +116,5 @@ func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	return ev, nil
 }
 
-// said is what a person said, as the journal may have it.
+// said redacts a person's text for the journal.
 func (s *session) said(text string) string { return redact.Clean(s.work.redact.String(text)) }

@@ -18,11 +18,10 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// mostCases bounds how many tests are remembered by name: about as many again are kept from before.
+// mostCases bounds the remembered test names of the newer generation; the older one may hold as many again.
 const mostCases = 200_000
 
-// proofs remembers which tests ran on the trees that were looked at last, by gate: what one batch leaves is what the
-// next one starts from.
+// proofs caches which tests ran on recent trees, by gate. The tree of one batch is the base of the next.
 type proofs struct {
 	mu    sync.Mutex
 	trees *recent.Map[string, map[string][]testout.Case]
@@ -37,7 +36,7 @@ func (p *proofs) of(tree string) (map[string][]testout.Case, bool) {
 	return p.trees.Get(tree)
 }
 
-// remember keeps which tests ran on a tree that its gates let pass.
+// remember stores the tests of a tree whose gates passed.
 func (p *proofs) remember(tree string, v gates.Verdict) {
 	if !v.OK() {
 		return
@@ -66,8 +65,8 @@ func (p *proofs) put(tree string, known map[string][]testout.Case) {
 	p.trees.Put(tree, known)
 }
 
-// prove gives a subject what the pipeline compares its tests with: the tests of the base by name, and the base's tests
-// on the candidate's code. done gives back what that took.
+// prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the
+// base's tests on the candidate's code. done releases the used resources.
 func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 	runner := held.New(held.Options{Repo: w.Repo, Room: w.roomOf(s), Gates: w.suitesOf}, s)
 	s.ChangedTests = w.GateConfig.ChangedTests
@@ -109,14 +108,14 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 	return s, runner.Close
 }
 
-// suitesOf makes the test gates of a tree. They look whatever changed: their tree is no candidate.
+// suitesOf returns the test gates of a tree. They run whatever changed, because their tree is not a candidate.
 func (w *work) suitesOf(dir string) []gates.Gate {
 	settings := w.GateConfig
 	settings.When, settings.Affected, settings.RequireTests, settings.More, settings.Found = nil, false, false, nil, nil
 	return gates.Suites(dir, settings)
 }
 
-// roomOf takes rooms for [held.Runner].
+// roomOf returns a function that takes rooms for [held.Runner].
 func (w *work) roomOf(s gates.Subject) held.Room {
 	return func(ctx context.Context, tree string) (string, []string, func(), error) {
 		rooms, err := w.sealed(ctx)
@@ -131,8 +130,8 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 	}
 }
 
-// learnBase looks which tests run on a commit, while an agent works on it: its gates want to know it. The first agent of a
-// run waits for that, so that what is red is said before anybody is paid.
+// learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent
+// of a run waits for the result, so that the user learns of failures at the base before any cost.
 func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	if commit == "" || literal(w.Agent) {
 		return
@@ -143,7 +142,7 @@ func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 		rooms, err := w.sealed(ctx)
 		if err != nil {
 			close(ended)
-			return // whoever needs the rooms says why there are none
+			return // the next user of rooms reports the error
 		}
 		first := w.firstBase.CompareAndSwap(nil, &commit)
 		w.background.Go(func() {
@@ -168,10 +167,10 @@ func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	}
 }
 
-// patience is how long the first agent waits without a word.
+// patience is how long the first agent waits without a message.
 const patience = 3 * time.Second
 
-// learn asks the suites about a commit, and says what is red if tell is set.
+// learn runs the suites on a commit. With tell, it notes the failures.
 func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool) {
 	tree, err := w.Repo.TreeOf(ctx, commit)
 	if err != nil {
@@ -188,7 +187,7 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 		if ctx.Err() != nil {
 			return
 		}
-		rep, err := base.look(ctx, g.Info()) // the gates ask again where this failed, and say why
+		rep, err := base.look(ctx, g.Info()) // after an error, the gates run it again and report why
 		if err != nil || rep.Status != gates.Fail {
 			continue
 		}
@@ -203,13 +202,13 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	}
 }
 
-// redAt is what a gate finds at the base.
+// redAt is a failure at the base.
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding
 }
 
-// redWords says what is red at the base, and which batches of the run answer for it.
+// redWords describes the failures at the base and the batches that must correct them.
 func (w *work) redWords(at string, red []redAt) string {
 	name := func(f gates.Finding) string { return cmp.Or(f.Test, f.Path, f.Rule) }
 	list := func(found []redAt) string {

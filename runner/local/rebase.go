@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Rebase carries what a batch changed over to another commit, as a commit that is on no branch. Nothing but the
-// objects of git is touched. A conflict is told with its files and is never resolved in silence.
+// Rebase moves a batch's changes to another base, as a commit without a branch. It changes nothing but git
+// objects. It reports conflicts with their files and never resolves them.
 func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base}
 	tree, conflicts, err := w.Repo.Rebased(ctx, c.From, c.Base, c.Tree)
@@ -35,8 +35,8 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 	return e, err
 }
 
-// swallowed says that nothing is left of what a batch changed, as the commit that it was put on has all of it; "" where
-// something is. It is the agent's fault no more than anybody's, and a commit without changes is to be no surprise.
+// swallowed returns a reason if the new base already contains all changes of a batch, so that its commit is empty;
+// otherwise "". The agent is not to blame for that.
 func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (string, error) {
 	below, err := w.Repo.TreeOf(ctx, c.Base)
 	if err != nil || below != tree {
@@ -56,7 +56,8 @@ func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (st
 	return "nothing is left of it: what it did is there already, so its commit is empty", nil
 }
 
-// candidate makes a commit of a tree, for others to build on. Where one batch is worked on at a time, nobody does.
+// candidate makes a commit of a tree for other batches to build on. It makes none if the run has one worker and no
+// speculation.
 func (w *work) candidate(ctx context.Context, batch, base, tree string) (commit, sameTree string, err error) {
 	if w.info.Workers < 2 && !w.info.Speculate {
 		return "", tree, nil
@@ -68,8 +69,7 @@ func (w *work) candidate(ctx context.Context, batch, base, tree string) (commit,
 	return commit, tree, w.hold(ctx, commit)
 }
 
-// hold keeps git from dropping a commit that is on no branch, while the run may still need it: it gets into the log of
-// a branch.
+// hold adds a commit without a branch to the log of a branch, so that git does not drop it during the run.
 func (w *work) hold(ctx context.Context, commit string) error {
 	w.holding.Lock()
 	defer w.holding.Unlock()

@@ -48,7 +48,7 @@ type RequirementReceipt struct {
 	Digest string `json:"digest"` // of its wording
 }
 
-// GateReceipt is what one gate said of the tree.
+// GateReceipt is the result of one gate on the tree.
 type GateReceipt struct {
 	Gate       string           `json:"gate"`
 	Status     gates.Status     `json:"status"`
@@ -63,7 +63,7 @@ type GateReceipt struct {
 	Warnings   []string         `json:"warnings,omitempty"` // in words
 }
 
-// facts are what the journal knows of a batch by the time it merges.
+// facts holds the journal's data of a batch when it merges.
 type facts struct {
 	gates   []GateReceipt
 	before  *gates.TestCount // of what it was merged on
@@ -82,13 +82,13 @@ type facts struct {
 	made      map[int]runner.Event // and who made them
 }
 
-// merge is what the journal says of a merged batch.
+// merge holds the journal's data of a merged batch.
 type merge struct {
 	base, commit, tree string
 	receipt            string // its SHA-256
 }
 
-// add takes up one event of the batch.
+// add adds one event of the batch.
 func (f *facts) add(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed:
@@ -147,7 +147,7 @@ func (f *facts) spent(u *agents.Usage) {
 	f.cost = &sum
 }
 
-// gated takes up what the gates said of the candidate.
+// gated adds the gate results of the candidate.
 func (f *facts) gated(e runner.Event) {
 	f.gates, f.after = nil, e.Tests
 	if f.last.tree != e.Tree || f.last.base != e.Base {

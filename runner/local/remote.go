@@ -14,16 +14,16 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Mirror is the journal of a run whose machine is somewhere else: the same rows, and all that this machine makes of them
-// (what briefs and receipts are written from, progress.txt, failure patterns, the rows of attempts). So whoever reads a
-// journal here need not know which driver wrote it.
+// Mirror keeps a local journal of a run that another machine drives. It also writes what a local driver would
+// write: the data for briefs and receipts, progress.txt, failure patterns and attempt rows. Readers of the journal
+// need not know which driver wrote it.
 type Mirror struct {
 	s    *session
 	mu   sync.Mutex
-	hear func(runner.Event) // what is taken, in its order; nil for nobody
+	hear func(runner.Event) // called for each new event in order; nil calls nothing
 }
 
-// NewMirror opens the mirror of a run, as far as the journal has it.
+// NewMirror opens the mirror of a run and replays the events that the local journal already has.
 func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mirror, error) {
 	s := New(c).open(ctx, run, info)
 	first := info
@@ -42,14 +42,15 @@ func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mi
 	return &Mirror{s: s}, nil
 }
 
-// Seq is the number of the last event that is known here.
+// Seq returns the number of the last event in the local journal.
 func (m *Mirror) Seq() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.s.books.Seq()
 }
 
-// Take writes events down that follow on those that are known. Those that are known already are passed over.
+// Take writes the events that follow the last known one to the journal. It skips events that the journal already
+// has.
 func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,8 +93,8 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	return nil
 }
 
-// Close writes the report of a run that ends with last. It comes before that event is taken: a run that the journal calls
-// finished has a report.
+// Close writes the report of a run that ends with the event last. Call it before [Mirror.Take] gets that event: a
+// run that the journal calls finished has a report.
 func (m *Mirror) Close(last runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,34 +110,35 @@ func (m *Mirror) Close(last runner.Event) error {
 	return nil
 }
 
-// Summary is the run as far as it is known here.
+// Summary returns the summary of the run from the events known so far.
 func (m *Mirror) Summary() runner.Summary {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.s.fold.Summary()
 }
 
-// Result is what the run has come to.
+// Result returns the result of the run, and whether the run has ended.
 func (m *Mirror) Result() (runner.Result, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.s.machine.Done()
 }
 
-// Worker carries out single commands of a run whose machine is somewhere else, in a clone of its own and with the very
-// code that [Engine] works with. Others have the same run in other clones; what passes between them is in a [Depot].
+// Worker performs single commands of a run that another machine drives. It uses its own clone and the same code as
+// [Engine]. Other workers serve the same run from other clones; they exchange data through a [Depot].
 type Worker struct {
 	*Mirror
 	depot *Depot
 
-	places sync.Map // place → *sync.Mutex: a place has one piece of work at a time
+	places sync.Map // place → *sync.Mutex: one command at a time in each place
 	runRef sync.Mutex
 
-	shared sync.Mutex // the run branch of the depot is looked at, or moved
+	shared sync.Mutex // held while the run branch of the depot is read or moved
 	news   news
 }
 
-// NewWorker returns a worker. The configuration is that of the clone; c.Observe is told what the worker learns.
+// NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker
+// records.
 func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depot *Depot) (*Worker, error) {
 	m, err := NewMirror(ctx, c, run, info)
 	if err != nil {
@@ -154,36 +156,38 @@ func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depo
 	return w, nil
 }
 
-// Done is what came of a command, as it is kept in the depot: whoever is given the command once more has it from there.
+// Done is the result of a command as stored in the depot. A second worker with the same command reads it from
+// there.
 type Done struct {
 	Command string         `json:"command"`
 	Event   runner.Event   `json:"event"`
-	Lost    []runner.Event `json:"lost,omitempty"`  // what was spent on tries that came to nothing
+	Lost    []runner.Event `json:"lost,omitempty"`  // usage of failed tries
 	Notes   []string       `json:"notes,omitempty"` // for the journal
 }
 
-// again tells whether the command is to be carried out anew whoever asks: what was stopped, or had to wait, said nothing.
+// again reports whether the command must be performed anew: a cancelled or waiting command has no result.
 func (d Done) again() bool { return !d.Event.Outcome.Tells() }
 
-// Pushed is the last step of a run that is in the depot: what others go on from should this machine be gone.
+// Pushed names the last step of a run that was pushed to the depot. Others continue from it if this machine fails.
 type Pushed struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`
 }
 
-// Order is a command that is given to a worker.
+// Order is a command for a worker.
 type Order struct {
-	Seq     int // event of the journal that handed it out
+	Seq     int // journal event that issued the command
 	Command runner.Command
-	First   bool   // nobody was ever given it before, so nobody can have come to anything
-	Last    Pushed // what was told of an earlier try last
+	First   bool   // no worker ever had it, so no result can exist
+	Last    Pushed // last step reported by an earlier try
 }
 
-// Perform carries out an order, once: what another worker, or this one before it was killed, has come to is returned as it
-// is. An error is infrastructure: it may go well another time, or elsewhere. mark is told of each step that is in the depot.
+// Perform performs an order exactly once. If another worker, or this one before a crash, has already pushed a
+// result, Perform returns that result. An error is a failure of the infrastructure: another try, or another host,
+// may succeed. Perform calls mark after each pushed step.
 //
-// What is not here is fetched. That is nothing where this worker did all that was reported since it fetched last and the
-// order is the first of its kind, or where o.Last is the end of this very command.
+// Perform fetches first. It skips the fetch in two cases: o.Last is the result of this very command; or the order
+// is a first one and this worker did everything reported since its last fetch.
 func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done, error) {
 	c := o.Command
 	lock, _ := w.places.LoadOrStore(c.Place(), &sync.Mutex{})
@@ -220,14 +224,14 @@ func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done,
 		if err == nil || try == pushTries || ctx.Err() != nil {
 			return d, err
 		}
-		// Somebody else was first: with this command, or with the branch.
+		// Another worker pushed this command or the branch first.
 	}
 }
 
-// pushTries is how often work is taken up again that could not be pushed, as others pushed meanwhile.
+// pushTries limits how often a rejected push is tried again after a new fetch.
 const pushTries = 5
 
-// keep gives what came of an order to the depot.
+// keep stores the result of an order in the depot.
 func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error {
 	files := w.evidence(o.Command, d.Event)
 	if !builtOn(o.Command, d) && len(moves) == 0 {
@@ -238,7 +242,7 @@ func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error 
 		w.s.clearing.Go(w.settle)
 		return nil
 	}
-	if len(moves) > 0 { // a look at the run branch that began before is not to end after it
+	if len(moves) > 0 { // a concurrent read of the run branch must not end after the move
 		w.shared.Lock()
 		defer w.shared.Unlock()
 	}
@@ -249,18 +253,17 @@ func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error 
 	return err
 }
 
-// builtOn tells whether somebody goes on from what came of a command, beyond its report: from a candidate, a commit, a
-// branch, from what a failure left for the next attempt, or from what was said to a forge. Of all else, such as gates that
-// passed, the logs are there for people.
+// builtOn reports whether later work needs more of the result than its report: a candidate, a commit, a branch,
+// the evidence of a failure, or the landing. All other results, such as passed gates, only have logs for people.
 func builtOn(c runner.Command, d Done) bool {
 	e := d.Event
 	return e.Outcome != runner.OutcomeOK || e.Commit != "" || e.Tree != c.Tree || c.Kind == runner.LandRun
 }
 
-// settleAfter is how long what was put off waits for a push that takes it along, which the next command of the batch makes.
+// settleAfter is how long deferred files wait for the next push of the batch, which takes them along.
 const settleAfter = 500 * time.Millisecond
 
-// settle has the depot get what no push has taken along.
+// settle pushes the deferred files that no other push has taken along.
 func (w *Worker) settle() {
 	select {
 	case <-time.After(settleAfter):
@@ -271,7 +274,7 @@ func (w *Worker) settle() {
 	}
 }
 
-// sync brings here what others pushed, if there can be anything, or the caller has to know for certain.
+// sync fetches what others pushed. It skips the fetch if no news is expected, unless certain is set.
 func (w *Worker) sync(ctx context.Context, certain bool) error {
 	w.shared.Lock()
 	defer w.shared.Unlock()
@@ -291,7 +294,7 @@ func (w *Worker) sync(ctx context.Context, certain bool) error {
 	return err
 }
 
-// runBranch puts the run branch of this clone to where the depot has it.
+// runBranch moves the run branch of this clone to its commit in the depot.
 func (w *Worker) runBranch(ctx context.Context) error {
 	w.runRef.Lock()
 	defer w.runRef.Unlock()
@@ -302,7 +305,7 @@ func (w *Worker) runBranch(ctx context.Context) error {
 	return w.put(ctx, w.s.work.info.Branch, tip)
 }
 
-// put moves a branch of this clone.
+// put moves a branch of this clone to the commit to.
 func (w *Worker) put(ctx context.Context, branch, to string) error {
 	now, err := w.s.Repo.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
@@ -319,12 +322,12 @@ func (w *Worker) put(ctx context.Context, branch, to string) error {
 	return nil
 }
 
-// perform carries out c here, and says which branches have to be moved in the depot with it.
+// perform performs c in this clone. It also returns the branches that the depot must move.
 func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, error) {
 	s := w.s
 	var landing string
 	switch c.Kind {
-	case runner.Merge, runner.LandRun: // the run branch stays where it is meanwhile
+	case runner.Merge, runner.LandRun: // the run branch must not move meanwhile
 		w.runRef.Lock()
 		defer w.runRef.Unlock()
 		tip, err := w.depot.Tip(ctx)
@@ -349,7 +352,7 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 	return w.do(ctx, c), nil, nil
 }
 
-// do is [session.do], with what it had to say.
+// do calls [session.do] and adds the notes written meanwhile.
 func (w *Worker) do(ctx context.Context, c runner.Command) Done {
 	s := w.s
 	ev, lost := s.do(ctx, c)
@@ -361,7 +364,7 @@ func (w *Worker) do(ctx context.Context, c runner.Command) Done {
 	return Done{Command: c.ID, Event: ev, Lost: lost, Notes: notes}
 }
 
-// moved lists the branches that a merge or a landing has moved here.
+// moved lists the branches that a merge or a landing moved in this clone.
 func (w *Worker) moved(ctx context.Context, c runner.Command, d Done, tip, landing string) ([]Move, error) {
 	if d.Event.Outcome != runner.OutcomeOK {
 		return nil, nil
@@ -380,7 +383,7 @@ func (w *Worker) moved(ctx context.Context, c runner.Command, d Done, tip, landi
 	return []Move{{Branch: branch, From: was, To: is}}, nil
 }
 
-// evidence lists the files, relative to .runplan, that c left and that others need or people read.
+// evidence lists the files that c left for other workers or for people, relative to .runplan.
 func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
 	l := w.s.Layout
 	var paths []string
@@ -402,8 +405,8 @@ func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
 	return paths
 }
 
-// Standing looks, before a run goes on, whether what the journal says still holds. It returns where the run branch is and
-// the events of batches that are due again.
+// Standing checks, before a run resumes, that the merged batches in the journal still hold. It returns the tip of
+// the run branch and a Reopened event for each batch to do again.
 func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Event, err error) {
 	if err := w.sync(ctx, true); err != nil {
 		return "", nil, err
@@ -411,7 +414,7 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 	if tip, err = w.depot.Tip(ctx); err != nil {
 		return "", nil, err
 	}
-	if tip == "" { // somebody removed it
+	if tip == "" { // the branch was deleted
 		tip = w.s.machine.Tip()
 		if err := w.depot.push(ctx, []Move{{Branch: w.s.work.info.Branch, To: tip}}); err != nil {
 			return "", nil, err
@@ -427,7 +430,7 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 	return tip, reopened, nil
 }
 
-// Journal keeps the events of the run, as far as they are known here, in the depot.
+// Journal stores the known events of the run in the depot.
 func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -441,15 +444,15 @@ func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
 	return w.depot.KeepJournal(ctx, events)
 }
 
-// Leave ends what is at work here and waits for it.
+// Leave cancels all running work of this worker and waits for its end.
 func (w *Worker) Leave() {
 	w.s.cancel(errStopped)
 	w.s.stop()
 	w.s.clearing.Wait()
 }
 
-// Redacted is text without the secrets of this machine.
+// Redacted returns text without the secrets of this machine.
 func (w *Worker) Redacted(text string) string { return w.s.work.redact.String(text) }
 
-// Recall reads the events that the depot keeps.
+// Recall reads the events stored in the depot.
 func (w *Worker) Recall(ctx context.Context) ([]runner.Event, error) { return w.depot.Journal(ctx) }

@@ -16,19 +16,19 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// EvidencePrefix is where the depot keeps what is no branch, unless the configuration says otherwise: a normal clone does
-// not fetch it.
+// EvidencePrefix is the default ref prefix of the depot's refs other than branches. A normal clone does not fetch
+// it.
 const EvidencePrefix = "refs/runplan/"
 
-// Depot is the remote repository that several machines work on one run with. All that passes between them is in git:
+// Depot is the remote repository through which several machines share a run. All shared data is in git:
 //
-//	refs/heads/runplan/<slug>/main    the run branch; it is moved by compare-and-swap only
-//	<prefix><run>/plan                the plan and the project's configuration, as the run started with them
-//	<prefix><run>/done/<seq>          what came of the command that event <seq> handed out: the report in the message, the
-//	                                  candidate as a parent, logs and receipts as files
-//	<prefix><run>/journal             the events, kept when the run ends or its history grows long
+//	refs/heads/runplan/<slug>/main    the run branch; moved by compare-and-swap only
+//	<prefix><run>/plan                the plan and the project's configuration at the start of the run
+//	<prefix><run>/done/<seq>          the result of the command that event <seq> issued: the report in the
+//	                                  message, the candidate as a parent, logs and receipts as files
+//	<prefix><run>/journal             the events, stored when the run ends or its history grows long
 //
-// Each of the first three is written once: a second writer is refused, and takes over what the first one wrote.
+// The plan and the results are written once: a second writer is rejected and uses what the first one wrote.
 type Depot struct {
 	Repo   *git.Repo
 	Layout Layout
@@ -37,38 +37,38 @@ type Depot struct {
 	Run    string
 	Branch string // the run branch
 
-	Redact func(string) string // of what git says of the remote
+	Redact func(string) string // for git's messages about the remote
 
 	mu       sync.Mutex
 	unpacked map[string]bool
-	tip      *string // where the run branch is, as far as that is known; nil for not at all
-	latest   int     // event whose command was the last to be kept, as far as is known here
+	tip      *string // last known commit of the run branch; nil if unknown
+	latest   int     // event of the last stored command, as far as known
 	last     Pushed
 	owed     []kept
 }
 
-// Files that a run is offered with.
+// Files that [Depot.Offer] stores for a run.
 const (
 	OfferedPlan   = "plan.md"
 	OfferedConfig = "config.toml"
 	OfferedInfo   = "info.json"
 )
 
-// journalFile holds the events of a run that the depot keeps, one a line.
+// journalFile is the file of the journal's events in the depot, one per line.
 const journalFile = "events.jsonl"
 
-// Move is a branch that is moved in the depot. From "" makes it.
+// Move is a move of a branch in the depot. From "" creates the branch.
 type Move struct{ Branch, From, To string }
 
 func (d *Depot) prefix() string { return d.Prefix + d.Run + "/" }
 
-// tipRef is where this clone keeps what the depot's run branch was when it was last looked at.
+// tipRef returns the prefix of the local refs that hold the depot's branches as last fetched.
 func (d *Depot) tipRef() string { return d.Prefix + d.Run + tipSuffix + "/" }
 
-// tipSuffix tells what a clone remembers of a run's branches from what the run has in the depot.
+// tipSuffix separates these local refs from the run's refs in the depot.
 const tipSuffix = ".tip"
 
-// git runs git with nobody to ask, and takes secrets out of what it says.
+// git runs git without prompts and removes secrets from its errors.
 func (d *Depot) git(ctx context.Context, stdin string, args ...string) (string, error) {
 	out, err := d.Repo.Input(ctx, stdin, args...)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *Depot) git(ctx context.Context, stdin string, args ...string) (string, 
 	return out, nil
 }
 
-// depotError is something that git could not do with the remote.
+// depotError is a failure of git with the remote.
 type depotError struct{ text string }
 
 func (e *depotError) Error() string { return e.text }
@@ -90,12 +90,12 @@ func (d *Depot) said(err error) error {
 	}
 	hide := d.Redact
 	if hide == nil {
-		hide = redact.New(nil).String // at least what stands in URLs
+		hide = redact.New(nil).String // at least the secrets in URLs
 	}
 	return &depotError{"the shared repository: " + hide(redact.Clean(text))}
 }
 
-// Fetch brings here what others pushed of this run.
+// Fetch fetches the refs of this run and the run branch.
 func (d *Depot) Fetch(ctx context.Context) error {
 	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote,
 		"+"+d.prefix()+"*:"+d.prefix()+"*", "+refs/heads/"+d.Branch+"*:"+d.tipRef()+"main*")
@@ -103,20 +103,20 @@ func (d *Depot) Fetch(ctx context.Context) error {
 	return err
 }
 
-// know takes note of where the run branch is.
+// know records the commit of the run branch; nil means unknown.
 func (d *Depot) know(tip *string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tip = tip
 }
 
-// FetchPlan brings here what a run was offered with, and the branches of the depot.
+// FetchPlan fetches the refs of the run, including its plan.
 func (d *Depot) FetchPlan(ctx context.Context) error {
 	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+d.prefix()+"*")
 	return err
 }
 
-// Tip is where the run branch was when it was last fetched or moved from here, "" for nowhere.
+// Tip returns the run branch as last fetched or pushed from here, "" if it does not exist.
 func (d *Depot) Tip(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,7 @@ func (d *Depot) Tip(ctx context.Context) (string, error) {
 	return *d.tip, nil
 }
 
-// fetchBranch returns where a branch of the depot is, "" where it has none of that name.
+// fetchBranch fetches a branch of the depot and returns its commit, "" if it does not exist.
 func (d *Depot) fetchBranch(ctx context.Context, name string) (string, error) {
 	if _, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+refs/heads/"+name+"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
 		return "", err
@@ -138,7 +138,7 @@ func (d *Depot) fetchBranch(ctx context.Context, name string) (string, error) {
 	return d.Repo.Resolve(ctx, d.tipRef()+"land/"+name)
 }
 
-// Offer gives a new run to the depot: its plan, its configuration and its branch. One that is there already stays.
+// Offer pushes the plan, the configuration and the branch of a new run. It never replaces an existing run.
 func (d *Depot) Offer(ctx context.Context, base string, files map[string][]byte) error {
 	tree, err := d.tree(ctx, files)
 	if err != nil {
@@ -154,13 +154,13 @@ func (d *Depot) Offer(ctx context.Context, base string, files map[string][]byte)
 	}
 	if ferr := d.Fetch(ctx); ferr == nil {
 		if have, rerr := d.Repo.Resolve(ctx, d.prefix()+"plan"); rerr == nil && have == plan {
-			return nil // an earlier try of ours
+			return nil // an earlier try pushed it
 		}
 	}
 	return err
 }
 
-// Offered reads one file of what [Depot.Offer] gave, nil where it was not given.
+// Offered reads one file that [Depot.Offer] stored, nil if there is none.
 func (d *Depot) Offered(ctx context.Context, name string) ([]byte, error) {
 	objects := d.Repo.Objects(ctx)
 	defer objects.Close()
@@ -173,7 +173,7 @@ func (d *Depot) Offered(ctx context.Context, name string) ([]byte, error) {
 
 func (d *Depot) doneRef(seq int) string { return d.prefix() + "done/" + strconv.Itoa(seq) }
 
-// done returns what came of a command, if somebody has written that down.
+// done returns the stored result of a command, and whether there is one.
 func (d *Depot) done(ctx context.Context, seq int) (Done, bool, error) {
 	commit, err := d.Repo.Resolve(ctx, d.doneRef(seq))
 	if err != nil || commit == "" {
@@ -186,7 +186,7 @@ func (d *Depot) done(ctx context.Context, seq int) (Done, bool, error) {
 	return out, true, nil
 }
 
-// read returns what came of a command from the commit that keeps it.
+// read returns the result in a commit of the depot.
 func (d *Depot) read(ctx context.Context, commit string) (Done, error) {
 	info, err := d.Repo.ReadCommit(ctx, commit)
 	if err != nil {
@@ -196,14 +196,14 @@ func (d *Depot) read(ctx context.Context, commit string) (Done, error) {
 	return out, json.Unmarshal([]byte(info.Message), &out)
 }
 
-// Latest is the last step of the run that is in the depot, as far as is known here; the zero value for none.
+// Latest returns the last known step of the run in the depot, or the zero value.
 func (d *Depot) Latest() Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
-// Collect brings the logs, the receipts and the run branch here. The run branch of this repository is moved only forward.
+// Collect fetches and unpacks the logs and receipts. It moves the local run branch, only forward.
 func (d *Depot) Collect(ctx context.Context) error {
 	if err := d.Fetch(ctx); err != nil {
 		return err
@@ -228,7 +228,8 @@ func (d *Depot) Collect(ctx context.Context) error {
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})
 }
 
-// KeepJournal keeps events in the depot. Whoever has more than the depot wins; the events themselves never change.
+// KeepJournal stores events in the depot and replaces the journal there. The caller must have at least as many
+// events as the depot.
 func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string, error) {
 	var text bytes.Buffer
 	for _, e := range events {
@@ -250,7 +251,7 @@ func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string,
 	return commit, err
 }
 
-// Journal reads the events that the depot keeps.
+// Journal reads the stored events from the depot.
 func (d *Depot) Journal(ctx context.Context) ([]runner.Event, error) {
 	if err := d.Fetch(ctx); err != nil {
 		return nil, err

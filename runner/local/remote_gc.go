@@ -13,24 +13,24 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// SharedRules say what of a shared repository can go.
+// SharedRules decide what can be removed from a shared repository.
 type SharedRules struct {
-	Keep time.Duration // for how long plans, logs and journals of runs that are done stay
+	Keep time.Duration // how long the plans, logs and journals of finished runs stay
 	Now  time.Time
-	// Live tells whether a run is at work, wherever that is.
+	// Live reports whether a run is active on any host.
 	Live func(ctx context.Context, run string) (bool, error)
 }
 
-// Kinds of what runs leave in a shared repository, and of the copies of it that a clone has.
+// Kinds of leftovers in a shared repository and of their local copies.
 const (
 	LeftEvidence     = "evidence"
 	LeftEvidenceCopy = "evidence copy"
 	LeftSharedBranch = "shared branch"
 )
 
-// SharedLeftovers lists what runs left in the shared repository: the plans, logs and journals of each, which go some time
-// after it is done, and the branches below runplan/, which go once the branch that they began on has them. What this
-// repository has copies of goes when the shared repository has it no more. The run of d is not looked at.
+// SharedLeftovers lists the leftovers of runs in the shared repository. Plans, logs and journals can go some time
+// after the end of their run. Branches below runplan/ can go once their base branch contains them. Local copies
+// can go once the shared repository no longer has the originals. The run of d is ignored.
 func (d *Depot) SharedLeftovers(ctx context.Context, rules SharedRules) ([]Leftover, error) {
 	refs, err := d.remoteRefs(ctx)
 	if err != nil {
@@ -76,22 +76,22 @@ func (d *Depot) SharedLeftovers(ctx context.Context, rules SharedRules) ([]Lefto
 	return slices.Concat(out, branches, copies), err
 }
 
-// sharedRun is a run as the shared repository knows it.
+// sharedRun is a run in the shared repository.
 type sharedRun struct {
 	id      string
 	refs    int
 	plan    string // commit
-	journal string // commit, "" while none was kept
+	journal string // commit, "" if none was stored
 	info    runner.Info
 	last    runner.Event // of the journal
 }
 
-// done tells whether nobody will ever go on with the run.
+// done reports whether the run is finished successfully, so that it never resumes.
 func (r *sharedRun) done() bool {
 	return r.last.Kind == runner.RunFinished && r.last.Outcome == runner.OutcomeOK
 }
 
-// canGo tells whether what is kept of a run can go, and why.
+// canGo reports whether the refs of a run can be removed, and why.
 func (r *sharedRun) canGo(ctx context.Context, rules SharedRules) (bool, string, error) {
 	if !r.done() {
 		return false, "its run is not finished", nil
@@ -121,7 +121,7 @@ func (d *Depot) remoteRefs(ctx context.Context) (map[string]string, error) {
 	return refs, nil
 }
 
-// bring fetches what refs of the shared repository point to, without making refs here.
+// bring fetches the objects of refs from the shared repository, without creating local refs.
 func (d *Depot) bring(ctx context.Context, refs []string) error {
 	if len(refs) == 0 {
 		return nil
@@ -130,7 +130,7 @@ func (d *Depot) bring(ctx context.Context, refs []string) error {
 	return err
 }
 
-// readShared reads what runs are about and how they ended.
+// readShared reads the plan info and the last event of runs.
 func (d *Depot) readShared(ctx context.Context, runs map[string]*sharedRun) error {
 	var refs []string
 	for _, r := range runs {
@@ -167,10 +167,10 @@ func (d *Depot) readShared(ctx context.Context, runs map[string]*sharedRun) erro
 	return nil
 }
 
-// sharedBranches lists the branches of runs in the shared repository. One goes once the branch that its run began on has
-// all of it; where no run tells which that is, it is the default branch.
+// sharedBranches lists the branches of runs in the shared repository. A branch can go once the base branch of its
+// run contains it. If the run is unknown, its base is the default branch.
 func (d *Depot) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]Leftover, error) {
-	into := map[string]string{} // by branch: what it is to be merged into
+	into := map[string]string{} // by branch: its base
 	for ref := range refs {
 		rest, ours := strings.CutPrefix(ref, "refs/heads/"+ofRuns)
 		if !ours || strings.HasPrefix(ref, d.Prefix) {
@@ -182,7 +182,7 @@ func (d *Depot) sharedBranches(ctx context.Context, refs map[string]string, newe
 			into[ref] = "refs/heads/" + r.info.BaseBranch
 		}
 	}
-	if len(into) == 0 || refs["HEAD"] == "" { // without a default branch nothing is merged into it
+	if len(into) == 0 || refs["HEAD"] == "" { // without a default branch, no merge can be checked
 		return nil, nil
 	}
 	if err := d.bring(ctx, slices.Concat(slices.Collect(maps.Keys(into)), slices.Compact(slices.Sorted(maps.Values(into))))); err != nil {
@@ -209,7 +209,7 @@ func (d *Depot) sharedBranches(ctx context.Context, refs map[string]string, newe
 	return out, nil
 }
 
-// copies lists what this repository has of runs that the shared one has nothing of any more.
+// copies lists the local copies of runs that the shared repository no longer has.
 func (d *Depot) copies(ctx context.Context, runs map[string]*sharedRun) ([]Leftover, error) {
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(d.Prefix, "/"))
 	if err != nil {
@@ -229,10 +229,10 @@ func (d *Depot) copies(ctx context.Context, runs map[string]*sharedRun) ([]Lefto
 	return left, nil
 }
 
-// pushAtOnce is how many refs are removed with one push: the command line has its limits.
+// pushAtOnce limits the refs deleted with one push, because the command line has a limited length.
 const pushAtOnce = 500
 
-// RemoveShared removes one thing that [Depot.SharedLeftovers] listed for removal, if nobody changed it since.
+// RemoveShared removes a leftover that [Depot.SharedLeftovers] listed for removal, if it did not change since.
 func (d *Depot) RemoveShared(ctx context.Context, x Leftover) error {
 	if !x.Remove {
 		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
@@ -258,8 +258,8 @@ func (d *Depot) RemoveShared(ctx context.Context, x Leftover) error {
 	return d.forget(ctx, x.Name)
 }
 
-// removeRefs removes refs of the shared repository that are still where they were. The journal goes last: it tells what the
-// others are, should this be cut off.
+// removeRefs deletes unchanged refs of the shared repository. The journal goes last: after an interruption it
+// still describes the remaining refs.
 func (d *Depot) removeRefs(ctx context.Context, at map[string]string, gone []string) error {
 	slices.SortFunc(gone, func(a, b string) int { return strings.Compare(lastIsJournal(a), lastIsJournal(b)) })
 	for part := range slices.Chunk(gone, pushAtOnce) {
@@ -282,7 +282,7 @@ func lastIsJournal(ref string) string {
 	return ref
 }
 
-// forget removes the refs that this repository has of a run.
+// forget deletes the local refs of a run.
 func (d *Depot) forget(ctx context.Context, prefix string) error {
 	tips := strings.TrimSuffix(prefix, "/") + tipSuffix + "/"
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", prefix, tips)

@@ -6,8 +6,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// news tells a worker whether others have done anything that it has not fetched yet. All that is reported was pushed before,
-// so whoever did everything since the last fetch itself has nothing to look for.
+// news tracks whether other workers have pushed results that this worker has not fetched. Each reported result was
+// pushed before. So a worker that performed all reported orders since its last fetch need not fetch.
 type news struct {
 	mu     sync.Mutex
 	orders map[string]int // command → the event that handed it out last
@@ -15,14 +15,14 @@ type news struct {
 	some   bool
 }
 
-// hear takes up an event of the journal.
+// hear applies an event of the journal.
 func (n *news) hear(e runner.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case e.Kind == runner.Dispatched:
 		n.orders[e.Command] = e.Seq
-	case e.Kind == runner.RunResumed: // whoever looked at the run branch may have moved it
+	case e.Kind == runner.RunResumed: // a check of the run branch may have moved it
 		n.some = true
 	case e.Command != "" && !n.own[n.orders[e.Command]]:
 		n.some = true
@@ -36,7 +36,7 @@ func (n *news) did(seq int) {
 	n.own[seq] = true
 }
 
-// take tells whether there is something to fetch, and that the caller does it now.
+// take reports whether there is something to fetch, and marks it as fetched.
 func (n *news) take() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

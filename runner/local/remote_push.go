@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// push moves branches and makes refs in the depot, all or none.
+// push atomically moves branches and creates refs in the depot.
 func (d *Depot) push(ctx context.Context, moves []Move, made ...git.RefUpdate) error {
 	args := []string{"push", "--quiet", "--atomic", "--no-verify"}
 	var specs []string
@@ -32,7 +32,7 @@ func (d *Depot) push(ctx context.Context, moves []Move, made ...git.RefUpdate) e
 	return nil
 }
 
-// kept is a commit that says what came of the command that an event handed out.
+// kept is a commit with the result of the command of an event.
 type kept struct {
 	seq    int
 	commit string
@@ -42,15 +42,14 @@ func (d *Depot) refOf(k kept) git.RefUpdate {
 	return git.RefUpdate{Ref: d.doneRef(k.seq), New: k.commit}
 }
 
-// reached notes a step that is in the depot. The lock is held.
+// reached records a step that is in the depot. The caller holds the lock.
 func (d *Depot) reached(k kept) {
 	if k.seq >= d.latest {
 		d.latest, d.last = k.seq, Pushed{d.doneRef(k.seq), k.commit}
 	}
 }
 
-// keep writes down what came of a command and moves the branches that it moved, in one step. What was put off until then
-// goes with it.
+// keep pushes the result of a command, the branches that it moved and all deferred results, atomically.
 func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, moves []Move) error {
 	own, err := d.write(ctx, seq, done, files)
 	if err != nil {
@@ -61,7 +60,8 @@ func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, mo
 	for _, k := range owed {
 		made = append(made, d.refOf(k))
 	}
-	if err = d.push(ctx, moves, made...); err != nil && len(owed) > 0 { // somebody else may have been first with one of those
+	// another worker may have pushed one of the deferred results first
+	if err = d.push(ctx, moves, made...); err != nil && len(owed) > 0 {
 		d.owe(owed...)
 		owed = nil
 		err = d.push(ctx, moves, made[0])
@@ -77,7 +77,7 @@ func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, mo
 	return nil
 }
 
-// putOff writes down what came of a command and nobody builds on, for the next push to take along.
+// putOff stores a result that no work builds on; the next push takes it along.
 func (d *Depot) putOff(ctx context.Context, seq int, done Done, files []string) error {
 	own, err := d.write(ctx, seq, done, files)
 	if err == nil {
@@ -86,7 +86,8 @@ func (d *Depot) putOff(ctx context.Context, seq int, done Done, files []string) 
 	return err
 }
 
-// settle pushes what was put off and no push has taken along. What somebody else was first with is theirs.
+// settle pushes the deferred results that no push has taken along. It skips those that another worker pushed
+// first.
 func (d *Depot) settle(ctx context.Context) error {
 	var failed error
 	for _, k := range d.takeOwed() {
@@ -117,7 +118,7 @@ func (d *Depot) takeOwed() []kept {
 	return owed
 }
 
-// write makes the commit that says what came of a command.
+// write makes the commit with the result of a command.
 func (d *Depot) write(ctx context.Context, seq int, done Done, files []string) (kept, error) {
 	message, err := json.Marshal(done)
 	if err != nil {
@@ -128,7 +129,7 @@ func (d *Depot) write(ctx context.Context, seq int, done Done, files []string) (
 		return kept{}, err
 	}
 	all := []string{done.Event.Base, done.Event.Commit}
-	if done.Event.Commit == "" && done.Event.Tree != "" { // nobody builds on the candidate, but gates look at its tree
+	if done.Event.Commit == "" && done.Event.Tree != "" { // no work builds on this candidate, but gates check its tree
 		made, err := d.Repo.CommitTree(ctx, done.Event.Tree, "", "a candidate\n")
 		if err != nil {
 			return kept{}, err

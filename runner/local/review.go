@@ -20,46 +20,47 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Reviews is what changes are reviewed with. Whether they are is a matter of the run: [runner.Info].
+// Reviews configures reviews. Whether a run holds them is in its [runner.Info].
 type Reviews struct {
-	Reviewers []review.Reviewer // in order of preference; asked where the run says "all"
+	Reviewers []review.Reviewer // in order of preference; used if the run says "all"
 	Prompts   prompt.Set
 	Persona   string
 	Margin    float64
 	NewID     func() string
-	Blueprint *blueprint.Reviewer                                   // holds units against their blueprints; nil asks nobody
-	More      []gates.Gate                                          // that look in a review and nowhere else
-	Vendor    func(agent, model string) string                      // who makes what an agent works with; "" is not known
-	Price     func(c review.Call) (usd *float64, src agents.Source) // nil is unknown
+	// compares units with their blueprints; nil for none
+	Blueprint *blueprint.Reviewer
+	More      []gates.Gate                                          // additional gates that only reviews use
+	Vendor    func(agent, model string) string                      // vendor of an agent's model; "" if unknown
+	Price     func(c review.Call) (usd *float64, src agents.Source) // nil if unknown
 }
 
-// The ways to review.
+// The values of [runner.Info.Review].
 const (
-	ReviewPrograms = "programs" // programs look, and nobody is asked
-	ReviewAll      = "all"      // reviewers are asked as well
+	ReviewPrograms = "programs" // only programs review
+	ReviewAll      = "all"      // reviewers review too
 )
 
-// reviewError is a review in which somebody could not look. That is neither for nor against the change, and the same
-// again would ask the same reviewers again: so somebody has to see to it.
+// reviewError is a review in which a reviewer failed to work. It says nothing about the change. A retry would ask
+// the same reviewers, so a person has to act.
 type reviewError struct{ why string }
 
 func (e *reviewError) Error() string { return e.why }
 
-// seen is what gates last said of a batch.
+// seen holds the latest gate results of a batch.
 type seen struct {
 	base, tree string
 	reports    []gates.Report
-	review     *runner.ReviewInfo // of that very change
+	review     *runner.ReviewInfo // of the same change
 }
 
-// Review looks at what the candidate of c changes; without a batch, at all that the run made.
+// Review reviews the changes of c's candidate; without a batch, those of the whole run.
 func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Tree: c.Tree}
 	in, known, err := w.reviewOf(ctx, &c)
 	if err != nil {
 		return e, err
 	}
-	if known != nil { // what the run made is what one batch made
+	if known != nil { // the change of the run equals that of one reviewed batch
 		e.Outcome, e.Review = runner.OutcomeOK, known
 		return e, nil
 	}
@@ -91,13 +92,13 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	return w.verdict(e, v)
 }
 
-// finalPlace names the workspace in which the final review looks, and the folder with what it leaves.
+// finalPlace names the workspace and the log folder of the final review.
 const finalPlace = "final-review"
 
-// findings is the file with what reviews of a batch found from round to round.
+// findings returns the file with the findings of all review rounds of a batch.
 func (w *work) findings(batch string) string { return w.Layout.Findings(w.run, batch) }
 
-// reviewOf makes what a review gets: the change in a workspace, and what is known of it already.
+// reviewOf returns the input of a review: the change in a workspace, and its known results.
 func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
 	in = review.Input{
 		Prompts: w.Reviews.Prompts, Persona: w.Reviews.Persona, Margin: w.Reviews.Margin, NewID: w.Reviews.NewID,
@@ -131,7 +132,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		if in.Ledger, err = review.ReadLedger(w.findings(c.Batch), c.Batch); err != nil {
 			return in, nil, err
 		}
-		for i := range in.Ledger.Rounds { // it is the batch's own change, wherever it stands
+		for i := range in.Ledger.Rounds { // the batch's own change is the same on every base
 			in.Ledger.Rounds[i].Base = c.Base
 		}
 		space, err = w.restore(ctx, *c)
@@ -162,7 +163,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 	in.Gates = suite.All(space.Dir, settings)
 	if last.tree == c.Tree {
 		in.Known = last.reports
-		if last.base != c.Base { // of the tests, what they are compared with changes nothing
+		if last.base != c.Base { // on another base, only passed test reports stay valid
 			in.Known = slices.DeleteFunc(slices.Clone(in.Known), func(r gates.Report) bool {
 				return r.Tests == nil || r.Status != gates.Pass
 			})
@@ -175,7 +176,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 	return in, nil, nil
 }
 
-// reviewInfo writes all of a review into a file, and says in short what it came to.
+// reviewInfo writes a review to file and returns its summary.
 func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
@@ -208,7 +209,8 @@ func firstWords(note string) string {
 	return phrase.Cut(note, 160)
 }
 
-// spentOn sums up what a review's reviewers used; nil where nobody was asked. One unknown price makes the sum unknown.
+// spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum
+// unknown.
 func (w *work) spentOn(v review.Review) *agents.Usage {
 	var u agents.Usage
 	asked, known, sum := false, true, 0.0

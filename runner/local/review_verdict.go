@@ -38,8 +38,8 @@ func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
 	return e, nil
 }
 
-// blocking are the passes of a review that ask for something to be corrected, with no findings but those. again tells
-// whether one of them was asked for before.
+// blocking returns the failed passes of a review, with only their blocking findings. again reports whether one of
+// these was found before.
 func blocking(v review.Review) (reports []gates.Report, ids []string, again bool) {
 	for _, p := range v.Passes {
 		if p.Status != gates.Fail {
@@ -73,8 +73,8 @@ func blocking(v review.Review) (reports []gates.Report, ids []string, again bool
 // shallowFiles is in how many files a small fix may have to be made.
 const shallowFiles = 3
 
-// failureIsComplex tells what has to be thought through from what a small fix will do for (REV-11): it does not fit
-// where it was put, it is wrong in many places, or an attempt to correct it did not.
+// failureIsComplex reports whether a failure needs more than a small fix (REV-11): the design is wrong, many
+// places are wrong, or an attempt to correct it failed.
 func failureIsComplex(v review.Review, reports []gates.Report, again bool) bool {
 	files := map[string]bool{}
 	for _, r := range reports {

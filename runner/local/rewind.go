@@ -14,9 +14,9 @@ func UnverifiedBranch(slug, commit string) string {
 	return "runplan/" + slug + "/unverified-" + short(commit)
 }
 
-// Rewind moves the run branch of a run back to where its events up to upTo had brought it, and returns the branch that
-// keeps what it leaves behind; "" where it was there already. It comes before later events are set aside: they may be all
-// that tells of what was merged since, and nobody can say whether that was gated.
+// Rewind moves the run branch back to its position after the event upTo. It returns the branch that keeps the
+// removed commits; "" if it was already there. Call it before later events are removed: they may be the only
+// record of later merges, whose gate results would be unknown.
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
 	var books *runner.Scribe
 	var info runner.Info

@@ -20,8 +20,8 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// rooms are the sealed rooms of one process: a pool, what its rooms are prepared with, and the lock that tells other
-// processes that somebody is at work in them.
+// rooms are the rooms of one process: a pool, the preparation of its rooms, and a lock that shows other processes
+// that they are in use.
 type rooms struct {
 	*room.Rooms
 	lock *Lock
@@ -214,7 +214,7 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	return key, nil
 }
 
-// listsDependencies tells files from which package managers install.
+// listsDependencies reports whether package managers install from a file.
 func listsDependencies(name string) bool {
 	base := path.Base(name)
 	if strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {

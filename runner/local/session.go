@@ -17,10 +17,10 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// ErrPlanChanged says that the plan is not what the run was started with.
+// ErrPlanChanged means that the plan differs from the one that the run started with.
 var ErrPlanChanged = errors.New("the plan was changed since the run started")
 
-// begin writes a new run to the journal, or reads an old one back, and returns what is to be done first.
+// begin writes a new run to the journal, or replays an old one, and returns the first commands.
 func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command, error) {
 	s.work.sweep()
 	then, err := s.begun(ctx)
@@ -30,7 +30,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if then == nil {
 		then = &info
 	}
-	if err := s.decide(*then); err != nil { // what was decided then was decided under the limits of then
+	if err := s.decide(*then); err != nil { // replay needs the limits of the time of the events
 		return nil, err
 	}
 	known, err := s.replay(ctx)
@@ -57,7 +57,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	return first.Commands, s.show(first.Events)
 }
 
-// decide makes what decides, and what is told of it.
+// decide makes the machine, the scribe and the fold of the run.
 func (s *session) decide(info runner.Info) error {
 	machine, err := runner.New(info)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *session) decide(info runner.Info) error {
 	return nil
 }
 
-// begun returns what the run was about when it started, nil for a new one.
+// begun returns the info of the run's first event, nil for a new run.
 func (s *session) begun(ctx context.Context) (*runner.Info, error) {
 	for ev, err := range s.Events(ctx, s.run, 0) {
 		return ev.Job, err
@@ -75,7 +75,7 @@ func (s *session) begun(ctx context.Context) (*runner.Info, error) {
 	return nil, nil
 }
 
-// replay folds the events that the journal has of this run.
+// replay applies the journal's events of this run.
 func (s *session) replay(ctx context.Context) (known bool, err error) {
 	for ev, err := range s.Events(ctx, s.run, 0) {
 		if err != nil {
@@ -85,7 +85,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 		s.books.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
-			if ev.Kind != runner.PlanChanged { // which the machine takes nothing of but the batches
+			if ev.Kind != runner.PlanChanged { // the machine takes only the batches of such an event
 				s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
 			}
 			for _, b := range ev.Job.Batches {
@@ -100,13 +100,13 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 	return known, nil
 }
 
-// resume looks whether what the journal says still holds, and goes on.
+// resume checks that the journal still matches the repository, and continues the run.
 func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	info := s.work.info
 	if err := s.Repo.UnlockBranches("runplan/" + info.Slug); err != nil {
 		return nil, err
 	}
-	for _, k := range s.Redo { // first, so that a kill that loses the wish loses the change of the plan with it
+	for _, k := range s.Redo { // before the plan change: if a kill loses this event, it loses the plan change too
 		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: s.machine.Tip(), Reason: "asked for with --redo"}); err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	}
 	for _, b := range info.Batches {
 		if s.digests[b.Key] != b.Digest {
-			resumed.Job = &info // the plan was changed, and that was accepted
+			resumed.Job = &info // the changed plan was accepted
 		}
 	}
 	if _, err := s.record(resumed); err != nil {
@@ -163,8 +163,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	return s.machine.Pending(), nil
 }
 
-// replan writes down that another text of the plan was accepted, with a copy of it: the plan of the start stays what it
-// was.
+// replan records that a changed plan was accepted, and keeps a copy of it. The copy of the first plan stays.
 func (s *session) replan(info runner.Info) error {
 	if s.Change == nil {
 		return nil
@@ -184,8 +183,8 @@ func (s *session) replan(info runner.Info) error {
 	return err
 }
 
-// PlanText returns the plan of a run as it was accepted last: the one it began with, or that of a later plan.changed. A
-// copy that is gone or was edited is no text of the run: then fresh is false, and the text is that of the start.
+// PlanText returns the last accepted plan of a run: the first one, or that of a later plan.changed event. If the
+// copy of a changed plan is missing or was edited, it returns the first text with fresh false.
 func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text []byte, fresh bool, err error) {
 	var copied runner.Event
 	for ev, err := range Events(ctx, j, run, 0) {
@@ -206,7 +205,7 @@ func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text
 	return text, copied.Log == "", err
 }
 
-// runBranch sees to it that the run branch is there. Where it stands is nobody's to change but the merges'.
+// runBranch makes the run branch if it is missing. Only merges may move an existing one.
 func (s *session) runBranch(ctx context.Context, at string) error {
 	ref := "refs/heads/" + s.work.info.Branch
 	now, err := s.Repo.Resolve(ctx, ref)
@@ -224,12 +223,12 @@ func (s *session) runBranch(ctx context.Context, at string) error {
 	return nil
 }
 
-// finish tidies up, writes the report and closes the books of this session. It comes before the last event,
-// so that a run that the journal calls finished has nothing left to tidy.
+// finish cleans up, writes the report and records the last event of this session. The cleanup comes first, so that
+// a finished run leaves nothing behind.
 func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
 	s.work.sweepStashes(ctx)
-	// Rooms go before the run counts as finished: nobody resumes a finished run, so what a kill leaves then stays.
+	// Remove rooms before the run is finished: no resume would remove what a kill leaves after that.
 	s.cancel(errStopped)
 	s.work.background.Wait()
 	s.work.closeRooms(ctx)
@@ -248,7 +247,7 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 	}
 	last := res.Ending()
 	if s.Report != nil {
-		// The report comes first, so that a run that the journal calls finished has one.
+		// The report comes before the last event, so that every finished run has one.
 		last.At = s.Now().UTC()
 		if err := s.fold.Apply(last); err != nil {
 			return err
@@ -261,8 +260,8 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 	return err
 }
 
-// tidy removes worktrees and branches (TEAM-08). Those of batches that failed are kept, for people to look at, and so
-// is whatever did not merge and is no batch's.
+// tidy removes worktrees and branches (TEAM-08). It keeps those of failed batches for people to inspect, and
+// unmerged branches that belong to no batch.
 func (s *session) tidy(ctx context.Context) error {
 	failed := func(batch string) bool {
 		v, _ := s.machine.Batch(batch)
@@ -299,8 +298,8 @@ func (s *session) tidy(ctx context.Context) error {
 	return s.removeBranches(ctx, drop)
 }
 
-// removeBranches removes branches at once, or one by one where that is refused: one that stays, locked or moved by
-// somebody, keeps no other. A run that is killed in the middle removes the rest when it goes on.
+// removeBranches deletes branches in one transaction, or one by one if that fails, so that a locked or moved
+// branch does not keep the others. If the run is killed meanwhile, a resume deletes the rest.
 func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) error {
 	if len(drop) == 0 || s.Repo.UpdateRefs(ctx, drop...) == nil {
 		return nil
@@ -314,12 +313,12 @@ func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) erro
 	return errors.Join(stay...)
 }
 
-// List summarises the runs that match f, newest first.
+// List summarizes the runs that match f, newest first.
 func (e *Engine) List(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
 	return List(ctx, e.Journal, f)
 }
 
-// List is [Engine.List] for those who only have a journal.
+// List is [Engine.List] for callers that only have a journal.
 func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summary, error) {
 	runs, err := j.Runs(ctx)
 	if err != nil {
@@ -335,7 +334,7 @@ func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summ
 	for _, r := range runs {
 		sum, err := summary(ctx, j, r.ID)
 		if errors.Is(err, runner.ErrLoopVersion) {
-			// Another runplan wrote it. That is no reason not to tell of the others.
+			// Another version of runplan wrote it; list the other runs all the same.
 			sum, err = runner.Summary{
 				Run: r.ID, Plan: r.Plan, Title: r.Plan, Slug: r.Slug, Started: r.Started, Updated: r.Started,
 				Status: runner.RunStopped, Stop: runner.OutcomeError, Reason: err.Error(), Batches: []runner.BatchSummary{},
@@ -362,12 +361,12 @@ func summary(ctx context.Context, j *store.Journal, run string) (runner.Summary,
 	return fold.Summary(), nil
 }
 
-// Events yields the events of one run for those who only have a journal.
+// Events yields the events of one run, for callers that only have a journal.
 func Events(ctx context.Context, j *store.Journal, run string, from int) func(func(runner.Event, error) bool) {
 	return events(ctx, j, run, from)
 }
 
-// limits are what a resumed run may change, and who works for it.
+// limits holds the settings that a resume may change, and the agents.
 type limits struct {
 	workers     int
 	onLimit     string
@@ -377,6 +376,6 @@ type limits struct {
 }
 
 func limitsOf(i runner.Info) limits {
-	who := fmt.Sprint(i.Agents) // maps are printed in the order of their keys
+	who := fmt.Sprint(i.Agents) // fmt prints maps in key order
 	return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, who}
 }

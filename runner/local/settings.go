@@ -13,10 +13,9 @@ import (
 	"github.com/runplan/runplan/runner/stamps"
 )
 
-// settleSettings restores the settings of tools outside the repository that are not as they were recorded. Few people
-// change one of these files in the minutes that an agent works, and a changed one would steer the gates of every run
-// from then on. So it is restored whoever changed it, and a copy of what it became is kept. It is called with the lock
-// of the keeper held.
+// settleSettings restores changed tool settings outside the repository. Users rarely change these files while an
+// agent works, and a changed one would affect the gates of all later runs. So it restores each change, whatever
+// its author, and keeps a copy. The caller holds the keeper's lock.
 func (w *work) settleSettings(s *shift) []change {
 	var changes []change
 	for _, c := range w.keeper.watch.Changes() {

@@ -17,36 +17,36 @@ import (
 	"github.com/runplan/runplan/runner/stamps"
 )
 
-// keeper keeps what steers git in all worktrees (hooks, settings, replaced objects), and the settings of tools outside
-// the workspaces, as they were when agents began. It restores what changes while they work: otherwise the gates, the
-// next attempt and runplan itself would read it.
+// keeper protects the files that control git in all worktrees (hooks, settings, replaced objects) and the tool
+// settings outside the workspaces. It stores their state when agents begin and restores what changes meanwhile.
+// Otherwise the gates, the next attempt and runplan itself would use the changed files.
 type keeper struct {
 	mu    sync.Mutex
-	ref   map[string]stamps.File // expected state, by path in the git folder; nil until an agent began
+	ref   map[string]stamps.File // expected state, by path in the git folder; nil until the first agent begins
 	watch *stamps.Watch          // settings outside the repository
 	busy  []*shift
 }
 
-// shift is one program of a batch at work: an agent, gates, or a commit with its hooks.
+// shift is one running program of a batch: an agent, gates, or a commit with its hooks.
 type shift struct {
-	of     string   // whose it is, for people
-	dir    string   // for what is put aside
+	of     string   // its name in messages
+	dir    string   // folder for files that are moved aside
 	own    string   // settings of its own workspace, as a path in the git folder
-	beside bool     // others were at work as well, so that nothing can be tied to it
-	found  []change // what it changed before others joined
+	beside bool     // others ran too, so no change can be attributed to it
+	found  []change // its changes before others started
 }
 
-// change is one file of the git folder, or one setting of a tool, that is not as it was.
+// change is one changed file of the git folder, or one changed setting of a tool.
 type change struct {
 	name   string // path in the git folder, or the path of the setting
-	steers string // the tool and what it takes from this setting, "" for the git folder
-	left   bool   // it stays as it is: it does no harm, or may be the user's
+	steers string // the tool and the effect of this setting; "" for the git folder
+	left   bool   // kept as is: harmless, or possibly the user's
 	mild   bool   // it makes no program run or skip anything
 	stuck  bool   // it could not be restored
-	kind   string // of a special file of the workspace, which was removed; "" for all others
+	kind   string // type of a special workspace file that was removed; "" for all others
 }
 
-// path is how people are told of a change.
+// path returns the display name of a change.
 func (c change) path() string {
 	if c.steers != "" {
 		return c.name
@@ -54,7 +54,7 @@ func (c change) path() string {
 	return ".git/" + c.name
 }
 
-// effect says why it matters.
+// effect says why a change matters.
 func (c change) effect() string {
 	if c.steers != "" {
 		return "it sets " + c.steers
@@ -62,12 +62,12 @@ func (c change) effect() string {
 	return "git heeds it in all worktrees, yours too"
 }
 
-// shift is what works for c in its workspace from now on.
+// shift returns the shift of a program that is about to run for c in workspace s.
 func (w *work) shift(c runner.Command, s *Space, who string) *shift {
 	return &shift{of: fmt.Sprintf("%s of batch %s", who, c.Place()), dir: w.attemptDir(c), own: w.ownSettings(s.GitDir)}
 }
 
-// ownSettings is the file of a workspace's own settings, as a path in the git folder.
+// ownSettings returns the file of a workspace's own settings, as a path in the git folder.
 func (w *work) ownSettings(gitDir string) string {
 	rel, err := filepath.Rel(w.Repo.Common, filepath.Join(gitDir, "config.worktree"))
 	if err != nil {
@@ -76,14 +76,14 @@ func (w *work) ownSettings(gitDir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// crowd says that something is about to work that is no shift: nobody at work now is alone any more.
+// crowd records that a program without a shift is about to run: no running shift is alone any more.
 func (w *work) crowd() {
 	w.keeper.mu.Lock()
 	defer w.keeper.mu.Unlock()
 	w.join()
 }
 
-// join settles what changed up to now and may be tied to the only one at work.
+// join settles the changes so far. It attributes them to the only running shift, if it is alone.
 func (w *work) join() {
 	k := &w.keeper
 	if len(k.busy) == 0 {
@@ -101,11 +101,11 @@ func (w *work) join() {
 	}
 }
 
-// begin starts a shift. The user may change what git heeds while nothing is at work: fresh takes it as it is now, which is
-// for agents; for all others nothing may have changed since.
+// begin starts a shift. While no shift runs, the user may change these files. With fresh (for agents) begin
+// accepts the current state; without fresh it restores all changes since the last shift.
 func (w *work) begin(s *shift, fresh bool) {
 	if literal(w.Agent) {
-		return // the user's own plan may do what it likes
+		return // a script agent follows the user's own plan, which may change anything
 	}
 	k := &w.keeper
 	k.mu.Lock()
@@ -125,20 +125,22 @@ func (w *work) begin(s *shift, fresh bool) {
 	k.busy = append(k.busy, s)
 }
 
-// record takes the present state as the expected one. It is called with the lock held.
+// record stores the current state as the expected one. The caller holds the lock.
 func (w *work) record(s *shift) {
 	w.keeper.ref = w.readShared(s.own)
 	if w.keeper.watch == nil {
 		dirs := []string{w.Layout.Workspace(w.info.Slug, 1)}
 		if r := w.rooms.made; r != nil {
-			dirs = append(dirs, filepath.Join(r.Dir, "1", "room")) // tools that gates run look above it as well
+			// tools run by gates also read settings above this folder
+			dirs = append(dirs, filepath.Join(r.Dir, "1", "room"))
 		}
 		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs, filepath.Join(w.Repo.Common, "config"))
 	}
 	w.keeper.watch.Take()
 }
 
-// end ends a shift and puts back what is not as it was. It returns what can be tied to this shift, and tells of the rest.
+// end ends a shift and restores changed files. It returns the changes of this shift and reports the others as
+// notes.
 func (w *work) end(s *shift) []change {
 	k := &w.keeper
 	k.mu.Lock()
@@ -156,7 +158,7 @@ func (w *work) end(s *shift) []change {
 	return append(s.found, changes...)
 }
 
-// adopt ends a shift of the repository's own hooks: where nobody else worked, what they did is meant.
+// adopt ends a shift of the repository's own hooks. If no other shift ran, it accepts their changes as intended.
 func (w *work) adopt(s *shift) {
 	k := &w.keeper
 	k.mu.Lock()
@@ -167,7 +169,7 @@ func (w *work) adopt(s *shift) {
 	w.end(s)
 }
 
-// tell is for changes that nobody can be blamed for.
+// tell notes changes that no single program can be blamed for.
 func (w *work) tell(s *shift, changes []change) {
 	for _, c := range changes {
 		who := "several programs were at work, so nobody is blamed"
@@ -178,19 +180,19 @@ func (w *work) tell(s *shift, changes []change) {
 	}
 }
 
-// settle compares the git folder with what it is to be and puts it back. It is called with the lock held.
+// settle compares the git folder with the expected state and restores it. The caller holds the lock.
 func (w *work) settle(s *shift) []change {
 	k := &w.keeper
 	now := w.readShared(s.own)
 	var changes []change
 	if now["hooks"] != k.ref["hooks"] {
-		// The folder itself was replaced. What lies behind a link is not the repository's, and stays as it is.
+		// The folder itself was replaced. Files behind a link are outside the repository and stay unchanged.
 		if err := w.rehang(s, k.ref["hooks"]); err != nil {
 			w.Note(".git/hooks was replaced and cannot be put back: " + err.Error())
 		}
 		changes = append(changes, change{name: "hooks"})
 		if now = w.readShared(s.own); now["hooks"] != k.ref["hooks"] {
-			return changes // what lies there is not ours to touch
+			return changes // those files are outside the repository
 		}
 	}
 	for _, name := range differing(k.ref, now) {
@@ -201,7 +203,7 @@ func (w *work) settle(s *shift) []change {
 		case name == "config" && had && there && is.Mode.IsRegular():
 			c.left, c.mild = stamps.Weigh(was.Data, is.Data)
 		case name == shallowFile:
-			c.left = true // without it, commits that were fetched lack their parents
+			c.left = true // without it, fetched commits lack their parents
 		case strings.HasPrefix(name, replaceRefs):
 			c.stuck = !w.restoreReplaced(s, name, is.Data, was.Data)
 			changes = append(changes, c)
@@ -217,7 +219,7 @@ func (w *work) settle(s *shift) []change {
 	return append(changes, w.settleSettings(s)...)
 }
 
-// putAside keeps what a file of the git folder became, and makes it what it was.
+// putAside saves the changed file of the git folder, and restores the old one.
 func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was stamps.File, had bool) {
 	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
 	verb := "was put back"
@@ -239,7 +241,7 @@ func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was s
 	w.Note(note)
 }
 
-// keep writes what was found to a file that is not there yet.
+// keep saves a found file under an unused name.
 func (w *work) keep(dir, name string, f stamps.File) (string, error) {
 	text := f.Data
 	if f.Mode&fs.ModeSymlink != 0 {
@@ -249,14 +251,14 @@ func (w *work) keep(dir, name string, f stamps.File) (string, error) {
 	return path, writeFile(path, []byte(w.redact.String(text)))
 }
 
-// replaceRefs are the refs by which git shows one object in the place of another, and shallowFile lists the commits
-// whose parents are not there. Both change what every command of git says of the history.
+// replaceRefs are the refs that make git show one object in place of another. shallowFile lists the commits whose
+// parents are missing. Both change the history that every git command shows.
 const (
 	replaceRefs = "refs/replace/"
 	shallowFile = "shallow"
 )
 
-// restoreReplaced brings a ref of [replaceRefs] back to the object that it was, "" for none.
+// restoreReplaced resets a ref of [replaceRefs] to the object was; "" deletes the ref.
 func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 	if err := w.Repo.UpdateRefs(context.Background(), git.RefUpdate{Ref: ref, New: was, Old: is}); err != nil {
 		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be put back: %v", s.of, ref, err))
@@ -270,7 +272,7 @@ func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 	return true
 }
 
-// rehang makes the folder of hooks the folder, or the link, that it was.
+// rehang restores the hooks folder, or the link in its place.
 func (w *work) rehang(s *shift, was stamps.File) error {
 	path := filepath.Join(w.Repo.Common, "hooks")
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
@@ -293,7 +295,7 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 	return os.MkdirAll(path, 0o755)
 }
 
-// readShared reads what git heeds in all worktrees, and the settings of the workspaces at work.
+// readShared reads the files that control git in all worktrees, and the settings of the workspaces in use.
 func (w *work) readShared(own string) map[string]stamps.File {
 	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates", shallowFile, own}
 	for _, s := range w.keeper.busy {
@@ -316,7 +318,7 @@ func (w *work) readShared(own string) map[string]stamps.File {
 			if rel, rerr := filepath.Rel(real, path); err == nil && rerr == nil && !d.IsDir() && !strings.HasSuffix(path, ".sample") {
 				names = append(names, "hooks/"+filepath.ToSlash(rel))
 			}
-			return nil // what cannot be read cannot be run
+			return nil // an unreadable hook cannot run
 		})
 	}
 	for _, name := range names {
@@ -327,7 +329,7 @@ func (w *work) readShared(own string) map[string]stamps.File {
 	return out
 }
 
-// sharedFindings tells what an agent changed in the git folder.
+// sharedFindings returns findings for an agent's changes in the git folder and tool settings.
 func sharedFindings(changes []change) []gates.Finding {
 	var out []gates.Finding
 	for _, c := range changes {

@@ -13,9 +13,9 @@ import (
 // ofRuns begins the names of all branches of runs.
 const ofRuns = "runplan/"
 
-// tidyStashes takes an agent's stashes out of the list, which is the user's: git has one for all worktrees.
-// They are known by the branch that they were made on. An entry that is gone may be one that the agent took,
-// or one that the user did meanwhile; so it is told how to get it back.
+// tidyStashes removes an agent's stashes from the user's list, because git has one list for all worktrees. It
+// identifies them by the branch on which they were made. A missing entry may have been removed by the agent or by
+// the user, so tidyStashes notes how to restore it.
 func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stash) {
 	after, err := w.Repo.Stashes()
 	if err != nil {
@@ -43,8 +43,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 }
 
-// sweepStashes takes out what is left of the stashes of agents, once none is at work: while several are, the list changes
-// under everybody's hands.
+// sweepStashes removes the remaining stashes of agents when no agent is running. While several run, the list may
+// change at any time.
 func (w *work) sweepStashes(ctx context.Context) {
 	list, err := w.Repo.Stashes()
 	if err != nil {
@@ -62,8 +62,9 @@ func (w *work) sweepStashes(ctx context.Context) {
 	}
 }
 
-// dropStash drops one entry. Git knows entries by their place only, and counts them before it locks the list: where another
-// agent adds one meanwhile, another entry goes, whatever git says. So it is looked again, and what went wrongly is put back.
+// dropStash drops one entry. Git identifies entries by position, and counts before it locks the list. If another
+// agent adds one meanwhile, git drops the wrong entry. So dropStash checks the result and restores a wrongly
+// dropped entry.
 func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	var last error
 	var before []git.Stash

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// inSubmodules tells why an attempt cannot count for what its agent did in submodules, or "". A batch is one commit of this
-// repository. It has no place for files of another one, and a commit that it points at there has to be somewhere else than
-// in a workspace, which goes away.
+// inSubmodules returns why an attempt cannot count for its agent's changes in submodules, or "". A batch is one
+// commit of this repository, which cannot contain files of another one. A submodule commit must exist elsewhere,
+// because the workspace is removed.
 func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 	now, err := s.Submodules(ctx, g.Base)
 	if err != nil {

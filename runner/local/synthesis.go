@@ -34,15 +34,15 @@ func (w *work) variantOf(ctx context.Context, c runner.Command, brief string) (t
 	return brief + "\n## How to go about it\n\n" + v.Prompt + "\n", v.Name, nil
 }
 
-// withoutBatch leaves out what the lines of the progress tell of a batch. Candidates know nothing of each other, whether
-// they are made at the same time or one after the other; one that is to know of the last failure has its digest.
+// withoutBatch removes a batch's lines from the progress. Candidates must not know of each other; one that should
+// know the last failure gets the digest.
 func withoutBatch(lines []string, b *planparse.Batch) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return strings.Contains(line, fmt.Sprintf(" batch %s (", b.Number))
 	})
 }
 
-// synthesis writes what the candidate of the second round is told of the others (SAMP-08).
+// synthesis writes the text about the other candidates for the candidate of round 2 (SAMP-08).
 func (w *work) synthesis(ctx context.Context, c runner.Command) (string, error) {
 	b, err := w.batch(c)
 	if err != nil {

@@ -15,27 +15,27 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// Sampling is how tournaments are held.
+// Sampling configures tournaments.
 type Sampling struct {
 	Settings sampling.Settings
 	Options  sampling.Options
 	Scorer   sampling.Scorer
 	Flags    sampling.Flags
-	Outcomes sampling.Store // what earlier tournaments taught
-	Tokens   int            // budget of a synthesis brief
+	Outcomes sampling.Store // results of earlier tournaments
+	Tokens   int            // token budget of a synthesis brief
 }
 
-// round is what the journal knows of the tournament of one attempt.
+// round is the state of one attempt's tournament, from the journal.
 type round struct {
 	trigger  sampling.Trigger
 	slots    []runner.Slot
 	executed map[int]runner.Event
 	gated    map[int]runner.Event
-	second   bool // the first round gave no clear winner
+	second   bool // the first round had no clear winner
 	failure  runner.Event
 }
 
-// roundOf reads the journal.
+// roundOf reads a round from the journal.
 func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 	r := round{executed: map[int]runner.Event{}, gated: map[int]runner.Event{}}
 	for ev, err := range events(ctx, w.Journal, w.run, 0) {
@@ -65,7 +65,7 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 	return r, nil
 }
 
-// Sample says which candidates are to compete for a batch, or why none are (SAMP-01, SAMP-11, SAMP-14).
+// Sample chooses the candidates of a batch's tournament, or says why none is held (SAMP-01, SAMP-11, SAMP-14).
 func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{}
 	b, err := w.batch(c)
@@ -97,7 +97,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	why := slices.Clone(plan.Reasons)
 	if plan.Action != sampling.Sample && plan.Trigger != "" && len(why) > 1 {
-		why[0], _, _ = strings.Cut(why[0], ": ") // what asked for candidates, and not how many there would have been
+		why[0], _, _ = strings.Cut(why[0], ": ") // keep the trigger, drop the number of candidates
 	}
 	e.Reason = strings.Join(slices.DeleteFunc(append(why, plan.Cost, plan.Time), func(s string) bool { return s == "" }), "; ")
 	switch plan.Action {
@@ -121,7 +121,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	return e, nil
 }
 
-// expected is how long a batch is likely to take, 0 while nobody knows.
+// expected returns the expected duration of a batch, 0 if unknown.
 func (w *work) expected(key string) time.Duration {
 	i := slices.IndexFunc(w.info.Batches, func(b runner.BatchInfo) bool { return b.Key == key })
 	if i < 0 {
@@ -130,7 +130,7 @@ func (w *work) expected(key string) time.Duration {
 	return time.Duration(w.info.Batches[i].ExpectMS) * time.Millisecond
 }
 
-// usualCost is the median of what attempts of this run have cost so far, nil while nobody knows.
+// usualCost returns the median cost of this run's attempts, nil if unknown.
 func (w *work) usualCost(ctx context.Context) *float64 {
 	var known []float64
 	for ev, err := range events(ctx, w.Journal, w.run, 0) {
@@ -148,7 +148,8 @@ func (w *work) usualCost(ctx context.Context) *float64 {
 	return &known[len(known)/2]
 }
 
-// Judge compares the candidates of a tournament: who won, or that nobody clearly did (SAMP-05 to SAMP-09).
+// Judge compares the candidates of a tournament: it names the winner, or says that there is no clear one (SAMP-05
+// to SAMP-09).
 func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base}
 	b, err := w.batch(c)
@@ -206,7 +207,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	default:
 		e.Outcome = runner.OutcomeFailed
 		if fates := r.fates(); fates != "" && len(r.gated) == 0 && r.second {
-			e.Reason = "no candidate came to the gates: " + fates // so it was not the gates that said no
+			e.Reason = "no candidate came to the gates: " + fates // no gate was responsible
 		} else if fates != "" {
 			e.Reason += ": " + fates
 		}
@@ -220,8 +221,8 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	return e, nil
 }
 
-// barren tells whether no candidate of the round left a change that another could be made of. One that has no verdict may
-// have left one.
+// barren reports whether no candidate of the round left a change that a synthesis could use. A candidate without a
+// result may have left one.
 func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	below, err := w.Repo.TreeOf(ctx, base)
 	if err != nil {
@@ -236,11 +237,11 @@ func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	return true, nil
 }
 
-// mostFate bounds what is said of a candidate that failed.
+// mostFate bounds the text about a failed candidate.
 const mostFate = 200
 
-// fates says what became of the candidates that did not pass: of those that came to the gates, which gate said no and what
-// it found first. The synthesis comes first, as it had the last word; what befell several in the same way is said once.
+// fates lists the failures of the candidates. For a candidate that reached the gates, it gives the failed gate and
+// the first finding. The synthesis comes first, because it was the last to run. Equal failures appear once.
 func (r *round) fates() string {
 	var reasons []string
 	who := map[string][]string{}
@@ -271,7 +272,7 @@ func (r *round) fates() string {
 	return strings.Join(reasons, "; ")
 }
 
-// agent names who made the candidates, all of those that did where another one took over.
+// agent returns the names of the agents that made the candidates.
 func (r *round) agent(otherwise string) string {
 	var names []string
 	for _, n := range slices.Sorted(maps.Keys(r.executed)) {
@@ -282,7 +283,7 @@ func (r *round) agent(otherwise string) string {
 	return cmp.Or(strings.Join(names, ", "), otherwise)
 }
 
-// tier is the tier that the candidates were made on.
+// tier returns the tier of the candidates.
 func (r *round) tier() string {
 	for _, ev := range r.executed {
 		return ev.Tier

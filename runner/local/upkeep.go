@@ -8,11 +8,10 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// dropUpkeepLock removes the lock of git's own upkeep that came while an agent or gates were at work and that nobody holds
-// any more: a git that was killed left it, and as long as it is there, no upkeep is done in the user's repository. Git
-// keeps the file open for as long as it works. Where it cannot be told for certain that nobody has it open, in whatever
-// container or on whatever machine, it stays and people are told; and it stays where it was there before: git was not
-// idle then.
+// dropUpkeepLock removes a lock of git maintenance that a killed git left during the run. While the lock exists,
+// git does no maintenance in the user's repository. A running git keeps the file open. If dropUpkeepLock cannot
+// determine whether any process has it open, it keeps the lock and notes that. It also keeps a lock from before
+// the run.
 func (w *work) dropUpkeepLock(idle bool) {
 	if !idle || !w.Repo.HasUpkeepLock() {
 		return
@@ -32,9 +31,9 @@ func (w *work) dropUpkeepLock(idle bool) {
 	w.Note("git's upkeep was cut off while this run was at work; its lock .git/objects/maintenance.lock was removed")
 }
 
-// dropRefLocks removes the locks of refs that came while an agent was at work and that stay: a git of the agent's that was
-// killed left them, and neither the run nor the user could move or remove these refs any more. Those of the run's own
-// branches are looked after where the branches are, as the run moves them all the time.
+// dropRefLocks removes the ref locks that a killed git of an agent left. With such a lock, neither the run nor the
+// user could update the ref. Other code handles the locks of the run's own branches, because the run moves those
+// all the time.
 func (w *work) dropRefLocks(before []string) {
 	now, err := w.Repo.RefLocks()
 	if err != nil {

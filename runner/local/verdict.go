@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// lateRooms are the rooms of a run, made when the first is needed.
+// lateRooms holds the rooms of a run, made on first use.
 type lateRooms struct {
 	once   sync.Once
 	made   *rooms
@@ -29,8 +29,8 @@ type lateRooms struct {
 	closed sync.Once
 }
 
-// sealed returns the rooms of the run. It is called before the first agent begins, so that what rooms are made of is
-// nobody's but the user's.
+// sealed returns the rooms of the run. The first call must come before the first agent, so that only the user's
+// state goes into the rooms.
 func (w *work) sealed(ctx context.Context) (*rooms, error) {
 	w.rooms.once.Do(func() {
 		w.rooms.made, w.rooms.err = newRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup, redact.AgentEnv(w.Environ, []string{"RUNPLAN_GATE_GOCACHE"}), w.Note)
@@ -38,7 +38,7 @@ func (w *work) sealed(ctx context.Context) (*rooms, error) {
 	return w.rooms.made, w.rooms.err
 }
 
-// closeRooms removes the rooms of the run, the first time that it is called.
+// closeRooms removes the rooms of the run, once.
 func (w *work) closeRooms(ctx context.Context) {
 	w.rooms.once.Do(func() { w.rooms.err = errors.New("the run has ended") })
 	w.rooms.closed.Do(func() {
@@ -48,8 +48,8 @@ func (w *work) closeRooms(ctx context.Context) {
 	})
 }
 
-// envOf is the environment of programs in a room: that of the room, with the marks that survivors of a killed runplan are
-// found by, and with what the caller sets besides.
+// envOf returns the environment of programs in a room: that of the room with the caller's RUNPLAN_ variables,
+// which identify processes that outlive a killed runplan.
 func envOf(own, caller []string) []string {
 	env := git.NoUpkeep(slices.Clone(own))
 	for _, kv := range caller {
@@ -60,7 +60,8 @@ func envOf(own, caller []string) []string {
 	return env
 }
 
-// Gates checks the candidate's tree in a room. Where somebody else wrote into the room meanwhile, it is done once more.
+// Gates checks the candidate's tree in a room. If files of the room changed while others ran, it runs the gates
+// again, once.
 func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
 	b, err := w.batch(c)
@@ -98,7 +99,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	return e, nil
 }
 
-// gateIn runs the gates in a room, and tells what happened to the room meanwhile.
+// gateIn runs the gates in a room and returns the changes to the room.
 func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *planparse.Batch, p runner.Progress) (gates.Verdict, room.Difference, error) {
 	if err := rooms.untouched(); err != nil {
 		return gates.Verdict{}, room.Difference{}, err
@@ -165,14 +166,14 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	return verdict, d, nil
 }
 
-// told ends the watch over what lies outside of the room, and notes what the gates changed there.
+// told ends the shift of the gates and notes their changes outside the room.
 func (w *work) told(c runner.Command, at *shift) {
 	for _, f := range sharedFindings(w.end(at)) {
 		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
 	}
 }
 
-// planted collects the files in which gates planted tests.
+// planted collects the files in which gates inserted tests.
 type planted struct {
 	mu    sync.Mutex
 	files map[string]bool
@@ -193,8 +194,8 @@ func (p *planted) off(d room.Difference) room.Difference {
 	return d.Without(p.files)
 }
 
-// calibrationLost fails suites that could be calibrated at the base and no longer can: the change took away what shows
-// that they tell the truth. Where the plan asks for a change of the files that decide how tests run, it warns.
+// calibrationLost fails suites that were calibrated at the base and no longer are: the change removed the evidence
+// that they report failures. If the plan changes the test configuration, it only warns.
 func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Baseline, v *gates.Verdict) {
 	for i := range v.Reports {
 		r := &v.Reports[i]
@@ -222,7 +223,8 @@ func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Basel
 	}
 }
 
-// habits runs the programs of gates at the base, so that files which they rewrite there as well count against nobody.
+// habits runs the programs of gates at the base, to find the files that they rewrite there too and that therefore
+// do not count.
 func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
 	for _, r := range v.Reports {
 		if r.Command == "" {
@@ -234,7 +236,7 @@ func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
 	}
 }
 
-// untouched fails where the dependencies that rooms have links to are not as they were when the run began.
+// untouched fails if the linked dependencies of the rooms changed since the start of the run.
 func (r *rooms) untouched() error {
 	path, err := r.Watched()
 	if err != nil {
@@ -247,7 +249,7 @@ func (r *rooms) untouched() error {
 	return nil
 }
 
-// changesOf compares a candidate with its base. What the agent left is listed already, as a rule.
+// changesOf compares a candidate with its base. Usually the workspace already has the list of changes.
 func (w *work) changesOf(ctx context.Context, c runner.Command) (*git.Compared, []string, error) {
 	if s := w.pool.peek(c.Place()); s != nil && s.Base == c.Base && s.Tree == c.Tree {
 		return s.Compared(c.Base, c.Tree), s.Paths, nil
@@ -262,7 +264,7 @@ func (w *work) changesOf(ctx context.Context, c runner.Command) (*git.Compared, 
 	return compared, slices.Compact(paths), err
 }
 
-// roomReport tells what happened to the files of a room while gates ran in it.
+// roomReport reports the changes to the files of a room during its gates.
 func roomReport(d room.Difference) (gates.Report, bool) {
 	rep := gates.Report{Gate: "room", Status: gates.Warn}
 	add := func(paths []string, sev gates.Severity, rule, what, fix string) {
@@ -286,14 +288,14 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 	return rep, len(rep.Findings) > 0
 }
 
-// decidesTests tells files that hold tests or say how they run.
+// decidesTests reports whether a file contains tests or configures them.
 func decidesTests(path string) bool {
 	return language.IsTest(path) || held.Decides(path) ||
 		slices.Contains([]string{"package.json", "go.mod", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml"}, strings.ToLower(filepath.Base(path)))
 }
 
-// withoutSource is d without files of code. That suites rewrite data is common; that they rewrite code is not, and more
-// likely another agent wrote into the room.
+// withoutSource removes source files from d. Suites often rewrite data but rarely source code: such a change more
+// likely comes from another agent.
 func withoutSource(d room.Difference) room.Difference {
 	code := func(path string) bool {
 		switch strings.ToLower(filepath.Ext(path)) {
@@ -311,8 +313,7 @@ func firstOf(d room.Difference) string {
 	return slices.Concat(d.Changed, d.Touched, d.Made)[0]
 }
 
-// baseline looks at the commit that a batch starts from. What it says of a tree is kept: another attempt starts from the
-// same one.
+// baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.
 func (w *work) baseline(s gates.Subject) *Baseline {
 	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
 	return &Baseline{

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// agent is who is to carry out c: the run's own, or one that takes over from it.
+// agent returns the agent that performs c: the run's own, or a fallback.
 func (w *work) agent(c runner.Command) (agents.Agent, error) {
 	if c.Agent == "" || c.Agent == w.Agent.Name() {
 		return w.Agent, nil
@@ -21,7 +21,7 @@ func (w *work) agent(c runner.Command) (agents.Agent, error) {
 	return nil, fmt.Errorf("batch %s is to be carried out by agent %s, which this session does not have; stop it, see to [run] fallback, and resume", c.Batch, c.Agent)
 }
 
-// model is what the agent is told to use. What the run says of its own agent's model means nothing to another.
+// model returns the model for the agent. The model of the run's own agent does not apply to others.
 func (w *work) model(c runner.Command) string {
 	if c.Agent != "" && c.Agent != w.Agent.Name() {
 		return c.Model

@@ -27,20 +27,20 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// work carries out commands with git worktrees on this machine. It implements [runner.Work].
+// work performs commands with git worktrees on this machine. It implements [runner.Work].
 type work struct {
 	Config
 	run    string
 	info   runner.Info
 	pool   *Pool
 	redact *redact.Redactor
-	before sync.Map // what gates said of base trees
-	proofs proofs   // which tests ran on which tree
+	before sync.Map // gate results of base trees
+	proofs proofs   // tests that ran, by tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // commits whose tests were looked at → chan that is closed once they were
-	firstBase  atomic.Pointer[string]         // the commit that the first agent of this process starts from
-	background sync.WaitGroup                 // looks at them
+	learning   sync.Map                       // by commit: channel that closes when its tests are known
+	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
+	background sync.WaitGroup                 // goroutines that fill learning
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
 	factsOf func(batch, base string) facts
@@ -54,18 +54,18 @@ type work struct {
 	styleOnce sync.Once
 	styleText string
 
-	tidying sync.Mutex // one agent is looked after at a time
-	holding sync.Mutex // one candidate is put into the log at a time
+	tidying sync.Mutex // only one agent is cleaned up after at a time
+	holding sync.Mutex // only one candidate is added to the log at a time
 
-	sights sync.Map // batch → gates.Report of what its agent touched outside
-	keeper keeper   // of what git heeds in all worktrees
+	sights sync.Map // batch → gates.Report of its agent's changes outside
+	keeper keeper   // files that control git in all worktrees
 
-	lookout lookout // what was last seen around the workspaces
+	lookout lookout // last snapshot of the surroundings of the workspaces
 
-	onRunBranch sync.Once // the user was told that the branch they are on moves
+	onRunBranch sync.Once // the user was told that their current branch moves
 }
 
-// execute lets the agent work in a fresh workspace and stages what it left.
+// execute runs the agent in a fresh workspace and stages its changes.
 func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	agent, err := w.agent(c)
 	if err != nil {
@@ -76,11 +76,11 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
-	if _, err := w.sealed(ctx); err != nil { // before anybody can change what rooms are made of
+	if _, err := w.sealed(ctx); err != nil { // before an agent can change the inputs of rooms
 		return e, err
 	}
 	found := w.gathering(ctx, c, b)
-	w.crowd() // the setup of a workspace may change what others would be blamed for
+	w.crowd() // the setup of a workspace may make changes that others would be blamed for
 	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
 	if err != nil {
 		return e, err
@@ -119,15 +119,15 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	steps.close(w, c, &e)
 	if err != nil {
 		err = &agentError{err}
-	} else if ctx.Err() == nil { // whatever becomes of it, this was spent
+	} else if ctx.Err() == nil { // the usage counts whatever the result
 		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
-	shared := append(w.end(at), w.unlink()...) // first of all: git heeds it from now on
+	shared := append(w.end(at), w.unlink()...) // first of all, because git uses these files from now on
 	seen := w.looking(ctx)
 	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
 	}
-	tampered := w.lookAfter(ctx, space, before) // however it ended
+	tampered := w.lookAfter(ctx, space, before) // whatever the outcome
 	if err != nil {
 		return e, err
 	}
@@ -175,14 +175,14 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	return done, err
 }
 
-// afterwardsError is something that could not be done with what an agent left, however often it was tried. The agent is
-// not run again for that: it was paid, and it would leave the same.
+// afterwardsError is a step after the agent that failed repeatedly. The agent does not run again: it was paid for
+// and would leave the same changes.
 type afterwardsError struct{ err error }
 
 func (e *afterwardsError) Error() string { return e.err.Error() }
 func (e *afterwardsError) Unwrap() error { return e.err }
 
-// again does a step that comes after the agent, and once more where it fails.
+// again runs a step after the agent, and repeats it if it fails.
 func (w *work) again(ctx context.Context, step func() error) error {
 	for try := 1; ; try++ {
 		err := step()
@@ -202,14 +202,14 @@ func (w *work) again(ctx context.Context, step func() error) error {
 	}
 }
 
-// agentError is an agent that could not be run at all. Everything else that goes wrong around it is no fault of how many
-// are at work.
+// agentError means that an agent could not start. Other errors around it do not depend on the number of concurrent
+// agents.
 type agentError struct{ err error }
 
 func (e *agentError) Error() string { return e.err.Error() }
 func (e *agentError) Unwrap() error { return e.err }
 
-// batch returns the batch of a command as the plan of this run has it.
+// batch returns the batch of a command from the plan of this run.
 func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	b, ok := w.Plan.Batch(c.Batch)
 	if !ok {
@@ -241,8 +241,8 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	}, composed, nil
 }
 
-// temp returns the folder for what programs that work on a batch write outside of its workspace. Each batch has one of
-// its own: several are worked on at a time.
+// temp returns the temporary folder of a batch, outside its workspace. Each batch has its own, because batches run
+// concurrently.
 func (w *work) temp(batch string) (string, error) {
 	dir := filepath.Join(w.Layout.Temp(w.run), batch)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -251,14 +251,14 @@ func (w *work) temp(batch string) (string, error) {
 	return dir, nil
 }
 
-// agentEnv is the environment of everything that works in a workspace.
+// agentEnv returns the environment of all programs in a workspace.
 func (w *work) agentEnv(temp string) []string {
 	env := git.NoUpkeep(redact.AgentEnv(w.Environ, nil))
-	// Git in a workspace that lost its .git must not find the repository around it.
+	// In a workspace without .git, git must not find the repository around it.
 	return w.marked(append(env, "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+w.Layout.Worktrees()))
 }
 
-// marked is an environment with the marks that what outlives a killed runplan is found by.
+// marked adds variables to an environment that identify processes which outlive a killed runplan.
 func (w *work) marked(env []string) []string {
 	env = append(slices.Clip(env), "RUNPLAN_RUN="+w.run)
 	if w.Mark != "" {
@@ -267,7 +267,7 @@ func (w *work) marked(env []string) []string {
 	return env
 }
 
-// stage puts what the agent left into the index, and returns its tree and the paths that changed.
+// stage adds the agent's changes to the index. It returns the tree and the changed paths.
 func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string, changed []string, err error) {
 	tree, changed, err = s.Stage(ctx, c.Base, s.Copied)
 	if err == nil && slices.Contains(changed, w.info.Plan) {
@@ -276,7 +276,7 @@ func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, 
 	return tree, changed, err
 }
 
-// staged turns what the agent left into a candidate.
+// staged turns the staged changes into a candidate.
 func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space, res agents.Result, tree string, changed []string) (runner.Event, error) {
 	if w.Format && len(changed) > 0 && res.Outcome == agents.Done {
 		temp, err := w.temp(c.Place())
@@ -313,21 +313,21 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	return e, nil
 }
 
-// plainPlan takes back what an agent did to the plan itself, which is input and nothing else: ticks are no
-// work, and neither are they proof of any.
+// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor
+// proof.
 func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string, error) {
 	if slices.Contains(b.Files.Modify, w.info.Plan) || slices.Contains(b.Files.Create, w.info.Plan) {
 		return s.Stage(ctx, c.Base, s.Copied)
 	}
 	if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err != nil {
-		return s.Stage(ctx, c.Base, s.Copied) // the commit does not have it: the agent made the file
+		return s.Stage(ctx, c.Base, s.Copied) // the commit lacks the file: the agent made it
 	}
 	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were taken back")
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
-// mayStandStill tells whether a batch can be done without a change: one that only runs commands, and one
-// whose literal instructions were carried out to the letter.
+// mayStandStill reports whether a batch can succeed without changes: it only runs commands, or a script agent
+// carried it out.
 func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
 	if literal(a) {
 		return true
@@ -335,7 +335,7 @@ func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
 	return len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) == 0 && len(b.Commands) > 0
 }
 
-// literal tells an agent that does what the plan spells out, and nothing else.
+// literal reports whether an agent does exactly what the plan spells out.
 func literal(a agents.Agent) bool {
 	l, ok := a.(interface{ Literal() bool })
 	return ok && l.Literal()
@@ -355,7 +355,7 @@ func outcome(res agents.Result) (runner.Outcome, string) {
 	return runner.OutcomeFailed, res.Summary
 }
 
-// agentReport puts an agent's failure into the one envelope, for the digest and the report.
+// agentReport turns an agent's failure into a gate report, for the digest and the run report.
 func agentReport(reason string, res agents.Result, b *planparse.Batch) gates.Report {
 	r := gates.Report{Gate: "agent", Status: gates.Fail, Note: reason, Output: tail(res.Detail, 4<<10)}
 	for _, f := range res.Findings {
@@ -375,11 +375,12 @@ func tail(s string, n int) string {
 	return strings.ToValidUTF8(s[len(s)-n:], "")
 }
 
-// keepPatch keeps the changes of a failed attempt, to learn from and to look at.
+// keepPatch stores the changes of a failed attempt, for the next attempt and for people.
 func (w *work) keepPatch(ctx context.Context, c runner.Command, tree string) {
 	out, err := w.Repo.Run(ctx, "diff-tree", "-r", "--no-ext-diff", "--binary", "--patch", c.Base, tree)
 	if err == nil && out != "" {
-		// What it wrote may be a secret, which is why the attempt failed. A patch with a hole in it is one to read.
+		// The changes may contain a secret, which may be why the attempt failed. The redacted patch is for reading
+		// only.
 		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(w.redact.String(out)+"\n"))
 	}
 	if err != nil {
@@ -387,10 +388,10 @@ func (w *work) keepPatch(ctx context.Context, c runner.Command, tree string) {
 	}
 }
 
-// patchName is the file with what an attempt changed.
+// patchName is the name of the patch file of an attempt.
 const patchName = "changes.patch"
 
-// attemptDir is where the logs of an attempt lie; a candidate of a tournament has a folder of its own in it.
+// attemptDir returns the log folder of an attempt; a candidate of a tournament has its own subfolder.
 func (w *work) attemptDir(c runner.Command) string {
 	dir := w.Layout.Attempt(w.run, c.Batch, c.Attempt)
 	if c.Slot != nil {
@@ -399,8 +400,8 @@ func (w *work) attemptDir(c runner.Command) string {
 	return dir
 }
 
-// restore brings the workspace to the candidate of c. Nobody works there between two pieces of work, but agents in other
-// workspaces could write there: what is new is no work of this batch.
+// restore brings the workspace to the candidate of c. Between two commands of a batch, agents in other workspaces
+// could write there. restore removes such changes, as they are not part of this batch.
 func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 	s, fresh, err := w.pool.Restore(ctx, c.Place(), c.Base, c.Tree)
 	if err != nil {
@@ -427,12 +428,12 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 	return s, nil
 }
 
-// alone tells whether no agent can be at work while c is carried out, so that nobody writes into a workspace unseen.
+// alone reports whether no agent can run during c, so that no other workspace is written to unseen.
 func (w *work) alone(c runner.Command) bool {
 	return w.info.Workers < 2 && !w.info.Speculate && c.Slot == nil
 }
 
-// maxFindings bounds what one report brings into the journal; the log has the rest.
+// maxFindings bounds the findings of one report in the journal; the log has all.
 const maxFindings = 40
 
 func (w *work) trim(reports []gates.Report) []gates.Report {
@@ -444,7 +445,7 @@ func (w *work) trim(reports []gates.Report) []gates.Report {
 	}
 }
 
-// cut leaves at most so many findings in each report.
+// cut limits the findings in each report to most.
 func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 	out := make([]gates.Report, len(reports))
 	for i, r := range reports {
@@ -465,9 +466,9 @@ func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 	return out
 }
 
-// reasonOf says in one line why a verdict is red.
+// reasonOf returns the reason of a red verdict, in one line.
 func reasonOf(v gates.Verdict) string {
-	// What ran tells more than what was read.
+	// Results of executed tests come before results of reading tests.
 	reports := slices.Clone(v.Reports)
 	slices.SortStableFunc(reports, func(a, b gates.Report) int { return advising(a) - advising(b) })
 	for _, r := range reports {
@@ -493,7 +494,7 @@ func reasonOf(v gates.Verdict) string {
 	return "a gate failed"
 }
 
-// advising is 1 for a report that fails only by what was read in tests.
+// advising returns 0 for a report with an error that is not just [gates.Finding.Advice], else 1.
 func advising(r gates.Report) int {
 	if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
 		return 0
@@ -501,7 +502,7 @@ func advising(r gates.Report) int {
 	return 1
 }
 
-// infrastructure tells errors that another try cannot cure.
+// infrastructure reports whether no retry can cure an error.
 func infrastructure(err error) bool {
 	var setup *SetupError
 	var gate *gates.GateError
@@ -511,5 +512,5 @@ func infrastructure(err error) bool {
 	return errors.As(err, &agent) || errors.As(err, &blind) || errors.As(err, &after) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
 }
 
-// since rounds a duration to what the journal keeps.
+// since returns a duration in milliseconds.
 func since(t, now time.Time) int64 { return now.Sub(t).Milliseconds() }

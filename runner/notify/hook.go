@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Hook is whom messages are told to: a program, a web address, or both.
+// Hook is the target of messages: a program, a web address, or both.
 type Hook struct {
 	Command []string
 	Dir     string   // where the program runs
@@ -29,7 +29,7 @@ type Hook struct {
 	Note   func(string)        // is told what could not be told
 }
 
-// Send tells one message, and says what went wrong.
+// Send sends one message.
 func (h Hook) Send(m Message) error {
 	m.Version = Version
 	m.write()

@@ -8,48 +8,48 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Kind is what a message is about.
+// Kind is the topic of a message.
 type Kind string
 
-// The kinds of messages. Kinds are only ever added.
+// The kinds of messages. New versions may add kinds but never remove one.
 const (
-	Started Kind = "started" // a run began, or goes on
-	Gate    Kind = "gate"    // gates refused an attempt
-	Blocked Kind = "blocked" // a person has to do something: sign in, pay, allow a tool
-	Paused  Kind = "paused"  // a limit: of a provider, of the time or the money of the run
-	Budget  Kind = "budget"  // four fifths of the money are spent
-	Failed  Kind = "failed"  // a batch was given up, or a run ended without all of its batches
-	Done    Kind = "done"    // a run ended well
-	Test    Kind = "test"    // asked for by a person
+	Started Kind = "started" // a run started or resumed
+	Gate    Kind = "gate"    // gates rejected an attempt
+	Blocked Kind = "blocked" // a person must act: sign in, pay, allow a tool
+	Paused  Kind = "paused"  // a limit of a provider, or of the time or cost of the run
+	Budget  Kind = "budget"  // 80 % of the budget is spent
+	Failed  Kind = "failed"  // a batch failed, or a run ended without all of its batches
+	Done    Kind = "done"    // a run succeeded
+	Test    Kind = "test"    // requested by a person
 
-	Approval Kind = "approval" // a person is to agree, or not
+	Approval Kind = "approval" // a person must decide
 )
 
-// Version is that of the form of a message. Fields are only ever added to it.
+// Version is the version of the message format. New fields may be added without a new version.
 const Version = 1
 
-// Message is what a hook is told, as one JSON object. Fields that do not apply are left out.
+// Message is the JSON object that a hook gets. Fields that do not apply are omitted.
 type Message struct {
 	Version    int       `json:"version"`
 	Event      Kind      `json:"event"`
 	Text       string    `json:"text"` // the message in one line, for people
 	At         time.Time `json:"at"`
-	Repository string    `json:"repository"` // the name of its folder
+	Repository string    `json:"repository"` // name of its folder
 	Run        string    `json:"run,omitempty"`
 	Plan       string    `json:"plan,omitempty"`
 	Title      string    `json:"title,omitempty"`  // of the plan
-	Branch     string    `json:"branch,omitempty"` // that the work is on
+	Branch     string    `json:"branch,omitempty"` // branch of the work
 	Batch      string    `json:"batch,omitempty"`  // its number
 	BatchTitle string    `json:"batch_title,omitempty"`
 	Attempt    int       `json:"attempt,omitempty"`
 	Agent      string    `json:"agent,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
 	Approval   string    `json:"approval,omitempty"` // with approval: its id
-	Approve    string    `json:"approve,omitempty"`  // with approval: the command that agrees
-	RetryAt    time.Time `json:"retry_at,omitzero"`  // with paused, where it is known
+	Approve    string    `json:"approve,omitempty"`  // with approval: the command that approves
+	RetryAt    time.Time `json:"retry_at,omitzero"`  // with paused, if known
 
-	CostUSD     *float64 `json:"cost_usd"`     // what is known of the run so far; null while nothing is
-	CostUnknown int      `json:"cost_unknown"` // attempts of which nobody told the cost
+	CostUSD     *float64 `json:"cost_usd"`     // known cost of the run so far; null if none is known
+	CostUnknown int      `json:"cost_unknown"` // attempts of unknown cost
 	MaxCostUSD  float64  `json:"max_cost_usd,omitempty"`
 
 	Batches *Counts `json:"batches,omitempty"`
@@ -57,7 +57,7 @@ type Message struct {
 	Report  string  `json:"report,omitempty"` // file in the repository, with done and failed
 }
 
-// Counts tells how far a run is.
+// Counts holds the progress of a run.
 type Counts struct {
 	Merged  int `json:"merged"`
 	Skipped int `json:"skipped"`
@@ -65,10 +65,10 @@ type Counts struct {
 	ToGo    int `json:"to_go"`
 }
 
-// maxReason bounds what a message quotes, in bytes.
+// maxReason limits the quoted reason, in bytes.
 const maxReason = 2000
 
-// write puts the message into one line.
+// write sets the one-line text of the message.
 func (m *Message) write() {
 	m.Reason = phrase.CutBytes(phrase.Line(m.Reason), maxReason)
 	what := m.Repository

@@ -1,8 +1,8 @@
-// Package notify tells people what happens in a run: it makes messages of events and hands them to one hook, a
-// program or a web address of the user's.
+// Package notify reports the events of a run: it turns events into messages and sends them to one hook, a program
+// or web address of the user.
 //
-// A message is told once for each kind, batch and cause, over all sessions of a run. Telling never holds a run up and
-// never fails it: messages wait in a queue of their own, each has a time limit, and what could not be told is a note.
+// Each combination of kind, batch and cause is sent once over all sessions of a run. Notifications never delay a
+// run or make it fail: messages wait in their own queue, each has a time limit, and a failed one becomes a note.
 package notify
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/runner/ledger"
 )
 
-// Notifier watches the events of one run. A nil one tells nobody.
+// Notifier sends messages about the events of one run. A nil Notifier sends nothing.
 type Notifier struct {
 	hook Hook
 	want map[Kind]bool
@@ -27,9 +27,9 @@ type Notifier struct {
 	mu      sync.Mutex
 	fold    runner.Fold
 	said    map[string]bool // kind, batch and cause
-	told    []string        // reasons of batches in this session
-	asked   []string        // what a person was told to be asked for
-	session int             // how often the run was begun or resumed
+	told    []string        // failure reasons sent in this session
+	asked   []string        // questions to a person already sent
+	session int             // number of starts and resumes of the run
 	cost    *float64
 	unknown int
 	url     string
@@ -37,22 +37,22 @@ type Notifier struct {
 	queue   chan Message
 	dropped int
 	closed  bool
-	stop    chan struct{} // closed when Close waits no longer
+	stop    chan struct{} // closed when Close stops waiting
 	ended   chan struct{}
 }
 
-// Options say what is told, and of which run.
+// Options say which messages to send, and for which run.
 type Options struct {
 	Hook
-	Events     []string // kinds to tell; empty tells all but started and gate
+	Events     []string // kinds to send; empty sends all but started and gate
 	Info       runner.Info
 	Repository string // its name
 }
 
-// waiting bounds the messages that a slow hook has not taken yet.
+// waiting bounds the queue of unsent messages.
 const waiting = 100
 
-// New starts a notifier. [Notifier.Close] ends it.
+// New starts a notifier. Stop it with [Notifier.Close].
 func New(o Options) *Notifier {
 	n := &Notifier{
 		hook: o.Hook, want: map[Kind]bool{}, info: o.Info, repo: o.Repository, said: map[string]bool{},
@@ -70,7 +70,7 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// Recall takes up an event that a resumed run has behind it: what it tells was told.
+// Recall applies an event from before a resume, without sending a message: it was sent then.
 func (n *Notifier) Recall(e runner.Event) {
 	if n == nil {
 		return
@@ -81,7 +81,7 @@ func (n *Notifier) Recall(e runner.Event) {
 	n.told = nil
 }
 
-// Event tells of an event, where there is something to tell. It does not wait.
+// Event queues the messages for an event. It does not block.
 func (n *Notifier) Event(e runner.Event) {
 	if n == nil {
 		return
@@ -104,7 +104,7 @@ func (n *Notifier) put(m Message) {
 	}
 }
 
-// Close waits until the messages are told, as long as one may take, and then no longer.
+// Close waits until the queue is sent, but at most the timeout of one message and a second.
 func (n *Notifier) Close() {
 	if n == nil {
 		return
@@ -128,7 +128,7 @@ func (n *Notifier) Close() {
 	}
 }
 
-// work hands out messages, one after the other.
+// work sends the queued messages one by one.
 func (n *Notifier) work() {
 	defer close(n.ended)
 	failed := map[string]bool{}
@@ -150,10 +150,10 @@ func (n *Notifier) work() {
 	}
 }
 
-// messages folds an event and says what is to be told of it.
+// messages applies an event and returns the messages to send.
 func (n *Notifier) messages(e runner.Event) []Message {
 	if err := n.fold.Apply(e); err != nil {
-		return nil // the journal's reader says so, and better
+		return nil // the journal's reader reports this error in more detail
 	}
 	var out []Message
 	tell := func(k Kind, cause string) {
@@ -161,7 +161,7 @@ func (n *Notifier) messages(e runner.Event) []Message {
 			out = append(out, m)
 		}
 	}
-	others := len(n.info.Agents) > 1 // a limit of one is no pause of the run
+	others := len(n.info.Agents) > 1 // with several agents, the limit of one does not pause the run
 	if s := n.fold.Summary(); others && s.Status == runner.RunPaused {
 		if m, ok := n.message(Paused, runner.Event{At: e.At, Run: e.Run, Reason: s.Reason, RetryAt: s.Until}, s.Until.String()); ok {
 			out = append(out, m)
@@ -211,7 +211,7 @@ func (n *Notifier) messages(e runner.Event) []Message {
 	return out
 }
 
-// finished tells how a run ended. A stop whose cause was told of a batch is not told again.
+// finished sends the end of a run. It skips a stop whose cause was already sent for a batch.
 func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
 	again := slices.ContainsFunc(slices.Concat(n.told, n.asked), func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
 	end := fmt.Sprintf("%d %s", n.session, e.Reason)
@@ -231,7 +231,7 @@ func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
 	}
 }
 
-// spent adds up what an attempt cost, and reports whether four fifths of the money are gone.
+// spent adds the cost of an attempt and reports whether 80 % of the budget is used.
 func (n *Notifier) spent(e runner.Event) bool {
 	if e.Usage == nil || e.Usage.CostUSD == nil {
 		if e.Kind == runner.Spent || ledger.Attempted(e) {
@@ -246,7 +246,7 @@ func (n *Notifier) spent(e runner.Event) bool {
 	return n.info.MaxCostUSD > 0 && *n.cost >= 0.8*n.info.MaxCostUSD
 }
 
-// message makes a message, unless one of its kind, batch and cause was made before, or nobody wants it.
+// message returns a message, unless its kind is unwanted or one of the same kind, batch and cause was made before.
 func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool) {
 	key := strings.Join([]string{string(k), e.Batch, cause}, "\x00")
 	if n.said[key] || !n.want[k] {
@@ -300,7 +300,7 @@ func (n *Notifier) counts() *Counts {
 	return c
 }
 
-// clean takes secrets and control codes out of whatever came from elsewhere.
+// clean removes secrets and control codes from all external text.
 func (n *Notifier) clean(m *Message) {
 	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason, &m.URL, &m.Approval, &m.Approve} {
 		*s = redact.Clean(n.hook.Redact(*s))

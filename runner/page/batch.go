@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// batchView is a batch, with one of its attempts.
+// batchView is the view of a batch and one of its attempts.
 type batchView struct {
 	Run, RunTitle, Key, Number, Title string
 	Row                               row
@@ -29,13 +29,13 @@ type batchView struct {
 	Facts                             []fact
 	Tries                             []try
 	At                                *try
-	Gates                             []gateView // of the attempt that have something to say
+	Gates                             []gateView // those of the attempt with something to report
 	Passed, Skipped                   []quiet
 	Critique                          *critiqueView
 	Reviews                           []reviewView
 	Brief                             string
 	BriefCut                          bool
-	Parsed                            bool // Talk is what the agent says, in words; Log is how its program prints it
+	Parsed                            bool // Talk has the agent's messages as text; Log has the raw output
 	Talk                              []talkChunk
 	Log                               []chunk
 	LogSkipped, LogNote, Sums         string
@@ -49,7 +49,7 @@ type needed struct{ Number, Title, Href, Word string }
 
 type fact struct{ Name, Value string }
 
-// The bounds of what one page shows of an attempt.
+// Limits of the attempt data on one page.
 const (
 	maxTries    = 60
 	maxBrief    = 96 << 10
@@ -57,21 +57,21 @@ const (
 	maxPatch    = 256 << 10
 )
 
-// find returns the place of a batch in the plan.
+// find returns the index of the batch in the plan.
 func find(sum runner.Summary, key string) int {
 	return slices.IndexFunc(sum.Batches, func(b runner.BatchSummary) bool { return b.Key == key })
 }
 
-// frame is what the fold of a run knows of a batch. What else belongs to the batch is read for it afterwards, while others use the hub.
+// frame is the data of a batch from the watch of its run. All other data is read later, without the hub's lock.
 type frame struct {
 	run, key    string
 	journal     *store.Journal
-	first, last int // the events that tell of the batch
+	first, last int // first and last event of the batch
 	ended       bool
 	sum         runner.BatchSummary
 }
 
-// frame looks a batch up.
+// frame returns the frame of a batch.
 func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView, err error) {
 	err = s.hub.with(ctx, run, func(w *watch) error {
 		standing := w.printer.Standing()
@@ -98,7 +98,7 @@ func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView
 	return f, v, err
 }
 
-// batchView is a batch with the attempt that is asked for, or the last one.
+// batchView returns a batch with the requested attempt, or the last one.
 func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (batchView, error) {
 	f, v, err := s.frame(ctx, run, key)
 	if err != nil {
@@ -162,7 +162,7 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 	add("sampling", b.Sampling)
 }
 
-// texts reads what the agent of the attempt was given, what it says, and what it changed.
+// texts reads the brief, the output and the changes of the attempt.
 func (s *site) texts(ctx context.Context, v *batchView) {
 	t := v.At
 	if t.Log != "" {
@@ -209,7 +209,7 @@ func (s *site) batchParts(ctx context.Context, run, key string, q url.Values) (b
 		k.add(c.ID, "batch-talk", "talk", c)
 	}
 	in := "log"
-	if !v.Parsed { // what is printed is what is said
+	if !v.Parsed { // the raw output is the agent's text
 		in = "talk"
 	}
 	for _, c := range v.Log {
@@ -262,7 +262,7 @@ func (s *site) liveBatch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// seq is where the journal last told of a batch; -1 while it has not.
+// seq returns the last event of a batch; -1 if there is none.
 func (m *mark) seq() int {
 	if m == nil {
 		return -1
@@ -270,5 +270,5 @@ func (m *mark) seq() int {
 	return m.last
 }
 
-// Running tells whether the time of a row goes on by itself.
+// Running reports whether the row's duration still grows.
 func (r row) Running() bool { return !r.Since.IsZero() }

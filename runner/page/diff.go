@@ -30,7 +30,7 @@ const (
 	maxDiffText  = 400 << 10
 )
 
-// diffOf is what an attempt changed: as git has it, or as it was kept when the attempt ended.
+// diffOf returns the diff of an attempt: from git, or the one stored at its end.
 func (s *site) diffOf(ctx context.Context, t *try) diff {
 	if t.Commit != "" && t.Base != "" {
 		if d, err := s.between(ctx, t.Base, t.Commit); err == nil {
@@ -105,7 +105,7 @@ func parseDiff(text string) diff {
 	return d
 }
 
-// head takes up a line that stands before the first change of a file.
+// head parses a line before the first change of a file.
 func (f *diffFile) head(l string) {
 	switch {
 	case strings.HasPrefix(l, "+++ "):

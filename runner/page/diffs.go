@@ -18,8 +18,8 @@ const (
 	keptDiffs = 8
 )
 
-// diffs keeps the changes that were read last. What lies between two commits never changes, and the page of an agent at
-// work is drawn several times a second.
+// diffs caches recent diffs. The diff of two commits never changes, and the page of a running agent is drawn
+// several times a second.
 type diffs struct {
 	mu   sync.Mutex
 	kept []keptDiff
@@ -49,7 +49,7 @@ func (c *diffs) put(base, commit string, d diff) {
 	}
 }
 
-// between is what git has between two commits or trees, or as much of it as a page shows.
+// between returns the diff of two commits or trees, limited to the size that a page shows.
 func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	if d, ok := s.diffs.get(base, commit); ok {
 		return d, nil
@@ -98,7 +98,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return h.buf.Write(p)
 }
 
-// text is what was kept, in whole lines.
+// text returns the stored text, in complete lines.
 func (h *head) text() string {
 	b := h.buf.Bytes()
 	if h.cut {

@@ -16,27 +16,27 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// hub reads the journal for all pages that are open.
+// hub reads the journal for all open pages.
 type hub struct {
 	Options
 	mu      sync.Mutex
 	journal *store.Journal
 	watches map[string]*watch
 	listed  map[string]*listed
-	looked  time.Time // when the list was made last
+	looked  time.Time // time when list was built
 	list    []listed
 	older   int
 	alive   map[string]verdict // by run
 	talks   talks
 }
 
-// verdict is what was found out about the process of a run.
+// verdict is the known state of a run's process.
 type verdict struct {
 	at  time.Time
-	sum runner.Summary // its status, and why
+	sum runner.Summary // its status and reason
 }
 
-// listed is a run as the list shows it.
+// listed is one row in the list of runs.
 type listed struct {
 	Run, Title, Plan, Agent, Mode string
 	Face                          face
@@ -50,23 +50,23 @@ type listed struct {
 	next                          int
 }
 
-// The bounds of what is kept.
+// Limits of the cached data.
 const (
-	maxWatches = 12               // runs whose fold is kept
+	maxWatches = 12               // runs in the cache
 	maxListed  = 100              // runs in the list
-	listEvery  = time.Second      // how often the list is made anew
-	aliveEvery = 3 * time.Second  // how often it is asked whether a run's process is there
-	keepFor    = 10 * time.Minute // a fold that nobody looks at
+	listEvery  = time.Second      // minimum age before the list is rebuilt
+	aliveEvery = 3 * time.Second  // minimum age before a run's process is checked again
+	keepFor    = 10 * time.Minute // lifetime of an unused watch
 )
 
 func newHub(o Options) *hub {
 	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{}}
 }
 
-// errNoRuns says that nothing was run yet.
+// errNoRuns means that the repository has no runs yet.
 var errNoRuns = errors.New("nothing was run in this repository yet")
 
-// open opens the journal, which the first run makes.
+// open opens the journal. The first run creates it.
 func (h *hub) open(ctx context.Context) error {
 	if h.journal != nil {
 		return nil
@@ -82,7 +82,7 @@ func (h *hub) open(ctx context.Context) error {
 	return nil
 }
 
-// follow brings the fold of a run up to date. The caller holds the lock.
+// follow applies new events to the watch of a run. The caller holds the lock.
 func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 	w := h.watches[run]
 	if w == nil {
@@ -91,7 +91,7 @@ func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 	w.used = h.Now()
 	for e, err := range local.Events(ctx, h.journal, run, w.next) {
 		if err != nil {
-			delete(h.watches, run) // it may stand in the middle of something
+			delete(h.watches, run) // it may be incomplete
 			return nil, err
 		}
 		w.apply(e, h.Layout)
@@ -101,7 +101,7 @@ func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 	return w, nil
 }
 
-// forget drops folds that nobody looks at, the ones that were not looked at for the longest time first.
+// forget drops unused watches, the least recently used first.
 func (h *hub) forget() {
 	all := make([]*watch, 0, len(h.watches))
 	for _, w := range h.watches {
@@ -115,7 +115,7 @@ func (h *hub) forget() {
 	}
 }
 
-// with calls do with the fold of a run, up to date, while nobody else touches it.
+// with calls do with the current watch of a run, under the lock.
 func (h *hub) with(ctx context.Context, run string, do func(*watch) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,7 +133,7 @@ func (h *hub) with(ctx context.Context, run string, do func(*watch) error) error
 	return do(w)
 }
 
-// find returns the whole id of the run that is meant by the beginning of it.
+// find returns the full id of the newest run that begins with name.
 func (h *hub) find(ctx context.Context, name string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +152,7 @@ func (h *hub) find(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("no run is called %s", name)
 }
 
-// standing corrects how a run stands whose process is gone.
+// standing corrects the status of a run whose process is gone.
 func (h *hub) standing(s *runner.Summary) {
 	if !s.Status.Live() || h.Alive == nil {
 		delete(h.alive, s.Run)
@@ -169,7 +169,7 @@ func (h *hub) standing(s *runner.Summary) {
 	s.Status, s.Stop, s.Reason = v.sum.Status, v.sum.Stop, v.sum.Reason
 }
 
-// runs lists the runs, the newest first, and how many older ones are not in the list.
+// runs lists the runs, newest first, and the number of older runs that are not in the list.
 func (h *hub) runs(ctx context.Context) (list []listed, older int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,7 +195,7 @@ func (h *hub) runs(ctx context.Context) (list []listed, older int, err error) {
 	return list, older, nil
 }
 
-// row brings a row of the list up to date. A run that has ended, and of which there is nothing new, is not folded for that.
+// row updates a row of the list. It does not read an ended run without new events again.
 func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	l := h.listed[r.ID]
 	if l != nil && !l.Live {
@@ -217,7 +217,7 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 		return nil, err
 	}
 	sum := w.printer.Standing().Summary
-	unread := sum.Run == "" // another runplan wrote it
+	unread := sum.Run == "" // another version of runplan wrote it
 	h.standing(&sum)
 	l = &listed{
 		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum), Reason: sum.Reason,

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// lanes tell who worked when: a lane for each worker, and lanes for checks and for merges.
+// lanes builds the timeline: a lane per worker, and lanes for checks and merges.
 type lanes struct {
 	spans []span           // that are over, the oldest first
 	open  map[string]span  // under way, by the id of their command
@@ -157,7 +157,7 @@ const (
 	laneTop   = 26
 )
 
-// word is how people call a lane.
+// word returns the display name of a lane.
 func (k laneKind) word(n, of int) string {
 	w := map[laneKind]string{editing: "worker", checking: "check", landing: "merge"}[k]
 	if of > 1 || k == editing {

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// learningView is what the runs of a repository taught.
+// learningView shows what the runs of a repository taught.
 type learningView struct {
 	Runs     int
 	Variants []variantRow
@@ -34,7 +34,7 @@ type learningView struct {
 	Trouble  []string
 }
 
-// variantRow is how a variant of the prompt did on a type of batch.
+// variantRow holds the results of a prompt variant for a batch type.
 type variantRow struct {
 	Type, Variant         string
 	Tries, Passed, Won    int

@@ -20,8 +20,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// readEnd reads the end of a file below .runplan, at most n bytes, and says how long it is. Whatever the journal says, no way
-// leads out of the folder.
+// readEnd reads the last n bytes of a file below .runplan, and returns its size. os.Root prevents access outside
+// the folder, whatever path the journal contains.
 func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err error) {
 	root, err := os.OpenRoot(h.Layout.Root)
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err 
 	return string(data), from, info.Size(), err
 }
 
-// size is how long a file is now; 0 while it is not there.
+// size returns the size of a file; 0 if it does not exist.
 func (h *hub) size(name string) int64 {
 	root, err := os.OpenRoot(h.Layout.Root)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *hub) size(name string) int64 {
 	return info.Size()
 }
 
-// readAll reads a file that is not longer than most; "" where it is not there. cut says that there is more.
+// readAll reads up to most bytes of a file; "" if it does not exist. cut means that the file is longer.
 func (h *hub) readAll(name string, most int64) (text string, cut bool, err error) {
 	root, err := os.OpenRoot(h.Layout.Root)
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 	return string(data), false, err
 }
 
-// logStamp changes as agents at work write.
+// logStamp returns a value that changes when running agents write.
 func (h *hub) logStamp(w *watch) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(w.writing())) {
@@ -90,18 +90,18 @@ func (h *hub) logStamp(w *watch) string {
 	return b.String()
 }
 
-// stamp changes whenever the page of a run does.
+// stamp returns a value that changes when the page of a run does.
 func (h *hub) stamp(w *watch) string {
 	s := w.printer.Standing().Summary
 	h.standing(&s)
 	more := time.Duration(0)
 	if s.Status == runner.RunActive {
-		more = h.Now().Sub(s.Updated).Truncate(5 * time.Second) // bars of what is under way grow
+		more = h.Now().Sub(s.Updated).Truncate(5 * time.Second) // the bars of running work grow
 	}
 	return fmt.Sprint(w.next, more, s.Status, s.Reason, h.logStamp(w))
 }
 
-// lastLines are the last lines of what agents at work say, by batch.
+// lastLines returns the last output line of each running agent, by batch.
 func (h *hub) lastLines(w *watch) map[string]string {
 	out := map[string]string{}
 	for key, logs := range w.writing() {
@@ -116,7 +116,7 @@ func (h *hub) lastLines(w *watch) map[string]string {
 	return out
 }
 
-// lastLine is the last line of a log that says something.
+// lastLine returns the last non-empty line of a log.
 func (h *hub) lastLine(name string, form stream.Format) string {
 	if !form.Lines() {
 		text, _, _, err := h.readEnd(name, 2<<10)
@@ -130,7 +130,7 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 	if err != nil {
 		return ""
 	}
-	if from > 0 { // not in the middle of an event
+	if from > 0 { // begin at the start of an event
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	p := stream.New(form, h.Now)
@@ -146,7 +146,7 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 	})
 }
 
-// lastWords is the last line in which there is something.
+// lastWords returns the last non-empty line.
 func lastWords(lines iter.Seq[string]) string {
 	last := ""
 	for l := range lines {
@@ -157,8 +157,8 @@ func lastWords(lines iter.Seq[string]) string {
 	return last
 }
 
-// colours match the sequences that colour text on a terminal, which harm nobody and say little here. All others are shown as what
-// they are.
+// colours matches terminal color sequences, which are harmless and carry no information here. Other control
+// sequences stay visible.
 var colours = lazyre.New("\x1b\\[[0-9;]*m")
 
 func uncoloured(s string) string {
@@ -168,17 +168,17 @@ func uncoloured(s string) string {
 	return colours.ReplaceAllString(s, "")
 }
 
-// chunk is a piece of a log, which stays as it is once it is full.
+// chunk is a part of a log. A full chunk never changes.
 type chunk struct{ ID, Text string }
 
-// Logs are shown from their end, in pieces.
+// Limits of a displayed log, which is shown from its end.
 const (
 	chunkBytes = 4 << 10
 	logShown   = 128 << 10
-	rawShown   = 48 << 10 // beside what was made of it
+	rawShown   = 48 << 10 // besides the parsed form
 )
 
-// chunks cuts the end of a log into pieces at places that do not move as the log grows.
+// chunks splits the end of a log at positions that do not move as the log grows.
 func (h *hub) chunks(name string, most int64) (list []chunk, skipped int64, err error) {
 	text, from, size, err := h.readEnd(name, most+chunkBytes)
 	if err != nil {
@@ -196,7 +196,7 @@ func (h *hub) chunks(name string, most int64) (list []chunk, skipped int64, err 
 	return list, first * chunkBytes, nil
 }
 
-// whole moves a place in text to where a character begins, as far as there is one.
+// whole moves a position in text forward to the start of a character.
 func whole(text string, at int64) int64 {
 	for n := 0; n < utf8.UTFMax && at > 0 && at < int64(len(text)) && !utf8.RuneStart(text[at]); n++ {
 		at++
@@ -204,7 +204,7 @@ func whole(text string, at int64) int64 {
 	return at
 }
 
-// sizes changes as the agents of a batch write.
+// sizes returns a value that changes when the agents of a batch write.
 func (h *hub) sizes(m *mark) string {
 	if m == nil {
 		return ""

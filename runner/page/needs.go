@@ -11,7 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/web"
 )
 
-// needs is how much waits for a person, which all pages tell. It lies in several files, so it is not counted for each look.
+// needs caches the number of items that wait for a person, which all pages show. They are in several files, so
+// they are not counted each time.
 type needs struct {
 	mu     sync.Mutex
 	looked time.Time
@@ -68,7 +69,7 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, looking web.Lookin
 	})
 }
 
-// stale has what waits counted anew for whoever asks next.
+// stale makes the next request count the waiting items again.
 func (s *site) stale() {
 	s.needs.mu.Lock()
 	s.needs.looked = time.Time{}

@@ -1,13 +1,11 @@
-// Package page shows runs in a browser, and lets a person act who is waited for.
+// Package page shows runs in a browser, and lets a person answer open questions.
 //
-// A page is made of parts, each of which is drawn from a fold over the journal; the journal is read as it
-// grows, whichever process writes it, so that the page of a run is the same wherever the run is at work. What a
-// part looks like is one thing, when it is sent another: see [web.Streams]. A run takes the same room after a hundred
-// thousand events as after a hundred; what is asked for rarely (a brief, a diff, findings) is read when
-// it is asked for.
+// A page consists of parts, drawn from a fold over the journal. The package reads the journal as it grows,
+// whichever process writes it, so a run's page is the same wherever the run is active. For when a part is sent,
+// see [web.Streams]. The memory of a run does not grow with its events; rarely needed data (a brief, a diff,
+// findings) is read on request.
 //
-// Nothing on a page comes from plans, agents or tools without being escaped by html/template and, character by
-// character, by [web.Visible].
+// All text from plans, agents and tools is escaped by html/template and, character by character, by [web.Visible].
 package page
 
 import (
@@ -110,7 +108,7 @@ func New(o Options) (http.Handler, error) {
 	return mux, nil
 }
 
-// sheet is what all pages have in common.
+// sheet holds the data that all pages share.
 type sheet struct {
 	Project, Title, Section string
 	FormField, FormToken    string
@@ -184,7 +182,7 @@ func (s *site) missing(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, http.StatusNotFound, "Not there", err.Error())
 }
 
-// live is where a page listens: its own address below /live, with what it was asked for.
+// live returns the address of a page's event stream: its own address below /live, with its query.
 func live(r *http.Request) string {
 	u := url.URL{Path: "/live" + strings.TrimSuffix(r.URL.Path, "/")}
 	if r.URL.Path == "/" {

@@ -23,7 +23,7 @@ type line struct {
 	D        string
 }
 
-// maxBoxes is how many batches are drawn as boxes with their titles. Of more, nobody could read them.
+// maxBoxes is the maximum number of batches drawn as boxes with titles. More would be unreadable.
 const maxBoxes = 120
 
 // Dots stand in rows of so many, so far apart.

@@ -66,7 +66,7 @@ type pageLink struct {
 	On         bool
 }
 
-// rowsOnPage bounds the table: a browser has no trouble with it, and neither has somebody who reads it.
+// rowsOnPage is the maximum number of rows in the table, for browsers and readers.
 const rowsOnPage = 100
 
 // filters are the groups that batches are shown by.
@@ -201,7 +201,7 @@ func (s *site) liveRun(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// said is what happened since, in a few words: the last line of weight.
+// said returns the last important line since an event.
 func (w *watch) said(next int) string {
 	if next < 0 || next == w.next {
 		return ""

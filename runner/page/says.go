@@ -17,33 +17,33 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// talks are what agents say whose programs print it as JSON. Each is read as its log grows, and what was read is not read again.
+// talks caches the messages of agents with JSON output. It reads each log incrementally.
 type talks struct {
 	mu   sync.Mutex
 	open map[string]*talk // by log
 }
 
-// talk is one agent's.
+// talk holds the messages of one agent.
 type talk struct {
 	parser *stream.Parser
-	at     int64 // how far the log was read
-	begun  int64 // where reading began
+	at     int64 // read position in the log
+	begun  int64 // position where reading began
 	used   time.Time
 	lines  []talkLine
-	first  int // number of the first line that is kept
+	first  int // number of the first kept line
 	size   int
 }
 
-// talkLine is a line with what it is: a kind of [stream.Event], as a class of the style.
+// talkLine is a line with the kind of its [stream.Event], as a CSS class.
 type talkLine struct{ Class, Text string }
 
-// talkChunk is a piece of a talk, which stays as it is once it is full.
+// talkChunk is a part of a talk. A full chunk never changes.
 type talkChunk struct {
 	ID    string
 	Lines []talkLine
 }
 
-// The bounds of what is kept of a talk. A log that is longer is read from its end.
+// Limits of a cached talk. A longer log is read from its end.
 const (
 	maxTalks    = 16
 	talkRead    = 8 << 20
@@ -52,14 +52,14 @@ const (
 	talkLineMax = 4 << 10
 )
 
-// heard is what there is of a talk.
+// heard is the current content of a talk.
 type heard struct {
 	chunks []talkChunk
-	left   bool // there was more before
+	left   bool // earlier lines were dropped
 	totals stream.Totals
 }
 
-// hear reads on in a log. ended tells that nothing will follow.
+// hear reads the new part of a log. ended means that the log is complete.
 func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 	t := &h.talks
 	t.mu.Lock()
@@ -85,7 +85,7 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 	return heard{k.chunks(), k.first > 0 || k.begun > 0, k.parser.Totals()}, nil
 }
 
-// forget makes room for one more.
+// forget drops the least recently used talks until there is room for one more.
 func (t *talks) forget() {
 	for len(t.open) >= maxTalks {
 		oldest := ""
@@ -98,10 +98,10 @@ func (t *talks) forget() {
 	}
 }
 
-// errRewritten says that a log is shorter than it was.
+// errRewritten means that a log is shorter than before.
 var errRewritten = errors.New("the log was written anew")
 
-// read takes up what the log has now.
+// read parses the new part of the log.
 func (k *talk) read(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -126,7 +126,7 @@ func (k *talk) read(dir, name string) error {
 		k.at = k.begun
 	}
 	buf := make([]byte, 64<<10)
-	middle := k.begun > 0 && k.at == k.begun // the first line is not all there
+	middle := k.begun > 0 && k.at == k.begun // skip the incomplete first line
 	for k.at < info.Size() {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), info.Size()-k.at)], k.at)
 		piece := string(buf[:n])
@@ -148,7 +148,7 @@ func (k *talk) read(dir, name string) error {
 	return nil
 }
 
-// take makes lines of what the parser read.
+// take converts the parsed events to lines.
 func (k *talk) take() {
 	for _, e := range k.parser.Take() {
 		for _, l := range e.Lines() {
@@ -182,7 +182,7 @@ func (k *talk) chunks() []talkChunk {
 	return out
 }
 
-// says reads what the agent of the attempt says: in words where the form of its output is known, and as it is printed.
+// says reads the agent's output of the attempt: parsed if its format is known, and raw.
 func (s *site) says(v *batchView) {
 	t := v.At
 	form := s.Format(t.Agent)
@@ -226,7 +226,7 @@ func (s *site) says(v *batchView) {
 	}
 }
 
-// sums are what the program of an agent counted.
+// sums formats the totals that an agent's program reported.
 func sums(t stream.Totals) string {
 	var parts []string
 	if t.Tools > 0 {

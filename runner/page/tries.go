@@ -121,7 +121,7 @@ func (t *try) begun(e runner.Event, layout local.Layout, run string) {
 	t.Log = dir + "/" + logName
 }
 
-// took takes up how far an attempt came.
+// took records the progress of an attempt.
 func (t *try) took(e runner.Event) {
 	t.durationMS += e.DurationMS
 	t.Took = millis(t.durationMS)

@@ -83,7 +83,7 @@ func (v *batchView) gates(reports []gates.Report) {
 	}
 }
 
-// critiqueView is what was said of the agent's steps while it worked (FIX-29).
+// critiqueView shows the critique of the agent's steps (FIX-29).
 type critiqueView struct {
 	Word, Tone, Note string
 	Told, Kept       []found // shown to the agent's next attempt; kept for the review
@@ -147,7 +147,7 @@ func (s *site) reviews(v *batchView) {
 	}
 }
 
-// reviewView reads a review from its file. Without the file, the journal tells how its passes went.
+// reviewView reads a review from its file. Without the file, it uses the passes in the journal.
 func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	v := reviewView{Title: title, Word: info.Verdict, Tone: toneOfVerdict(info.Verdict), Text: info.Note, Questions: info.Questions, File: info.File}
 	if info.Confidence != nil {
@@ -189,7 +189,7 @@ func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	return v
 }
 
-// pass takes up one pass of a review.
+// pass adds one pass of a review.
 func (v *reviewView) pass(p review.Pass) {
 	name := fmt.Sprintf("%d %s", p.Number, p.Name)
 	if p.ConfidencePct != nil {

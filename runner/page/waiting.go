@@ -15,26 +15,26 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Waiting is what waits for a person beside the approvals that runs ask for.
+// Waiting holds everything that waits for a person, except the approvals of runs.
 type Waiting struct {
-	Owner   string // who signs; "" is nobody yet
+	Owner   string // the person who signs; "" if there is none yet
 	Jobs    []Job
 	Queue   []QueueItem
 	Inbox   []Said
-	Trouble []string // why something could not be read
+	Trouble []string // read errors
 }
 
-// Job is the plan of a feedback that is a large job, which its owner has to approve.
+// Job is the plan of a large feedback job, which its owner must approve.
 type Job struct {
 	ID, Change, Why string
-	Plan, Text      string // file of the plan, and what is in it
+	Plan, Text      string // file of the plan, and its content
 	Since           time.Time
 }
 
-// Anchor is where it stands on the page.
+// Anchor returns the job's HTML id on the page.
 func (j Job) Anchor() string { return "job-" + strings.ReplaceAll(j.ID, "/", "-") }
 
-// QueueItem is a discrepancy between a blueprint and its code that only a person closes (BP-31).
+// QueueItem is a discrepancy between a blueprint and its code that only a person can close (BP-31).
 type QueueItem struct {
 	ID, Unit, Dimension, Severity   string
 	Claim, Evidence, Recommendation string
@@ -42,7 +42,7 @@ type QueueItem struct {
 	At                              time.Time
 }
 
-// Said is something that was said to runplan and is not done.
+// Said is an open inbox message to runplan.
 type Said struct {
 	ID                            int64
 	Kind, Body, Reply, From, Repo string
@@ -51,12 +51,12 @@ type Said struct {
 
 func (w Waiting) count() int { return len(w.Jobs) + len(w.Queue) + len(w.Inbox) }
 
-// approval is what a run asks a person for.
+// approval is a run's request to a person.
 type approval struct {
 	runner.Approval
 	RunTitle, Anchor, RunHref, BatchHref string
 	Live                                 bool
-	Answered                             string // given or denied; the run has not taken it up yet
+	Answered                             string // given or denied, but not yet read by the run
 	Diff                                 diff
 }
 
@@ -66,7 +66,7 @@ type waitingView struct {
 	Nothing   bool
 }
 
-// asks is how many questions of a run wait for an answer.
+// asks returns the number of open questions of a run.
 func asks(s runner.Summary) int {
 	if s.Status.Over() {
 		return 0
@@ -74,7 +74,7 @@ func asks(s runner.Summary) int {
 	return len(s.Waiting)
 }
 
-// approvals lists what runs ask for, the newest run first.
+// approvals lists the requests of all runs, newest run first.
 func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	list, _, err := h.runs(ctx)
 	if errors.Is(err, errNoRuns) {
@@ -116,7 +116,7 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	return out, nil
 }
 
-// waitingForm is a part with a form, which needs the token of the browser that it is drawn for.
+// waitingForm is a page part with a form and the token of the browser session.
 type waitingForm struct {
 	View                 waitingView
 	FormField, FormToken string
@@ -150,7 +150,7 @@ func (s *site) showWaiting(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", Live: live(r), View: v}, parts)
 }
 
-// waitingEvery is how often a page that is open looks for what waits, which lies in several files.
+// waitingEvery is how often an open page reads the files with waiting items.
 const waitingEvery = time.Second
 
 func (s *site) liveWaiting(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +173,7 @@ func (s *site) liveWaiting(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// act does what a form says, and leads back to where it stood.
+// act performs the action of a form and redirects to the waiting page.
 func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("act")
 	do, ok := s.Acts[name]
@@ -197,14 +197,15 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/waiting?done="+done, http.StatusSeeOther)
 }
 
-// stale has the list of runs made anew for whoever asks next.
+// stale makes the next request rebuild the list of runs.
 func (h *hub) stale() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.looked = time.Time{}
 }
 
-// Words for what was done. A page says nothing that an address tells it to say: the address has one of these.
+// Words for completed actions. The address carries a word instead of a text, so that no link can put its own text
+// on a page.
 const (
 	DoneApproved     = "approved"
 	DoneDenied       = "denied"

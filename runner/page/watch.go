@@ -12,45 +12,45 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// watch is what is kept of a run: what its events came to, and none of them. It takes as much room after a hundred
-// thousand events as after the first hundred.
+// watch is the state of a run, derived from its events. It does not store the events, so its size does not grow
+// with their number.
 type watch struct {
 	run     string
-	next    int // seq of the event that comes next
+	next    int // seq of the next event
 	used    time.Time
 	printer report.Printer
 	info    runner.Info
 	lanes   lanes
-	queue   []string // keys of the batches that are in the merge queue, in order
+	queue   []string // keys of the batches in the merge queue, in order
 	story   []told
 	spent   spending
 	ledger  ledger.Ledger
 	marks   map[string]*mark
 	plot    *plot
 	final   *reviewView        // of finalOf
-	finalOf *runner.ReviewInfo // the final review that was read
-	ended   bool               // the last event says that the run has ended
+	finalOf *runner.ReviewInfo // the final review that final shows
+	ended   bool               // the run has ended
 }
 
-// told is a line of the story.
+// told is a line of the run's log.
 type told struct {
 	At   time.Time
 	Tone ui.Tone
 	Text string
 }
 
-// maxStory bounds the lines that are kept; runplan log has them all.
+// maxStory bounds the lines that are kept; runplan log shows all.
 const maxStory = 60
 
-// mark is where the journal tells of a batch, and what is under way for it.
+// mark holds the events of a batch and its running agents.
 type mark struct {
 	first, last int
 	cup         bool
-	agent       string         // that was started last
-	logs        map[int]string // files that agents at work write to, by candidate, relative to .runplan
+	agent       string         // the last agent started
+	logs        map[int]string // logs of running agents, by candidate, relative to .runplan
 }
 
-// spending sums up what the attempts of a run came to.
+// spending is the total usage of a run's attempts.
 type spending struct {
 	Attempts, Unknown, Uncounted int
 	Billed, Plan                 float64
@@ -80,7 +80,7 @@ func newWatch(run string, zone *time.Location) *watch {
 	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes()}
 }
 
-// apply takes up one event, in the order of the journal.
+// apply adds one event, in journal order.
 func (w *watch) apply(e runner.Event, layout local.Layout) {
 	w.next = e.Seq + 1
 	w.ended = e.Kind == runner.RunFinished || e.Kind.Afterwards()
@@ -108,7 +108,7 @@ func (w *watch) apply(e runner.Event, layout local.Layout) {
 	}
 }
 
-// line keeps the order of the merge queue.
+// line updates the order of the merge queue.
 func (w *watch) line(e runner.Event) {
 	leave := func() { w.queue = slices.DeleteFunc(w.queue, func(k string) bool { return k == e.Batch }) }
 	switch {
@@ -153,14 +153,14 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 	}
 }
 
-// The files of an attempt.
+// Names of the files of an attempt.
 const (
 	logName   = "agent.log"
 	briefName = "brief.md"
 	patchName = "changes.patch"
 )
 
-// writing lists the logs that agents at work write to now, by batch.
+// writing lists the logs of the running agents, by batch.
 func (w *watch) writing() map[string]map[int]string {
 	out := map[string]map[int]string{}
 	for key, m := range w.marks {

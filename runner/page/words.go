@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// face is how something stands: a word, and the tone that its colour and sign follow from.
+// face is a displayed state: a word, and the tone that selects its color and sign.
 type face struct{ Word, Tone string }
 
 func faceOfRun(s runner.Summary) face {
@@ -52,7 +52,7 @@ func modeOf(s runner.Summary) string {
 	return s.Mode
 }
 
-// String tells what is known of a sum, and what is not.
+// String formats the known and the unknown parts of a sum.
 func (s spending) String() string {
 	var parts []string
 	if s.hasBilled {
@@ -76,7 +76,7 @@ func (s spending) String() string {
 	return strings.Join(parts, " + ")
 }
 
-// none stands where there is nothing to tell, as opposed to unknown.
+// none is the text for an empty value, as opposed to an unknown one.
 const none = "–"
 
 // tokens writes a number of tokens so that it can be compared at a glance.

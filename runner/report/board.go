@@ -51,7 +51,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	return b
 }
 
-// asks is what a person is asked of a batch; "" where that is nothing.
+// asks returns the open question about a batch, "" if there is none.
 func asks(s runner.Summary, b runner.BatchSummary) string {
 	for _, a := range s.Waiting {
 		if a.Batch == b.Key {
@@ -61,7 +61,7 @@ func asks(s runner.Summary, b runner.BatchSummary) string {
 	return ""
 }
 
-// about is what a run is about, beside its title.
+// about returns facts about a run, besides its title.
 func about(s runner.Summary, mode string) []string {
 	out := []string{phrase.Count(len(s.Batches), "batch")}
 	if s.Agent != "" {

@@ -12,20 +12,20 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// span is a time in which something was done for a batch.
+// span is a period of one activity for a batch.
 type span struct {
 	batch     string
 	candidate int // in a tournament
 	variant   string
 	kind      string // edit, check, land or wait
-	from, to  int64  // milliseconds of the run's own time, in which the pauses between its sessions do not count
+	from, to  int64  // milliseconds since the start of the run, without the pauses between sessions
 	end       ending
 	reason    string
-	early     []string // keys of the batches on whose candidates it was begun
+	early     []string // keys of the batches on whose candidates it began
 	merged    bool     // it ended with the merge
 }
 
-// ending is how a span ended.
+// ending says how a span ended.
 type ending string
 
 const (
@@ -35,7 +35,7 @@ const (
 	cutShort  ending = "cut short" // by a limit, or by the end of a session
 )
 
-// spanKinds are the kinds of spans, in the order in which a batch goes through them.
+// spanKinds lists the kinds of spans, in the order in which a batch passes them.
 func spanKinds() []struct{ kind, word string } {
 	return []struct{ kind, word string }{{"edit", "editing"}, {"check", "checking"}, {"land", "merging"}, {"wait", "waiting for a limit"}}
 }
@@ -54,22 +54,22 @@ func spanKind(k runner.CommandKind) string {
 	return ""
 }
 
-// course sorts the events of a run by what was done when, in the order in which it was begun.
+// course collects the spans of a run from its events, in the order of their start.
 type course struct {
 	spans []span
 	total int64
 	now   int64
 	last  time.Time
-	open  map[string]span  // by the id of the command
-	cups  map[string]bool  // batches for which candidates compete
-	held  map[string]int64 // batches whose agent met a limit, and when
+	open  map[string]span  // by command id
+	cups  map[string]bool  // batches with a running tournament
+	held  map[string]int64 // batches whose agent met a limit, and the time
 }
 
 func newCourse() course {
 	return course{open: map[string]span{}, cups: map[string]bool{}, held: map[string]int64{}}
 }
 
-// end follows the last event.
+// end completes the spans after the last event.
 func (c *course) end() {
 	c.cut()
 	c.total = c.now
@@ -83,7 +83,7 @@ func (c *course) apply(e runner.Event) {
 	switch {
 	case e.At.IsZero():
 	case e.Kind == runner.RunResumed:
-		c.cut() // at the time of the last sign of life
+		c.cut() // at the time of the last event
 		c.last = e.At
 	case c.last.IsZero():
 		c.last = e.At
@@ -109,7 +109,7 @@ func (c *course) apply(e runner.Event) {
 	s.to, s.reason = c.now, e.Reason
 	switch {
 	case kind == "wait":
-		delete(c.held, e.Batch) // it waits by itself, which is a span of its own
+		delete(c.held, e.Batch) // the batch waits on its own, with a span of its own
 	case kind == "edit" && !c.cups[e.Batch]:
 		c.waited(e.Batch, s.from)
 	}
@@ -137,10 +137,11 @@ func (c *course) apply(e runner.Event) {
 	}
 }
 
-// shortWait is what passes before another agent takes over, or before the same one is asked again at once.
+// shortWait is the minimum length of a wait span, in milliseconds. A shorter delay is a change of agents or an
+// immediate retry.
 const shortWait = 1000
 
-// waited ends the time in which a batch was held up by a limit of its agent.
+// waited ends the wait of a batch for its agent's limit.
 func (c *course) waited(batch string, until int64) {
 	since, held := c.held[batch]
 	delete(c.held, batch)
@@ -149,11 +150,11 @@ func (c *course) waited(batch string, until int64) {
 	}
 }
 
-// cut ends what is under way.
+// cut ends all open spans.
 func (c *course) cut() {
 	for _, batch := range slices.Sorted(maps.Keys(c.held)) {
 		c.waited(batch, c.now)
-		c.held[batch] = c.now // the next session waits on
+		c.held[batch] = c.now // the wait continues in the next session
 	}
 	var ids []string
 	for id := range c.open {
@@ -180,7 +181,7 @@ func endingOf(e runner.Event) ending {
 	return wentBad
 }
 
-// lane is a line of a timeline: a batch, or a candidate of one.
+// lane is a row of the timeline: a batch or one of its candidates.
 type lane struct {
 	batch     runner.BatchSummary
 	candidate int
@@ -188,8 +189,7 @@ type lane struct {
 	spans     []span
 }
 
-// lanes returns what happened, batch by batch in plan order, each followed by its candidates. Batches for which
-// nothing was done are left out.
+// lanes returns the rows in plan order, each batch followed by its candidates. It omits batches without spans.
 func (c course) lanes(s runner.Summary) []lane {
 	var out []lane
 	for _, b := range s.Batches {
@@ -221,8 +221,7 @@ func (c course) lanes(s runner.Summary) []lane {
 	return out
 }
 
-// textTimeline draws who worked when, for places that show text only. Nothing is drawn of a run in which there is
-// nothing to compare.
+// textTimeline draws the timeline as text. It returns "" if fewer than two rows exist.
 func textTimeline(s runner.Summary, past *Past) string {
 	lanes, total := past.lanes(s)
 	if len(lanes) < 2 || total <= 0 {
@@ -260,7 +259,7 @@ func (l lane) cells(n int, total int64) string {
 			}
 		}
 	}
-	// Marks last, so that nothing covers them.
+	// Draw the marks last, so that nothing covers them.
 	for _, x := range l.spans {
 		switch {
 		case x.merged:

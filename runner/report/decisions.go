@@ -157,7 +157,7 @@ func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, s
 	}
 }
 
-// candidateKey tells what a candidate of a tournament left from what the batch will land.
+// candidateKey separates the results of a tournament's candidate from those of the batch.
 func candidateKey(e runner.Event) string {
 	if e.Candidate == 0 {
 		return e.Batch

@@ -10,10 +10,11 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// isTeam tells whether batches of a run may be worked on side by side.
+// isTeam reports whether the batches of a run may run concurrently.
 func isTeam(s runner.Summary) bool { return s.Mode == string(routing.Team) }
 
-// worked is what all attempts, checks and merges of a run took together: what it had taken one after the other.
+// worked returns the total time of all attempts, checks and merges, in milliseconds: the sequential duration of
+// the run.
 func worked(s runner.Summary) int64 {
 	var sum int64
 	for _, b := range s.Batches {
@@ -22,8 +23,7 @@ func worked(s runner.Summary) int64 {
 	return sum
 }
 
-// realSpeedUp is how much faster a team was than one batch after the other. It is known once the run is done, and
-// 0 before.
+// realSpeedUp returns the factor by which a team was faster than sequential work, or 0 before the run is done.
 func realSpeedUp(s runner.Summary) float64 {
 	if !isTeam(s) || s.Status != runner.RunDone || s.DurationMS <= 0 {
 		return 0
@@ -31,7 +31,7 @@ func realSpeedUp(s runner.Summary) float64 {
 	return float64(worked(s)) / float64(s.DurationMS)
 }
 
-// times writes a speed-up: "2.7×", or that nobody knows.
+// times formats a speed-up: "2.7×", or "unknown".
 func times(f float64) string {
 	if f <= 0 {
 		return "unknown"
@@ -39,7 +39,7 @@ func times(f float64) string {
 	return fmt.Sprintf("%.1f×", f)
 }
 
-// modeOf is the mode of a run: "headless", or "team, 4 workers".
+// modeOf formats the mode of a run: "headless", or "team, 4 workers".
 func modeOf(s runner.Summary) string {
 	mode := ui.Sanitize(s.Mode)
 	if isTeam(s) && s.Workers > 0 {
@@ -48,7 +48,7 @@ func modeOf(s runner.Summary) string {
 	return mode
 }
 
-// decisionOf is the mode with what it rests on and what came of it (RUN-08).
+// decisionOf formats the mode with its score, and the predicted and real speed-up (RUN-08).
 func decisionOf(s runner.Summary) string {
 	text := modeOf(s)
 	if !isTeam(s) {
@@ -61,8 +61,8 @@ func decisionOf(s runner.Summary) string {
 	return text
 }
 
-// escalation says with which tier a batch was to be done, and with which it was done in the end. Both are what the
-// configuration calls them, and alike where nothing was escalated.
+// escalation returns the planned and the final tier of a batch, with their names from the configuration. Both are
+// equal without an escalation.
 func escalation(b runner.BatchSummary) (from, to string) {
 	from = ui.Sanitize(b.Routed)
 	tier, known := routing.TierOf(b.Routed)
@@ -70,7 +70,7 @@ func escalation(b runner.BatchSummary) (from, to string) {
 	switch {
 	case from == "" || now == "" || known && tier == b.Tier:
 		return from, from
-	case !known: // a model by its name: whether its tier is still the same is not known here
+	case !known: // a model by name: whether its tier changed is unknown
 		from += " (" + now + ")"
 		return from, from
 	case from != tier:
@@ -79,7 +79,7 @@ func escalation(b runner.BatchSummary) (from, to string) {
 	return from, now
 }
 
-// tierOf is the column of tiers: "haiku", "haiku → sonnet (escalated)".
+// tierOf formats the tier column: "haiku", "haiku → sonnet (escalated)".
 func tierOf(b runner.BatchSummary) string {
 	from, to := escalation(b)
 	if from == to {
@@ -88,7 +88,7 @@ func tierOf(b runner.BatchSummary) string {
 	return from + " → " + to + " (escalated)"
 }
 
-// points writes a score with its digits in groups of three: 1 312.
+// points formats a score in groups of three digits: 1 312.
 func points(n int) string {
 	s := fmt.Sprint(n)
 	sign := ""
@@ -101,8 +101,8 @@ func points(n int) string {
 	return sign + s
 }
 
-// scoreText is a score term by term: "1 312 points = tests 120 + diff 909 + lint 1 000 - lessons 200". Terms that
-// add nothing are left out.
+// scoreText formats a score with its terms: "1 312 points = tests 120 + diff 909 + lint 1 000 - lessons 200". It
+// omits terms of zero.
 func scoreText(score int, terms []runner.ScoreTerm) string {
 	text := points(score) + " points"
 	var b strings.Builder
@@ -123,7 +123,7 @@ func scoreText(score int, terms []runner.ScoreTerm) string {
 	return text + " = " + strings.TrimPrefix(b.String(), " ")
 }
 
-// candidateFace tells how a candidate looks.
+// candidateFace returns the display state of a candidate.
 func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 	switch c.State {
 	case "won":
@@ -143,7 +143,7 @@ func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 	return face{"waiting", ui.Idle}
 }
 
-// candidateWhy is what there is to say of a candidate: its score, or what went wrong.
+// candidateWhy returns the score of a candidate, or the reason of its failure.
 func candidateWhy(c *runner.CandidateSummary) string {
 	if c.Score != nil && (c.State == "won" || c.State == "passed") {
 		return scoreText(*c.Score, c.Terms)

@@ -22,7 +22,7 @@ func toneOf(s gates.Status) ui.Tone {
 	return ui.Muted
 }
 
-// testCount shows the count of a gate that ran tests.
+// testCount formats the test count of a gate.
 func testCount(t *gates.TestCount, before *int) string {
 	switch {
 	case t == nil:
@@ -33,7 +33,7 @@ func testCount(t *gates.TestCount, before *int) string {
 	return fmt.Sprintf("%d%s", t.Passed, delta(t.Passed, before))
 }
 
-// gateText is a gate's answer in words: "tests pass 12 (+3)", "format skipped (no formatter)".
+// gateText formats the result of a gate: "tests pass 12 (+3)", "format skipped (no formatter)".
 func gateText(g runner.GateResult, before *int) string {
 	s := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
 	if g.Tests != nil && g.Tests.Failed > 0 {
@@ -49,12 +49,11 @@ func gateText(g runner.GateResult, before *int) string {
 	return s
 }
 
-// fewGates is how many gates are each told apart, whatever they said.
+// fewGates is the maximum number of gates that are always shown one by one.
 const fewGates = 3
 
-// telling divides gates into those that a reader wants to see one by one (failures first, then warnings, tests and
-// skips) and those that simply passed,
-// for places with little room.
+// telling separates the gates to show one by one (failures, warnings, tests, skips, in this order) from those that
+// simply passed. It is for places with little room.
 func telling(all []runner.GateResult) (apart []runner.GateResult, passed []string) {
 	if len(all) <= fewGates {
 		return all, nil
@@ -74,7 +73,7 @@ func telling(all []runner.GateResult) (apart []runner.GateResult, passed []strin
 	return apart, passed
 }
 
-// place is where a finding is, as editors read it.
+// place formats the position of a finding as PATH:LINE:COL.
 func place(f gates.Finding) string {
 	p := ui.Sanitize(f.Path)
 	if p != "" && f.Line > 0 {
@@ -86,9 +85,9 @@ func place(f gates.Finding) string {
 	return p
 }
 
-// saidOf is what a report warns of, as far as nobody else tells it.
+// saidOf returns the warnings of a report that no other line shows.
 func saidOf(r gates.Report) []string {
-	if r.Gate == OutsideGate { // told when it was seen
+	if r.Gate == OutsideGate { // shown when it was recorded
 		return nil
 	}
 	return r.Said()

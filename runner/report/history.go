@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// attempt is one go at a batch, as the events tell it.
+// attempt is one attempt at a batch, from the events.
 type attempt struct {
 	number     int
 	candidate  int // in a tournament
@@ -23,16 +23,16 @@ type attempt struct {
 	durationMS int64
 	cost       string
 	reports    []gates.Report
-	outside    []finding // what was touched outside of the workspace, in whichever event it was told
+	outside    []finding // changes outside the workspace, from any event
 	log        string
 }
 
 func (a attempt) failed() bool { return a.outcome != runner.OutcomeOK && a.outcome != "" }
 
-// OutsideGate names the reports of what an agent touched outside of its workspace.
+// OutsideGate is the gate name of reports on changes outside the workspace.
 const OutsideGate = "outside"
 
-// sawOutside takes up what was touched outside, each once.
+// sawOutside adds changes outside the workspace, without duplicates.
 func (a *attempt) sawOutside(reports []gates.Report) {
 	for _, r := range reports {
 		if r.Gate != OutsideGate {
@@ -50,13 +50,13 @@ func (a *attempt) sawOutside(reports []gates.Report) {
 	}
 }
 
-// sight is what the agent of a batch touched outside of its workspace without failing for it.
+// sight lists an agent's changes outside its workspace in a successful attempt.
 type sight struct {
 	Batch, Title, Attempt string
 	Findings              []finding
 }
 
-// sights returns what was touched by attempts that went well. Of the others it stands with what went wrong.
+// sights returns the outside changes of successful attempts. Those of failed attempts are part of the failure.
 func sights(s runner.Summary, past *Past) []sight {
 	var out []sight
 	for _, b := range s.Batches {
@@ -77,13 +77,13 @@ func sights(s runner.Summary, past *Past) []sight {
 	return out
 }
 
-// failure is an attempt that failed, ready to be shown.
+// failure is a failed attempt, prepared for display.
 type failure struct {
 	Head    string // "attempt 1, 8.1s, failed"
 	Reason  string
 	Gates   []failedGate
 	Log     string
-	Last    bool // nothing came after it
+	Last    bool // no attempt followed
 	Batch   string
 	Outcome string
 }
@@ -92,17 +92,17 @@ type failedGate struct {
 	Name     string
 	Command  string
 	Findings []finding
-	More     int // findings that are left out
+	More     int // number of omitted findings
 	Output   string
 	Log      string
 }
 
 type finding struct{ Place, Rule, Message, Fix, Severity string }
 
-// maxFindings is how many findings of a gate a report shows. The log of the gate has them all.
+// maxFindings limits the findings of a gate in a report. The gate's log has all.
 const maxFindings = 20
 
-// failures returns what went wrong in batch b. Without events only the last reason is known.
+// failures returns the failures of batch b. Without events, only the last reason is known.
 func failures(b runner.BatchSummary, list []attempt) []failure {
 	var out []failure
 	for i, a := range list {
@@ -138,7 +138,7 @@ func failures(b runner.BatchSummary, list []attempt) []failure {
 func failedGateOf(r gates.Report) failedGate {
 	g := failedGate{
 		Name: gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, nil),
-		// The output keeps its lines, and nothing else that steers a terminal or an editor.
+		// Clean keeps line ends and removes all other control codes.
 		Output: strings.TrimRight(redact.Clean(r.Output), " \t\n"), Command: ui.Sanitize(r.Command), Log: ui.Sanitize(r.Log),
 	}
 	for i, f := range r.Findings {
@@ -153,10 +153,10 @@ func failedGateOf(r gates.Report) failedGate {
 	return g
 }
 
-// nextStep is a command and what it is for.
+// nextStep is a suggested command with its purpose.
 type nextStep struct{ Why, Command string }
 
-// nextSteps returns what suits the end of a run.
+// nextSteps returns the suggested commands after a run.
 func nextSteps(s runner.Summary) []nextStep {
 	f := figuresOf(s)
 	branch, base := shell(s.Branch), shell(cmp.Or(s.BaseBranch, s.Base))
@@ -176,7 +176,7 @@ func nextSteps(s runner.Summary) []nextStep {
 	return out
 }
 
-// shell quotes a word for a POSIX shell where it needs to be.
+// shell quotes a word for a POSIX shell if necessary.
 func shell(s string) string {
 	s = ui.Sanitize(s)
 	plain := func(r rune) bool {

@@ -35,7 +35,7 @@ func styled(text string) (*template.Template, error) {
 	return t, nil
 }
 
-// view is what page.html shows. All strings are clean; html/template escapes them.
+// view is the data of page.html. All strings are clean; html/template escapes them.
 type view struct {
 	Title, Outcome, Tone, Icon string
 	Reason                     string
@@ -78,8 +78,8 @@ type troubles struct {
 	Failures []failure
 }
 
-// WriteHTML writes the report of a run as one page that needs nothing else. Past may be nil; with it the page tells
-// what went wrong on the way.
+// WriteHTML writes the report of a run as one self-contained page. past may be nil; with it, the page shows the
+// failures during the run.
 func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
 	t, err := styled(page)
 	if err != nil {

@@ -12,41 +12,41 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Line is one line of the story of a run.
+// Line is one line of a run's log for people.
 type Line struct {
 	Tone ui.Tone
 	Text string // clean and without a newline
 }
 
-// maxLine keeps a line readable, whatever an agent or a tool has to say. The rest is in the report.
+// maxLine is the maximum length of a line in cells. The report has the full text.
 const maxLine = 300
 
-// Printer turns the events of one run into lines, one event at a time. The zero Printer is ready.
+// Printer turns the events of one run into lines, one event at a time. The zero Printer is ready to use.
 type Printer struct {
-	Zone  *time.Location // of the times of day that are told; nil is UTC
-	Brief bool           // why a run ended badly is told by somebody else, so that it is not told twice
+	Zone  *time.Location // time zone of printed times; nil is UTC
+	Brief bool           // another part prints why a run ended badly
 	watch Watch
 	info  runner.Info
-	told  map[string]bool   // what was said once in this session and need not be said again
-	tiers map[string]string // with which each batch was last begun
-	again map[string]string // what the next attempt of a batch stands on, and why there is one
+	told  map[string]bool   // texts printed in this session, to print them only once
+	tiers map[string]string // tier of each batch's last attempt
+	again map[string]string // base and reason of the next attempt of a batch
 }
 
-// Standing returns the run as far as the printer has seen it.
+// Standing returns the run as of the last event seen.
 func (p *Printer) Standing() Standing {
 	p.watch.Zone = p.Zone
 	return p.watch.Standing()
 }
 
-// Lines folds e and returns what to tell of it, often nothing.
+// Lines applies e and returns its lines, often none.
 func (p *Printer) Lines(e runner.Event) []Line {
 	if e.Kind == runner.RunStarted && e.Job == nil {
-		return nil // nothing can be said of a run without its job
+		return nil // without its job, nothing is known of the run
 	}
 	if p.told == nil {
 		p.told, p.tiers, p.again = map[string]bool{}, map[string]string{}, map[string]string{}
 	}
-	// An error means that these are not the events of a run; the lines that can be told are told.
+	// An error means that the events are not those of one run; print what is possible.
 	_ = p.watch.Apply(e)
 	var out []Line
 	say := func(t ui.Tone, format string, args ...any) {
@@ -65,7 +65,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 			}
 		}
 	case runner.RunResumed:
-		clear(p.told) // an attempt that was cut off begins again
+		clear(p.told) // an interrupted attempt begins again
 		for _, b := range p.info.Batches {
 			p.told["skip "+b.Key] = b.Skip != ""
 		}
@@ -115,7 +115,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	return out
 }
 
-// once reports whether something is to be said for the first time.
+// once reports whether this is the first call with what.
 func (p *Printer) once(what string) bool {
 	known := p.told[what]
 	p.told[what] = true
@@ -159,7 +159,7 @@ func (p *Printer) ending(e runner.Event) []Line {
 func (p *Printer) landed(e runner.Event) []Line {
 	switch e.Outcome {
 	case runner.OutcomeOK:
-		if p.info.Land == "pr" { // nothing is on the branch until somebody merges it
+		if p.info.Land == "pr" { // the branch changes only when the pull request merges
 			said := cmp.Or(e.Reason, "a pull request was opened")
 			if strings.Contains(said, "://") {
 				said = "pull request: " + said
@@ -182,7 +182,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 	b := p.find(e.Batch)
 	switch e.Kind {
 	case runner.BatchStarted:
-		// The command that follows tells more of it.
+		// The next dispatched event has more details.
 	case runner.Dispatched:
 		p.dispatched(e, b, say)
 	case runner.Withdrawn:
@@ -231,7 +231,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		switch e.Outcome {
 		case runner.OutcomeOK:
 			how := "merged %s in %s"
-			if len(b.Candidates) > 0 { // they were made side by side
+			if len(b.Candidates) > 0 { // the candidates ran side by side
 				how = "merged %s after %s of work"
 			}
 			if e.Commit != "" && e.Commit == e.Base {
@@ -248,7 +248,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 	return out
 }
 
-// edited tells what the agent's work took.
+// edited formats the duration, agent and cost of an attempt.
 func edited(e runner.Event) string {
 	s := "edited in " + ui.Duration(millis(e.DurationMS))
 	if a := agentName(e.Agent, e.Model); a != "" {
@@ -260,10 +260,10 @@ func edited(e runner.Event) string {
 	return s + ", cost unknown"
 }
 
-// gateLine tells what the gates said. Why one was skipped is told once.
+// gateLine formats the gate results. It prints each skip reason only once.
 func (p *Printer) gateLine(reports []gates.Report, before *int) string {
 	var parts []string
-	quiet := func(r gates.Report) bool { // a check of this program's own that has nothing to tell
+	quiet := func(r gates.Report) bool { // a passed built-in check without details
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
 	}
 	silent := 0

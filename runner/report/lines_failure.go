@@ -17,7 +17,7 @@ func trouble(o runner.Outcome) ui.Tone {
 	return ui.Bad
 }
 
-// wentWrong tells a failure with the first finding, which is as a rule what one wants to know.
+// wentWrong describes a failure with its first finding.
 func (p *Printer) wentWrong(e runner.Event) string {
 	var s string
 	switch e.Outcome {
@@ -50,8 +50,8 @@ func (p *Printer) wentWrong(e runner.Event) string {
 // maxLastWords bounds what is shown of an agent's last line.
 const maxLastWords = 160
 
-// lastWords is the last line that an agent printed before it failed. A status alone does not tell anybody what to do, and
-// the agent often has: that it is not signed in, or which program it misses.
+// lastWords returns the last line that an agent printed before it failed. Often only this line has the cause, such
+// as a missing sign-in or program.
 func lastWords(e runner.Event) string {
 	if e.Kind != runner.Executed || len(e.Reports) == 0 || e.Reports[0].Gate != "agent" {
 		return ""

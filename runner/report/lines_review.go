@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// approval tells that a person is asked, and what they said.
+// approval adds lines for a question to a person and for the answer.
 func approval(e runner.Event, run string, say say) {
 	id := run[:min(8, len(run))] + "/" + cmp.Or(e.Batch, runner.ApproveLand)
 	switch e.Kind {
@@ -31,7 +31,7 @@ func after(reason string) string {
 	return ": " + reason
 }
 
-// reviewed tells what a review came to. That nobody looked is told once.
+// reviewed adds a line for the result of a review. It reports a skipped review only once.
 func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	if runner.KindOf(e.Command) == runner.Fidelity {
 		what = "fidelity"
@@ -54,7 +54,7 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	}
 }
 
-// fidelityText is what a reviewer said of the blueprints' units, or why none was asked.
+// fidelityText returns the result of a blueprint review, or why none was held.
 func fidelityText(e runner.Event) string {
 	if runner.KindOf(e.Command) != runner.Fidelity || e.Reason == "" {
 		return ""
@@ -62,7 +62,7 @@ func fidelityText(e runner.Event) string {
 	return ": " + ui.Sanitize(e.Reason)
 }
 
-// verdictTone is how a review looks. Of a run that is merged, it may be anything.
+// verdictTone returns the tone of a review. A merged batch may have any verdict.
 func verdictTone(r *runner.ReviewInfo) ui.Tone {
 	if r == nil || r.Verdict == runner.VerdictPass {
 		return ui.Good
@@ -70,7 +70,7 @@ func verdictTone(r *runner.ReviewInfo) ui.Tone {
 	return ui.Warn
 }
 
-// reviewText is a review in a few words.
+// reviewText formats a review in a few words.
 func reviewText(r *runner.ReviewInfo) string {
 	if r == nil {
 		return ""
@@ -87,10 +87,10 @@ func reviewText(r *runner.ReviewInfo) string {
 	return text
 }
 
-// noReview is what stands where a review would: nobody set one up (REV-10).
+// noReview replaces a missing review (REV-10).
 const noReview = "(review gate not available)"
 
-// finalReview is the row of the final review: what it came to, or that there was none.
+// finalReview returns the text of the final review, or that there was none.
 func finalReview(s runner.Summary) string {
 	if s.Review == nil {
 		return noReview
@@ -102,7 +102,7 @@ func finalReview(s runner.Summary) string {
 	return text
 }
 
-// reviews lists the passes of the final review, and what a person is still asked for.
+// reviews writes the passes of the final review and the open questions to a person.
 func reviews(b *strings.Builder, s runner.Summary) {
 	if len(s.Waiting) > 0 {
 		b.WriteString("\n## Waiting for a person\n\n")
@@ -129,7 +129,7 @@ func reviews(b *strings.Builder, s runner.Summary) {
 	}
 }
 
-// fidelity lists what was said of blueprints, with the questions that nobody has added to them yet.
+// fidelity writes the results of blueprint reviews, with their open questions.
 func fidelity(b *strings.Builder, s runner.Summary) {
 	begun := false
 	for _, x := range s.Batches {

@@ -12,11 +12,10 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// say adds a line of a batch.
+// say adds a line about a batch.
 type say func(t ui.Tone, format string, args ...any)
 
-// dispatched tells that an agent begins. What the queue does with its candidate is told when there is something
-// out of the ordinary about it.
+// dispatched adds a line when an agent starts. Steps of the merge queue get a line only if they are unusual.
 func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	kind := runner.KindOf(e.Command)
 	var how []string
@@ -24,7 +23,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 		if old != "" && old != e.Tier {
 			words := "escalated %s → %s"
 			if below(e.Tier, old) {
-				words = "back from %s to %s" // a new set of attempts begins where the routing did
+				words = "back from %s to %s" // a new allowance of attempts begins at the routed tier
 			}
 			how = append(how, fmt.Sprintf(words, labelOf(p.info, e.Batch, old), labelOf(p.info, e.Batch, e.Tier)))
 		}
@@ -37,7 +36,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	case kind == runner.Gate && !competing(b):
 		p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] = true
 	case kind == runner.Rebase:
-		// Being put on top of what is ahead is what a queue is for. To be put there again is not.
+		// The first rebase is normal; only a repeated one is reported.
 		if p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] && p.once(fmt.Sprintf("moved %s %d %s", e.Batch, n, e.Base)) {
 			say(ui.Muted, "what is ahead of it has changed, so it is put on top of that and checked again")
 		}
@@ -65,12 +64,12 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	}
 }
 
-// competing tells whether candidates are made for a batch.
+// competing reports whether a tournament is running for a batch.
 func competing(b runner.BatchSummary) bool {
 	return b.State == string(runner.StateSample) || b.State == string(runner.StateSynthesize)
 }
 
-// withdrawn tells that work was called off. Checks that are called off begin anew, which is told then.
+// withdrawn adds a line about cancelled work. It ignores cancelled checks, which start again with their own line.
 func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 	switch {
 	case competing(b):
@@ -82,7 +81,7 @@ func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 	}
 }
 
-// putBack tells that a batch lost what it stood on, once for the batch and its command.
+// putBack adds a line, once per attempt, for a batch whose base is gone.
 func (p *Printer) putBack(e runner.Event, say say) {
 	if !p.once(fmt.Sprintf("back %s %d", e.Batch, e.Attempt)) {
 		return
@@ -110,7 +109,7 @@ func (p *Printer) rebased(e runner.Event, say say) {
 
 func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	if e.Candidate > 0 {
-		if e.Outcome != runner.OutcomeOK { // those that pass are told with their scores
+		if e.Outcome != runner.OutcomeOK { // passed candidates are shown with their scores
 			p.candidate(e, say)
 		}
 		return
@@ -140,7 +139,7 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	}
 }
 
-// tried tells whose failure a red candidate was.
+// tried adds a line about the cause of a red candidate.
 func (p *Printer) tried(e runner.Event, say say) {
 	switch e.Outcome {
 	case runner.OutcomeOK:
@@ -154,8 +153,8 @@ func (p *Printer) tried(e runner.Event, say say) {
 	}
 }
 
-// below returns what the candidate of a batch was last checked on and is not merged, and whether it was put on top of
-// something that its agent did not know.
+// below returns the unmerged batches below a batch's last checked candidate. moved means that the candidate stands
+// on a base that its agent did not know.
 func (p *Printer) below(key string) (on []string, moved bool) {
 	pulse := p.watch.pulses[key]
 	if pulse == nil {
@@ -164,7 +163,7 @@ func (p *Printer) below(key string) (on []string, moved bool) {
 	return p.Standing().unmerged(pulse.asked.On), pulse.moved
 }
 
-// candidate tells what became of a candidate's attempt.
+// candidate adds a line about the result of a candidate's attempt.
 func (p *Printer) candidate(e runner.Event, say say) {
 	name := candidateName(e.Candidate, e.Variant)
 	switch e.Outcome {
@@ -177,7 +176,7 @@ func (p *Printer) candidate(e runner.Event, say say) {
 	}
 }
 
-// tournament tells who competes, how each did, and who won.
+// tournament adds lines about the candidates, their scores and the winner.
 func (p *Printer) tournament(e runner.Event, b runner.BatchSummary, say say) {
 	if e.Kind == runner.Sampled {
 		switch {
@@ -224,7 +223,7 @@ func candidateName(n int, variant string) string {
 	return s
 }
 
-// firstReason is why something failed, with the first finding.
+// firstReason returns the reason of a failure with the first finding.
 func firstReason(e runner.Event) string {
 	s := cmp.Or(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
 	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(s, f.Message) {
@@ -233,7 +232,7 @@ func firstReason(e runner.Event) string {
 	return s + lastWords(e)
 }
 
-// below reports whether a tier is one of those below another.
+// below reports whether tier is lower than other.
 func below(tier, other string) bool {
 	for next, ok := routing.NextTier(tier); ok; next, ok = routing.NextTier(next) {
 		if next == other {
@@ -243,7 +242,7 @@ func below(tier, other string) bool {
 	return false
 }
 
-// batches names batches by their numbers: "batch 3", "batches 3 and 4".
+// batches formats batch numbers: "batch 3", "batches 3 and 4".
 func batches(numbers []string) string {
 	switch n := len(numbers); n {
 	case 0:
@@ -255,7 +254,7 @@ func batches(numbers []string) string {
 	}
 }
 
-// labelOf is what the configuration calls a tier: where it uses the short names of models, so do the lines.
+// labelOf returns the display name of a tier. It uses the short model name if the configuration does.
 func labelOf(info runner.Info, key, tier string) string {
 	i := slices.IndexFunc(info.Batches, func(b runner.BatchInfo) bool { return b.Key == key })
 	if i >= 0 && info.Batches[i].Label != "" && info.Batches[i].Label != info.Batches[i].Tier {

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Markdown writes the report of a run for terminals, pull requests and notes. Past may be nil; with it
-// the report tells what went wrong on the way.
+// Markdown writes the report of a run for terminals, pull requests and notes. past may be nil; with it, the report
+// shows the failures during the run.
 func Markdown(s runner.Summary, past *Past) string {
 	var b strings.Builder
 	f, o := figuresOf(s), outcomeOf(s)
@@ -64,7 +64,7 @@ func Markdown(s runner.Summary, past *Past) string {
 	return b.String()
 }
 
-// markdownPlanChanges tells what became of the batches each time a changed plan was accepted.
+// markdownPlanChanges writes the effect of each accepted plan change on the batches.
 func markdownPlanChanges(b *strings.Builder, s runner.Summary) {
 	for _, r := range s.PlanChanges {
 		fmt.Fprintf(b, "\n## The plan was changed\n\n%s\n\n", md(r.Note))
@@ -94,8 +94,8 @@ func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
 	}
 }
 
-// markdownSights tells what agents touched outside of their workspaces: it may be somebody else's doing, so it failed
-// nothing, and somebody should look.
+// markdownSights writes the changes outside the workspaces. They failed nothing, because another program may have
+// made them, but a person should check them.
 func markdownSights(b *strings.Builder, list []sight) {
 	if len(list) > 0 {
 		b.WriteString("\n## Outside of the workspaces\n")

@@ -10,17 +10,17 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Metrics say how well decisions were, over one run or many. What cannot be known is nil, or left out.
+// Metrics measure the quality of decisions, over one run or several. Unknown values are nil or omitted.
 type Metrics struct {
 	Runs      int       `json:"runs"`
 	Merged    int       `json:"merged"`        // batches
-	First     int       `json:"first_attempt"` // those of them that merged at the first attempt
+	First     int       `json:"first_attempt"` // batches that merged at the first attempt
 	GivenUp   int       `json:"given_up"`
-	Escalated int       `json:"escalated"` // batches that ended with another tier than they were routed to
+	Escalated int       `json:"escalated"` // batches that ended on another tier than routed
 	Saved     int       `json:"escalated_merged"`
 	Empty     int       `json:"empty_batches"`
-	Calls     int       `json:"empty_batch_calls"` // of agents, on those
-	SpeedUps  []SpeedUp `json:"speed_ups"`         // of the team runs that are done
+	Calls     int       `json:"empty_batch_calls"` // agent calls on those batches
+	SpeedUps  []SpeedUp `json:"speed_ups"`         // of finished team runs
 
 	Context ContextTimes `json:"context"`
 
@@ -30,17 +30,17 @@ type Metrics struct {
 	durations Times
 }
 
-// ContextTimes sets attempts whose brief had a context block against attempts whose brief had none (MET-04). Only those
-// count that came to a candidate.
+// ContextTimes compares attempts with and without a context block in the brief (MET-04). Only attempts with a
+// candidate count.
 type ContextTimes struct {
 	With    Times `json:"with"`
 	Without Times `json:"without"`
 }
 
-// Times are how long things took.
+// Times is a set of durations.
 type Times struct {
 	N        int    `json:"n"`
-	MedianMS *int64 `json:"median_ms"` // nil: nothing is known
+	MedianMS *int64 `json:"median_ms"` // nil if unknown
 
 	all []int64 // sorted
 }
@@ -51,7 +51,7 @@ func (t *Times) add(ms int64) {
 	t.N, t.MedianMS = len(t.all), &t.all[len(t.all)/2]
 }
 
-// of says the median for people, and of how many.
+// of formats the median and the number of values.
 func (t Times) of(what string) string {
 	if t.MedianMS == nil {
 		return noData
@@ -59,7 +59,7 @@ func (t Times) of(what string) string {
 	return fmt.Sprintf("%s, the median of %s", ui.Duration(millis(*t.MedianMS)), phrase.Count(t.N, what))
 }
 
-// SpeedUp sets what was predicted of a team against what came out.
+// SpeedUp compares the predicted with the real speed-up of a team run.
 type SpeedUp struct {
 	Run       string   `json:"run"`
 	Plan      string   `json:"plan"`
@@ -68,10 +68,10 @@ type SpeedUp struct {
 	Off       *float64 `json:"off_percent"`
 }
 
-// withinPercent is how far a prediction may be off (MET-06).
+// withinPercent is the accepted error of a prediction (MET-06).
 const withinPercent = 20
 
-// Add takes up a run with its events.
+// Add adds a run with its events.
 func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 	m.Runs++
 	for _, b := range s.Batches {
@@ -123,14 +123,14 @@ func (c *ContextTimes) apply(e runner.Event) {
 	}
 }
 
-// retries counts attempts after a failure that were not sampled. One that was made because others' work got in the way
-// is none, and of one that was cut off nothing is known.
+// retries counts attempts after a failure, without tournaments. It ignores attempts caused by others' merges, and
+// interrupted ones.
 type retries struct {
 	tries, successes int
-	failed           map[string]bool // the last attempt of a batch failed by its own fault
-	moved            map[string]bool // its candidate was put on top of others' work
-	seen             map[string]int  // the last attempt that was begun
-	open             map[string]bool // that attempt is a retry, and its end is not known yet
+	failed           map[string]bool // the last attempt of a batch failed on its own
+	moved            map[string]bool // its candidate was rebased on others' work
+	seen             map[string]int  // the last attempt started
+	open             map[string]bool // that attempt is a retry without a known result
 	cups             map[string]bool
 }
 
@@ -144,7 +144,7 @@ func (r *retries) apply(e runner.Event) {
 	}
 	switch {
 	case e.Kind == runner.RunResumed:
-		clear(r.failed) // whoever resumed it may have put something right
+		clear(r.failed) // the user may have corrected the cause
 	case e.Candidate > 0:
 	case e.Kind == runner.Sampled:
 		r.cups[b] = e.Outcome == runner.OutcomeOK
@@ -162,7 +162,7 @@ func (r *retries) apply(e runner.Event) {
 		if e.Outcome == runner.OutcomeConflict {
 			r.open[b] = false
 		}
-	case e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && r.moved[b]: // whose failure that was shows when it is tried alone
+	case e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && r.moved[b]: // a trial then finds the cause
 	case e.Kind == runner.Tried && e.Outcome == runner.OutcomeOK:
 		r.open[b] = false
 	case e.Kind == runner.Tried && e.Outcome == runner.OutcomeFailed:
@@ -177,7 +177,7 @@ func (r *retries) apply(e runner.Event) {
 
 const noData = "no data"
 
-// Lines are the metrics for people.
+// Lines formats the metrics for people.
 func (m Metrics) Lines() []string {
 	out := []string{fmt.Sprintf("runs: %d", m.Runs)}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

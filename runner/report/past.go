@@ -9,14 +9,14 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Past is what a report tells of the course of a run beside its summary: what went wrong on the way, and who worked when.
-// The events of a long run are many and large, so that they are read one at a time, and little of each is kept.
+// Past holds the history of a run for its report: the failures and the timeline. It reads events one at a time and
+// keeps little of each, because long runs have many large events.
 type Past struct {
 	attempts map[string][]attempt // by batch
 	course   course
 }
 
-// PastOf reads the events of a run, in the order of the journal. An error is the reader's.
+// PastOf reads the events of a run, in journal order. It returns the error of the iterator.
 func PastOf(events iter.Seq2[runner.Event, error]) (*Past, error) {
 	p := &Past{attempts: map[string][]attempt{}, course: newCourse()}
 	for e, err := range events {
@@ -30,7 +30,7 @@ func PastOf(events iter.Seq2[runner.Event, error]) (*Past, error) {
 	return p, nil
 }
 
-// of returns the attempts at a batch, none where nobody read the events.
+// of returns the attempts at a batch, or none without events.
 func (p *Past) of(batch string) []attempt {
 	if p == nil {
 		return nil
@@ -38,7 +38,7 @@ func (p *Past) of(batch string) []attempt {
 	return p.attempts[batch]
 }
 
-// lanes are those of the timeline, none where nobody read the events.
+// lanes returns the rows of the timeline, or none without events.
 func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 	if p == nil {
 		return nil, 0
@@ -46,7 +46,7 @@ func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 	return p.course.lanes(s), p.course.total
 }
 
-// attempted sorts an event to the attempt that it is about.
+// attempted adds an event to its attempt.
 func (p *Past) attempted(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
@@ -84,7 +84,7 @@ func (p *Past) attempted(e runner.Event) {
 	p.attempts[e.Batch] = list
 }
 
-// worthTelling are the reports of an event that may be told of. What passed is in the summary.
+// worthTelling returns the reports of an event to show. Passed gates are in the summary.
 func worthTelling(e runner.Event) []gates.Report {
 	if e.Outcome != runner.OutcomeOK {
 		return e.Reports

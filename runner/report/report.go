@@ -1,10 +1,9 @@
-// Package report shows a run to people: as lines while it goes on ([Printer]), as a live board ([Board]), as
-// the table of runplan status ([Status]), and as a report that stays ([Markdown], [HTML], with the picture of
-// [SVG]).
+// Package report shows a run to people: as lines during the run ([Printer]), as a live board ([Board]), as the
+// table of runplan status ([Status]), and as a permanent report ([Markdown], [HTML], with the picture of [SVG]).
 //
-// All of it is drawn from a [runner.Summary] and from events, and from nothing else: no clock, no disk. What
-// is not known is called unknown and never 0; a check that was skipped is shown as skipped, with the reason.
-// Titles, reasons and findings come from plans, agents and tools, so each one is cleaned and escaped here.
+// Its only inputs are a [runner.Summary] and events: it uses no clock and no disk. Unknown values are shown as
+// unknown, never as 0. Skipped checks are shown as skipped, with the reason. Titles, reasons and findings come
+// from plans, agents and tools, so this package cleans and escapes all of them.
 package report
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// none stands where there is nothing to tell, as opposed to unknown.
+// none is the text for an empty value, as opposed to an unknown one.
 const none = "–"
 
-// face is the state of a batch as it is shown.
+// face is the displayed state of a batch.
 type face struct {
 	word string
 	tone ui.Tone
 }
 
-// faceOf tells how batch b of run s looks. A batch under way is busy only while its run is.
+// faceOf returns the displayed state of batch b of run s. A batch is busy only while its run is live.
 func faceOf(s runner.Summary, b runner.BatchSummary) face {
 	active := s.Status.Live()
 	switch runner.Status(b.State) {
@@ -52,7 +51,7 @@ func faceOf(s runner.Summary, b runner.BatchSummary) face {
 	return face{stateWord(runner.State(b.State)), ui.Busy}
 }
 
-// stateWord says what happens in a state of the loop.
+// stateWord returns the word for a state of the loop.
 func stateWord(s runner.State) string {
 	switch s {
 	case runner.StateRetrieve, runner.StateBrief:
@@ -79,7 +78,7 @@ func stateWord(s runner.State) string {
 	return strings.ReplaceAll(ui.Sanitize(string(s)), "_", " ")
 }
 
-// outcomeOf says how a run stands, in a few words.
+// outcomeOf returns the displayed status of a run.
 func outcomeOf(s runner.Summary) face {
 	switch s.Status {
 	case runner.RunDone:
@@ -113,7 +112,7 @@ func stopWord(o runner.Outcome) string {
 	return strings.ReplaceAll(ui.Sanitize(string(o)), "_", " ")
 }
 
-// figures are the sums of a run.
+// figures are the totals of a run.
 type figures struct {
 	total, merged, skipped, failed, waiting, working int
 	attempts                                         int
@@ -129,7 +128,7 @@ func figuresOf(s runner.Summary) figures {
 		switch runner.Status(b.State) {
 		case runner.Passed:
 			f.merged++
-			// In which order batches merged is not known here, but no merge takes tests away.
+			// The order of merges is unknown here, but merges never remove tests, so use the maximum.
 			if n := b.TestsAfter; n != nil && (f.after == nil || *n > *f.after) {
 				f.after = n
 			}
@@ -157,7 +156,7 @@ func figuresOf(s runner.Summary) figures {
 	return f
 }
 
-// money is the cost of the whole run.
+// money formats the cost of the whole run.
 func (f figures) money() string {
 	switch {
 	case f.priced+f.unpriced == 0:
@@ -170,7 +169,7 @@ func (f figures) money() string {
 	return fmt.Sprintf("%s + unknown", phrase.Money(f.cost))
 }
 
-// ran reports whether an agent has come back from batch b, so that there is something to pay for.
+// ran reports whether an agent of batch b has finished, so that a cost is expected.
 func ran(b runner.BatchSummary) bool {
 	return b.CostUSD != nil || b.Agent != "" || b.Attempts > 1 || b.Attempts == 1 && settled(b)
 }
@@ -188,7 +187,7 @@ func (f figures) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-// brief is what there is to count, for places with little room.
+// brief formats the non-zero counts, for places with little room.
 func (f figures) brief() string {
 	parts := []string{fmt.Sprintf("%d merged", f.merged)}
 	for _, x := range []struct {
@@ -202,7 +201,7 @@ func (f figures) brief() string {
 	return strings.Join(parts, ", ")
 }
 
-// costOf is the cost of one batch.
+// costOf formats the cost of one batch.
 func costOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
@@ -223,7 +222,7 @@ func agentName(agent, model string) string {
 	return agent
 }
 
-// commitOf is the commit of a merged batch. What is not merged has at most a candidate, which nobody can use.
+// commitOf returns the commit of a merged batch. Other batches have at most a candidate, which is not shown.
 func commitOf(b runner.BatchSummary) string {
 	if b.State != string(runner.Passed) {
 		return ""
@@ -231,7 +230,7 @@ func commitOf(b runner.BatchSummary) string {
 	return short(b.Commit)
 }
 
-// testsOf shows tests before and after.
+// testsOf formats the test counts before and after.
 func testsOf(before, after *int) string {
 	switch {
 	case before == nil && after == nil:
@@ -244,7 +243,7 @@ func testsOf(before, after *int) string {
 	return fmt.Sprintf("%d→%d", *before, *after)
 }
 
-// delta shows what n tests are compared with those before.
+// delta formats the difference of n to the number of tests before.
 func delta(n int, before *int) string {
 	if before == nil || n == *before {
 		return ""
@@ -252,7 +251,7 @@ func delta(n int, before *int) string {
 	return fmt.Sprintf(" (%+d)", n-*before)
 }
 
-// skipping tells that a batch is left out, and why.
+// skipping formats the reason of a skipped batch.
 func skipping(why string) string {
 	if why = ui.Sanitize(why); strings.HasPrefix(why, "(") {
 		return "skipped " + why
@@ -266,7 +265,7 @@ func short(commit string) string {
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// titleOf is what a run is called.
+// titleOf returns the title of a run, or else its plan.
 func titleOf(s runner.Summary) string {
 	if t := ui.Sanitize(s.Title); t != "" {
 		return t

@@ -10,7 +10,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// SamplingLog tells the tournaments of a run: who competed and why, how each did term by term, and who won.
+// SamplingLog describes the tournaments of a run: the candidates and the reasons, the terms of each score, and the
+// winner.
 func SamplingLog(events []runner.Event) []Line {
 	var p Printer
 	var out []Line

@@ -8,29 +8,29 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Standing is a run, and what is under way in it. Where nobody reads the events, a Standing of the summary alone
-// will do.
+// Standing is the summary of a run and its running commands. Without events, a Standing with only a summary works
+// too.
 type Standing struct {
 	runner.Summary
 	pulses map[string]*pulse
 	zone   *time.Location
 }
 
-// Watch folds the events of a run into how it stands, one event at a time. The zero Watch is ready.
+// Watch builds the Standing of a run from its events. The zero Watch is ready to use.
 type Watch struct {
-	Zone   *time.Location // of the times of day that are told; nil is UTC
+	Zone   *time.Location // time zone of printed times; nil is UTC
 	fold   runner.Fold
 	pulses map[string]*pulse
 }
 
-// Apply adds one event, in the order of the journal.
+// Apply adds one event, in journal order.
 func (w *Watch) Apply(e runner.Event) error {
 	if w.pulses == nil || e.Kind == runner.RunStarted {
 		w.pulses = map[string]*pulse{}
 	}
 	err := w.fold.Apply(e)
 	if e.Kind == runner.RunResumed {
-		clear(w.pulses) // nothing of the session before is under way any more
+		clear(w.pulses) // commands of the previous session no longer run
 	}
 	if e.Batch != "" {
 		if w.pulses[e.Batch] == nil {
@@ -38,23 +38,23 @@ func (w *Watch) Apply(e runner.Event) error {
 		}
 		w.pulses[e.Batch].apply(e)
 		if e.Kind == runner.BatchPassed || e.Kind == runner.BatchFailed {
-			delete(w.pulses, e.Batch) // nothing is under way for it any more
+			delete(w.pulses, e.Batch) // the batch has ended
 		}
 	}
 	return err
 }
 
-// Standing returns what is known so far.
+// Standing returns the state after the last event.
 func (w *Watch) Standing() Standing { return Standing{w.fold.Summary(), w.pulses, w.Zone} }
 
-// pulse is what is under way for a batch, and what it waits for, as far as a summary does not tell.
+// pulse holds the running commands and waits of a batch that are not in a summary.
 type pulse struct {
-	doing  map[string]runner.Event // commands that were handed out and not reported on, by id
-	asked  runner.Event            // the gate that was asked last
+	doing  map[string]runner.Event // dispatched commands without a report, by id
+	asked  runner.Event            // the latest gate command
 	early  []string                // batches on whose candidates its agent was started
-	red    bool                    // its candidate is red where it stands
-	moved  bool                    // its candidate stands on something that its agent did not know
-	parked runner.Outcome          // what its agent waits for
+	red    bool                    // its candidate failed on its current base
+	moved  bool                    // its candidate stands on a base that its agent did not know
+	parked runner.Outcome          // reason of its agent's wait
 	until  time.Time
 }
 
@@ -84,7 +84,7 @@ func (p *pulse) apply(e runner.Event) {
 	}
 }
 
-// at returns the command of a kind that is under way.
+// at returns the running command of kind k.
 func (p *pulse) at(k runner.CommandKind) (runner.Event, bool) {
 	if p != nil {
 		for _, e := range p.doing {
@@ -96,7 +96,7 @@ func (p *pulse) at(k runner.CommandKind) (runner.Event, bool) {
 	return runner.Event{}, false
 }
 
-// face tells how a batch looks, with what is under way for it. Still means that nothing moves in it at the moment.
+// face returns the display state of a batch. still means that no work is running for it.
 func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 	f = faceOf(s.Summary, b)
 	p := s.pulses[b.Key]
@@ -121,7 +121,7 @@ func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 	return f, false
 }
 
-// now says what a batch is about that is under way: what it stands on, or waits for.
+// now says on which candidates a running batch stands, or what it waits for.
 func (s Standing) now(b runner.BatchSummary) string {
 	p := s.pulses[b.Key]
 	if p == nil {
@@ -153,7 +153,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 	return ""
 }
 
-// unmerged returns the numbers of those batches that are not merged yet.
+// unmerged returns the numbers of the batches that are not merged.
 func (s Standing) unmerged(keys []string) []string {
 	var out []string
 	for _, k := range keys {
@@ -166,7 +166,7 @@ func (s Standing) unmerged(keys []string) []string {
 	return out
 }
 
-// why says why a run stands as it does, and of one that is paused until when. "" says nothing.
+// why returns the reason for the run's status, with the end of a pause; "" if there is none.
 func (s Standing) why() string {
 	why := ui.Sanitize(s.Reason)
 	if s.Status != runner.RunPaused {
@@ -179,7 +179,7 @@ func (s Standing) why() string {
 	return strings.TrimSuffix(until+": "+why, ": ")
 }
 
-// agents counts the agents at work.
+// agents counts the running agents.
 func (s Standing) agents() int {
 	n := 0
 	for _, p := range s.pulses {
@@ -192,7 +192,7 @@ func (s Standing) agents() int {
 	return n
 }
 
-// parking says what a batch waits for whose agent cannot go on.
+// parking says what a parked batch waits for.
 func parking(o runner.Outcome, until, now time.Time, zone *time.Location, why string) string {
 	text := "waits for a person"
 	if o == runner.OutcomeLimited {
@@ -207,7 +207,8 @@ func parking(o runner.Outcome, until, now time.Time, zone *time.Location, why st
 	return text
 }
 
-// clock writes a time of day, with the day where it is another one than now. Without a zone it is UTC, and says so.
+// clock formats a time of day, with the date if it is not today. Without a zone, it uses UTC and appends the zone
+// name.
 func clock(t, now time.Time, zone *time.Location) string {
 	layout := "15:04 MST"
 	if zone != nil {

@@ -171,8 +171,8 @@ func or(yes bool, s string) string {
 
 func orNone(s string) string { return or(s != "", s) }
 
-// widthWithout is how wide a table is beside one of its columns. The last column is left out too: a long
-// list of gates may run over, a title need not disappear for it.
+// widthWithout returns the width of a table without one of its columns. It also omits the last column: a long list
+// of gates may overflow, and titles need not shrink for it.
 func widthWithout(header []string, rows [][]string, column int) int {
 	sum := 0
 	for i := range len(header) - 1 {

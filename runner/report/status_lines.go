@@ -85,7 +85,7 @@ func resultFacts(s Standing, b runner.BatchSummary) []string {
 	return out
 }
 
-// testsAdded says what a batch did to the tests. What nobody counted is not 0.
+// testsAdded describes a batch's effect on the tests. An unknown count is not 0.
 func testsAdded(b runner.BatchSummary) string {
 	switch {
 	case b.TestsAfter == nil:

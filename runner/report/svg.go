@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// SVG draws the batches of a run and what they need of each other. The result stands on its own, as a file
-// or inside of an HTML page, and follows the light or dark mode of whoever looks at it.
+// SVG draws the batches of a run and their needs. The image is self-contained, as a file or inside an HTML page,
+// and follows the viewer's light or dark mode.
 func SVG(s runner.Summary) string {
 	g := layout(s.Batches)
 	var b strings.Builder

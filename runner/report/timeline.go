@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Measures of the timeline, in pixels.
+// Dimensions of the timeline, in pixels.
 const (
 	timelineWidth  = 1080
 	timelineNames  = 216
@@ -21,8 +21,8 @@ const (
 	timelineLegend = 34
 )
 
-// Timeline draws who worked when: a line for each batch and each candidate, with early starts, conflicts and what
-// was called off. It is "" where there is nothing to compare. Like [SVG] it stands on its own.
+// Timeline draws the timeline as an SVG image: a row for each batch and candidate, with early starts, conflicts
+// and cancelled work. It is "" for fewer than two rows. Like [SVG] it is self-contained.
 func Timeline(s runner.Summary, past *Past) string {
 	lanes, total := past.lanes(s)
 	if len(lanes) < 2 || total <= 0 {
@@ -66,7 +66,7 @@ func Timeline(s runner.Summary, past *Past) string {
 		for _, sp := range l.spans {
 			bar(&b, s, l, sp, x(sp.from), x(sp.to), y)
 		}
-		for _, sp := range l.spans { // nothing covers how it ended
+		for _, sp := range l.spans { // marks come last, so that nothing covers them
 			mark(&b, s, l, sp, max(x(sp.to), x(sp.from)+2), y)
 		}
 	}
@@ -75,7 +75,7 @@ func Timeline(s runner.Summary, past *Past) string {
 	return b.String()
 }
 
-// edge is where an arrow from above or below meets the bar of a line.
+// edge returns the offset at which an arrow from above or below meets the bar of a row.
 func edge(above bool) int {
 	if above {
 		return (timelineRow - timelineBar) / 2
@@ -83,7 +83,7 @@ func edge(above bool) int {
 	return (timelineRow + timelineBar) / 2
 }
 
-// tip is what a reader sees who points at a span.
+// tip returns the tooltip of a span.
 func tip(s runner.Summary, l lane, sp span) string {
 	tip := fmt.Sprintf("%s: %s, %s", l.name, wordOf(sp.kind), ui.Duration(millis(sp.to-sp.from)))
 	if sp.end != ended {
@@ -107,7 +107,7 @@ func bar(b *strings.Builder, s runner.Summary, l lane, sp span, from, to float64
 		class, from, y+(timelineRow-timelineBar)/2, max(2, to-from), timelineBar, tip(s, l, sp))
 }
 
-// mark says how a span ended.
+// mark draws how a span ended.
 func mark(b *strings.Builder, s runner.Summary, l lane, sp span, at float64, y int) {
 	top := y + (timelineRow-timelineBar)/2
 	switch {
@@ -127,9 +127,9 @@ func wordOf(kind string) string {
 	return kind
 }
 
-// legend says what the colours and signs mean.
+// legend draws the explanation of colors and marks.
 func legend(b *strings.Builder, y int) {
-	x := 18 // as far as the names indent, for there is much to say
+	x := 18 // little indentation, because the legend is long
 	text := func(word string) {
 		fmt.Fprintf(b, `<text class="tl-tick" x="%d" y="%d">%s</text>`+"\n", x+18, y, word)
 		x += 18 + 6*len(word) + 18
@@ -148,7 +148,7 @@ func legend(b *strings.Builder, y int) {
 	text("early start")
 }
 
-// tickStep is a round time of which a dozen at most fit into d.
+// tickStep returns a round duration of which at most about ten fit in d.
 func tickStep(d time.Duration) time.Duration {
 	for _, s := range []time.Duration{
 		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
@@ -176,7 +176,8 @@ func numbersOf(s runner.Summary, keys []string) []string {
 	return out
 }
 
-// timelineStyle colours the timeline. The classes are its own, because inside of a page its rules hold for all.
+// timelineStyle is the CSS of the timeline. Its classes have their own prefix, because CSS in a page applies to
+// the whole page.
 const timelineStyle = `
 .tl{--t-ink:#1c2430;--t-faint:#68727f;--t-grid:#e6e9ee;--t-edit:#5b8def;--t-check:#c9a227;--t-land:#1a7f4b;--t-wait:#c3cad4;--t-bad:#c22f3d;--t-early:#7a4fd0;--t-paper:#fff;
 font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}

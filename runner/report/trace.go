@@ -21,7 +21,7 @@ const (
 	fewLines = 6 // of a wording
 )
 
-// stateFace is how a state of a trace looks.
+// stateFace returns the displayed form of a trace state.
 func stateFace(s trace.State) face {
 	switch s {
 	case trace.Proven:

@@ -11,12 +11,12 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// tracePage is what a trace looks like.
+// tracePage is the HTML template of a trace.
 //
 //go:embed trace.html
 var tracePage string
 
-// traceView is what trace.html shows. All strings are clean; html/template escapes them.
+// traceView is the data of trace.html. All strings are clean; html/template escapes them.
 type traceView struct {
 	Title, Outcome, Tone, Icon string
 	About                      []string

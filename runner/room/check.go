@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Difference tells what happened to the files of a room while gates ran. Paths are relative to the tree, sorted.
+// Difference lists the changes to the files of a room during its gates. Paths are relative to the tree, sorted.
 type Difference struct {
 	Changed []string // not as in the tree any more, or gone
 	Touched []string // rewritten, and as in the tree again
@@ -24,7 +24,7 @@ func (d Difference) Without(planted map[string]bool) Difference {
 	return d
 }
 
-// Empty tells whether nothing happened.
+// Empty reports whether there are no changes.
 func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
 
 // Check compares the room with its tree, by content and by the time at which each file last changed. New files beside the
@@ -86,7 +86,7 @@ func (r *Rooms) Expect(d Difference) {
 	}
 }
 
-// Unexpected is d without what [Rooms.Expect] was told of.
+// Unexpected returns d without the paths given to [Rooms.Expect].
 func (r *Rooms) Unexpected(d Difference) Difference {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *Rooms) Unexpected(d Difference) Difference {
 	return d
 }
 
-// Watch stamps folders outside of the rooms that rooms have links to. [Rooms.Watched] tells what became of them.
+// Watch stamps the folders outside the rooms to which rooms have links. [Rooms.Watched] reports their changes.
 func (r *Rooms) Watch(dirs []string) error {
 	now, compiled, err := watchedNow(dirs)
 	if err != nil {

@@ -39,8 +39,8 @@ const (
 	answerSuffix = "-a"
 )
 
-// An output that differs from its name may be one that another gate is writing: it is given time while it changes,
-// and no more than mostWriting.
+// An output that differs from its name may still be written by another gate. check waits while it changes, at most
+// mostWriting.
 const (
 	lastWrite   = 2 * time.Second
 	mostWriting = 5 * time.Second

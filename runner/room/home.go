@@ -43,7 +43,7 @@ func dataFolders() []string {
 // maxSetting bounds a setting file in bytes; a longer one steers nothing that a gate runs.
 const maxSetting = 1 << 20
 
-// home is what the home of each room is made of.
+// home holds the content of the home of each room.
 type home struct {
 	real  string
 	files map[string]setting // by path relative to the home

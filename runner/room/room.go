@@ -1,15 +1,14 @@
-// Package room makes the rooms in which gates look at a candidate.
+// Package room makes the rooms in which gates check a candidate.
 //
-// A room is a checkout of exactly one tree, with a home and temporary folders of its own, in a folder outside of
-// every repository. Nothing that an agent left beside its tree is in it: no ignored file, no setting, no build
-// cache. What builds need besides the tree is made in the room itself, see [Config.Prepare]. After the gates
-// [Room.Check] compares the room with its tree, file by file, so that a file that somebody swapped meanwhile is
-// named.
+// A room is a checkout of exactly one tree, in a folder outside every repository. It has its own home and
+// temporary folders. It holds no ignored file, setting or build cache of an agent. [Config.Prepare] adds what
+// builds need besides the tree. After the gates, [Room.Check] compares each file with the tree and names the
+// changed ones.
 //
-// Rooms are pooled: one that is free moves from tree to tree, which costs what differs between the two.
+// Rooms are pooled: a free room moves from tree to tree, at the cost of the difference between the two.
 //
-// The limit: without a sandbox an agent has the rights of the user, and can write into a room that it finds. That is
-// noticed for the files of the tree, and not prevented.
+// Limit: without a sandbox, an agent has the user's rights and can write into a room that it finds. Check notices
+// this for the files of the tree but cannot prevent it.
 package room
 
 import (
@@ -30,25 +29,25 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Config says where rooms are and what is in them.
+// Config says where rooms are and what they contain.
 type Config struct {
 	Repo    *git.Repo
 	Dir     string   // folder for the rooms of this process; removed by [Rooms.Close]
-	Environ []string // environment of the programs that run in rooms, from before the run
+	Environ []string // environment for programs in rooms, read before the run
 
-	// Tie runs do while nobody else changes the list of worktrees; nil just runs it.
+	// Tie runs do while no other code changes the list of worktrees; nil runs do without a lock.
 	Tie func(do func() error) error
-	// Prepare makes a new room ready: submodules, files that git does not carry, the project's set-up. What it leaves
-	// beside the tree stays as long as the room's key does. nil prepares nothing.
+	// Prepare prepares a new room: submodules, untracked files, the project's setup. The files that it adds stay
+	// until the key of the room changes. nil prepares nothing.
 	Prepare func(ctx context.Context, ws *git.Workspace, env []string) error
-	// Note is told what a user may want to know; nil tells nobody.
+	// Note gets messages for the user; nil drops them.
 	Note func(string)
-	// Key names what Prepare follows from in a tree; a room of another key is made anew. nil is one key for all
-	// trees.
+	// Key returns the identity of Prepare's inputs in a tree. A room with another key is made anew. nil gives all
+	// trees the same key.
 	Key func(ctx context.Context, tree string) (string, error)
 }
 
-// Rooms is a pool of rooms. Its methods may be called by several goroutines.
+// Rooms is a pool of rooms. It is safe for concurrent use.
 type Rooms struct {
 	Config
 
@@ -61,29 +60,28 @@ type Rooms struct {
 	free      []*Room
 	number    int
 	closed    bool
-	habits    map[string]bool // files that the suites rewrite at the base as well
-	watch     []string        // folders outside of the rooms
+	habits    map[string]bool // files that the test suites rewrite at the base too
+	watch     []string        // folders outside the rooms to watch
 	watched   map[string]stamp
-	compiled  map[string]stamp // what Python compiled in those folders
-	recompile bool             // that is not as it was: programs of the user may have done so, or an agent
+	compiled  map[string]stamp // Python bytecode in those folders
+	recompile bool             // the bytecode changed: by the user's programs or by an agent
 	idle      sync.WaitGroup   // rooms that are being cleared
 }
 
-// New returns a pool without rooms. The user's settings are read now, or at the first [Rooms.Take] if that is
-// earlier.
+// New returns an empty pool. The first call of [Rooms.Settle] or [Rooms.Take] reads the user's settings.
 func New(c Config) *Rooms {
 	r := &Rooms{Config: c, habits: map[string]bool{}}
-	if proc.Getenv(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // what the user names is the user's own
+	if proc.Getenv(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // a cache that the user names belongs to the user
 		r.cache.dir = r.goCache()
 	}
 	return r
 }
 
-// Room is a room that somebody has taken.
+// Room is a room in use.
 type Room struct {
 	Dir  string   // the checkout
-	Temp string   // for temporary files; empty at first
-	Env  []string // for programs, complete
+	Temp string   // folder for temporary files; initially empty
+	Env  []string // complete environment for programs
 
 	pool    *Rooms
 	root    string
@@ -93,22 +91,22 @@ type Room struct {
 	base    string
 	tree    string
 	tracked map[string]stamp
-	links   []string         // submodules; what is in them is compared with nothing
-	made    map[string]stamp // what Prepare left beside the tree
-	kept    map[string]bool  // folders that hold files of the tree, or that Prepare made; nil is not known
-	litter  bool             // the last look found something else
+	links   []string         // submodules, whose content is not compared
+	made    map[string]stamp // files that Prepare added to the tree
+	kept    map[string]bool  // folders with files of the tree or of Prepare; nil if unknown
+	litter  bool             // the last look found other files
 	looked  bool             // the room was looked at after the gates
-	atHome  map[string]stamp // the home, as it was made
-	ready   chan struct{}    // closed once the room is clear
-	broken  error            // why it cannot be used again
+	atHome  map[string]stamp // stamps of the home when it was made
+	ready   chan struct{}    // closed once the room is cleared
+	broken  error            // why the room cannot be reused
 }
 
-// GitDir is the room's folder below .git/worktrees of the repository.
+// GitDir returns the room's folder below .git/worktrees of the repository.
 func (rm *Room) GitDir() string { return rm.ws.GitDir }
 
 func (rm *Room) home() string { return filepath.Join(rm.root, "home") }
 
-// Settle reads the user's settings, once. Call it before anything runs that could change them.
+// Settle reads the user's settings once. Call it before any program that could change them.
 func (r *Rooms) Settle(ctx context.Context) error {
 	r.once.Do(func() {
 		h, err := readHome(ctx, r.Repo, r.Environ)
@@ -117,7 +115,7 @@ func (r *Rooms) Settle(ctx context.Context) error {
 	return r.err
 }
 
-// Take returns a room with the files of tree, whose HEAD is commit base. [Room.Release] gives it back.
+// Take returns a room with the files of tree, and HEAD at commit base. Return it with [Room.Release].
 func (r *Rooms) Take(ctx context.Context, base, tree string) (*Room, error) {
 	if err := r.Settle(ctx); err != nil {
 		return nil, err
@@ -134,7 +132,7 @@ func (r *Rooms) Take(ctx context.Context, base, tree string) (*Room, error) {
 		<-rm.ready
 	}
 	err := rm.move(ctx, key, base, tree)
-	if err != nil && rm.ws != nil && ctx.Err() == nil { // whatever is wrong with the room, a new one has nothing of it
+	if err != nil && rm.ws != nil && ctx.Err() == nil { // retry with a new room
 		rm.broken = err
 		err = rm.move(ctx, key, base, tree)
 	}
@@ -146,7 +144,7 @@ func (r *Rooms) Take(ctx context.Context, base, tree string) (*Room, error) {
 	return rm, nil
 }
 
-// pick books a free room, best one that holds tree, or one with the same key; else a new one.
+// pick reserves a free room. It prefers one that holds tree, then one with the same key, then any, else a new one.
 func (r *Rooms) pick(key, tree string) *Room {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,15 +167,15 @@ func (r *Rooms) pick(key, tree string) *Room {
 	return &Room{pool: r, root: root, user: r.user, Dir: filepath.Join(root, "room"), Temp: filepath.Join(root, "tmp")}
 }
 
-// Files returns the paths of the files of the tree, sorted.
+// Files returns the paths of the tree's files, sorted.
 func (rm *Room) Files() []string { return slices.Sorted(maps.Keys(rm.tracked)) }
 
-// Ignored returns those of the paths that git ignores in the tree.
+// Ignored returns the paths that git ignores in the tree.
 func (rm *Room) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	return rm.ws.Ignored(ctx, paths)
 }
 
-// move brings the room to tree.
+// move brings the room to tree. It makes the worktree anew if the room is broken, has another key, or changed.
 func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	spoilt := rm.broken != nil || rm.ws == nil || rm.key != key || rm.ws.Check() != nil
 	same := false
@@ -211,7 +209,7 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	if err := rm.pool.Prepare(ctx, rm.ws, rm.Env); err != nil {
 		return err
 	}
-	// Prepare may have changed files of the tree, which gates are about to look at.
+	// Prepare may have changed files of the tree, which gates check next.
 	if err := rm.fill(ctx, base, tree); err != nil {
 		return err
 	}
@@ -222,7 +220,7 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	return err
 }
 
-// checkGoCache looks at the build cache before the gates of a room that holds a module of Go.
+// checkGoCache verifies the Go build cache before the gates of a room with a Go module.
 func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	if r.cache.dir == "" || !rm.holds("go.mod") {
 		return nil
@@ -235,8 +233,8 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	return err
 }
 
-// Fresh returns an environment for the room with another home and another folder for temporary files, in which
-// nothing is of what ran before.
+// Fresh returns an environment for the room with a new home and a new temporary folder, without traces of earlier
+// programs.
 func (rm *Room) Fresh() ([]string, error) {
 	again := filepath.Join(rm.root, "again")
 	if err := emptyFolder(again); err != nil {
@@ -281,7 +279,7 @@ func (rm *Room) renew(ctx context.Context, base string) error {
 	})
 }
 
-// fill checks tree out and stamps its files.
+// fill checks out tree and stamps its files.
 func (rm *Room) fill(ctx context.Context, base, tree string) error {
 	if err := rm.ws.Fill(ctx, base, tree); err != nil {
 		return err
@@ -300,7 +298,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 		info, err := os.Lstat(filepath.Join(rm.Dir, filepath.FromSlash(e.Path)))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) && e.Size == 0 {
-				continue // a sparse checkout leaves it out
+				continue // a sparse checkout omits it
 			}
 			return fmt.Errorf("%s is not there after git wrote it: %w", e.Path, err)
 		}
@@ -315,7 +313,8 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 
 const gitlink = 0o160000
 
-// refill brings a room that is as it was left to tree, by the files that differ. It reports whether that was enough.
+// refill brings an unchanged room to tree by rewriting only the files that differ. It reports whether that
+// succeeded.
 func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 	changed, ok := rm.ws.Refill(ctx, base, rm.tree, tree)
 	if !ok {
@@ -334,8 +333,8 @@ func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 	return true
 }
 
-// look compares the room with what it was filled with. It returns the files of the tree that are not as they were, sorted,
-// and stamps what lies beside them. It notes whether there is anything that [Room.clear] removes.
+// look compares the room with its tree. It returns the changed files of the tree, sorted, and stamps of the other
+// files except caches. It also notes whether [Room.clear] has anything to remove.
 func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 	made, rm.litter = map[string]stamp{}, false
 	if rm.kept == nil {
@@ -391,7 +390,7 @@ func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 	if err := visit(""); err != nil {
 		return nil, nil, err
 	}
-	if len(met) < len(rm.tracked) { // gone, or behind a link that took the place of a folder
+	if len(met) < len(rm.tracked) { // deleted, or behind a link that replaced a folder
 		there := make(map[string]bool, len(met))
 		for _, path := range met {
 			there[path] = true
@@ -406,12 +405,12 @@ func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 	return differ, made, nil
 }
 
-// pythonCache tells what Python compiled. It is used without a look at the source, if it says so.
+// pythonCache reports whether rel is Python bytecode. Python may run it without reading the source.
 func pythonCache(rel string) bool {
 	return strings.HasSuffix(rel, ".pyc") || rel == "__pycache__" || strings.HasSuffix(rel, "/__pycache__")
 }
 
-// cache tells files that tools write beside what they use, and that decide nothing.
+// cache reports whether rel is a tool's cache file, which does not affect results.
 func cache(rel string) bool {
 	for part := range strings.SplitSeq(rel, "/") {
 		switch part {
@@ -422,7 +421,7 @@ func cache(rel string) bool {
 	return strings.HasSuffix(rel, ".pyc")
 }
 
-// Release gives the room back. It is cleared in the background; the next [Rooms.Take] waits for that.
+// Release returns the room to the pool and clears it in the background. The next [Rooms.Take] waits for that.
 func (rm *Room) Release() {
 	r := rm.pool
 	r.mu.Lock()
@@ -441,7 +440,7 @@ func (rm *Room) Release() {
 	})
 }
 
-// clear removes what gates left beside the tree and what Prepare made.
+// clear removes all files except those of the tree and those that Prepare made.
 func (rm *Room) clear() error {
 	if rm.kept == nil {
 		rm.kept = rm.keptFolders()
@@ -479,7 +478,7 @@ func (rm *Room) clear() error {
 	})
 }
 
-// keptFolders are the folders that hold files of the tree or files that Prepare made.
+// keptFolders returns the folders that hold files of the tree or files that Prepare made.
 func (rm *Room) keptFolders() map[string]bool {
 	kept := map[string]bool{}
 	note := func(path string) {
@@ -497,7 +496,7 @@ func (rm *Room) keptFolders() map[string]bool {
 	return kept
 }
 
-// holds reports whether the tree has a file of that name, in any folder.
+// holds reports whether the tree has a file with that name, in any folder.
 func (rm *Room) holds(name string) bool {
 	for path := range rm.tracked {
 		if path == name || strings.HasSuffix(path, "/"+name) {
@@ -507,7 +506,7 @@ func (rm *Room) holds(name string) bool {
 	return false
 }
 
-// Close removes all rooms that nobody has, with their folder.
+// Close removes all free rooms and their folder.
 func (r *Rooms) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
@@ -534,7 +533,7 @@ func (r *Rooms) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// makeHome makes the home of the room, unless nothing changed there since it was made.
+// makeHome makes the home of the room, unless the existing one is unchanged.
 func (rm *Room) makeHome() error {
 	if len(rm.atHome) > 0 {
 		if now, err := stampFolder(rm.home()); err == nil && maps.Equal(now, rm.atHome) {
@@ -553,7 +552,7 @@ func (rm *Room) makeHome() error {
 	return nil
 }
 
-// emptyFolder makes an empty folder for temporary files, unless it is there.
+// emptyFolder makes an empty folder for temporary files, unless one exists.
 func emptyFolder(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && info.Mode() == fs.ModeDir|0o700 {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {

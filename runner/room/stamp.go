@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// stamp tells one state of a file from another without reading it. The change time cannot be set by a program, so a
-// file that was rewritten and put back has another stamp.
+// stamp identifies a state of a file without reading it. Programs cannot set the change time, so a file that was
+// rewritten and restored has another stamp.
 type stamp struct {
 	mode   fs.FileMode
 	size   int64

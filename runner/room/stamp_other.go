@@ -4,5 +4,5 @@ package room
 
 import "io/fs"
 
-// systemStamp returns zeros: this system does not tell when a file changed.
+// systemStamp returns zeros: this system does not provide the change time.
 func systemStamp(fs.FileInfo) (change int64, inode uint64) { return 0, 0 }

@@ -21,9 +21,9 @@ var (
 var powerful = lazyre.New(`hook|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|cmd|program|alias|insteadof|external|driver|worktree|include|` +
 	`filter|proxy|pack|vcs|protocol|attributesfile|excludesfile|update|browser|man\.|template|extensions|tool|bare`)
 
-// Weigh judges a change of git's configuration. It may be left where it only tells of branches, of remotes that are new,
-// or of submodules: whoever works in the checkout makes such lines all the time, and so does runplan when it checks
-// submodules out. It is mild where it makes git run nothing.
+// Weigh assesses a change of git's configuration. left means that it may stay: it only concerns branches, new
+// remotes or submodules. Users make such changes all the time, and so does runplan when it checks out submodules.
+// mild means that it makes git run nothing.
 func Weigh(before, after string) (left, mild bool) {
 	was, ok := settings(before)
 	is, readable := settings(after)

@@ -35,7 +35,7 @@ type Watch struct {
 	hooks []string // folders that they name
 }
 
-// record is what is known of one file.
+// record is the recorded state of one file.
 type record struct {
 	place place
 	stat  string // "" for a file that does not exist
@@ -113,7 +113,7 @@ func (w *Watch) Changes() []Change {
 			return
 		}
 		if was.stat != "" && is.stat != "" && was.there && is.there && was.file == is.file {
-			w.seen[path] = is // somebody wrote the same again
+			w.seen[path] = is // rewritten with the same content
 			return
 		}
 		changes = append(changes, change(path, p, was, is))

@@ -143,7 +143,7 @@ func (b *building) proofs() error {
 	return nil
 }
 
-// prove takes up what a run made of a task, unless a newer run proved it.
+// prove adds a run's proof of a task, unless a newer run has proved it.
 func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 	sum, ok := batchOf(run, then.key)
 	if !ok || t.Proof != nil || run.Summary.Undone != "" {
@@ -179,7 +179,7 @@ func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 func (b *building) requirementDrift(t *Task, run Run, id, commit string) {
 	i := slices.IndexFunc(run.Info.Requirements, func(q runner.RequirementInfo) bool { return q.ID == id })
 	if i < 0 {
-		return // nobody stated it then, or the run is of before requirements were kept
+		return // no document stated it then, or the run is older than stored requirements
 	}
 	then := run.Info.Requirements[i]
 	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text, Task: t.Name}
@@ -210,11 +210,11 @@ func digestOf(info runner.Info, key string) string {
 	return info.Batches[i].Digest
 }
 
-// accepted tells that a run went on with another text of a batch than it was started with.
+// accepted reports whether a run continued with a changed text of a batch.
 func accepted(run Run, key string) bool { return digestOf(run.Started, key) != digestOf(run.Info, key) }
 
-// asAccepted tells whether the text that a run went on with is that of now: with the boxes as they are, all open or all
-// ticked, as the digest of a batch has their state in it.
+// asAccepted reports whether the text accepted by a run equals the current one. It compares with the boxes as they
+// are, all open, and all ticked, because the digest of a batch includes their state.
 func (b *building) asAccepted(run Run, key, now string) bool {
 	batch, ok := b.plan.Batch(now)
 	if !ok {
@@ -261,7 +261,7 @@ func (b *building) batches() {
 	}
 }
 
-// take takes up what a run made of the batch.
+// take adds a run's results of the batch.
 func (b *Batch) take(s runner.BatchSummary) {
 	b.State, b.Reason, b.Attempts, b.Agent = s.State, s.Reason, s.Attempts, s.Agent
 	b.TestsBefore, b.TestsAfter, b.Receipt = s.TestsBefore, s.TestsAfter, s.Receipt

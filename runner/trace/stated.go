@@ -93,8 +93,8 @@ func linked(text, dir string) []string {
 	return out
 }
 
-// add takes up the requirements of a document. An id that was stated before stays what it was; titles of OpenSpec may be
-// those of several capabilities.
+// add adds the requirements of a document. An id that was stated before keeps its meaning; OpenSpec titles may
+// occur in several capabilities.
 func (s *Stated) add(list []planparse.Requirement, taken map[string]bool) {
 	renamed := map[string]string{}
 	for _, q := range list {
@@ -111,7 +111,8 @@ func (s *Stated) add(list []planparse.Requirement, taken map[string]bool) {
 	}
 }
 
-// Info is what a run keeps of the requirements: those of the plan's own documents, and those that its batches name.
+// Info returns the requirements that a run stores: those of the plan's own documents, and those that its batches
+// name.
 func (s Stated) Info(plan *planparse.Plan, text []byte) []runner.RequirementInfo {
 	named := map[string][]string{}
 	for _, m := range plan.Mentions(text, s.All) {

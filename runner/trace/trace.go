@@ -1,8 +1,8 @@
-// Package trace follows work from a requirement to the code that meets it, and back: which tasks name a requirement, which
-// batch did a task, which commit holds the batch, which files and tests it brought, and which gates it passed.
+// Package trace links requirements to the code that meets them, and back: the tasks of a requirement, the batch of
+// a task, the commit of a batch, its files and tests, and the gates it passed.
 //
-// All of it is read: from the journals of the runs of one plan, from the plan, from the documents beside it, and from git.
-// What a run did not record is unknown, and never taken for nothing.
+// All data is read: from the journals of one plan's runs, the plan, the documents next to it, and git. Data that a
+// run did not record is unknown, not empty.
 package trace
 
 import (
@@ -12,78 +12,80 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Run is a run of the plan as its journal has it.
+// Run is a run of the plan, from its journal.
 type Run struct {
 	Summary  runner.Summary
-	Started  runner.Info // as the run was started
-	Info     runner.Info // as it was known last
-	PlanText []byte      // that the run was started with
+	Started  runner.Info // at the start of the run
+	Info     runner.Info // last known
+	PlanText []byte      // at the start of the run
 }
 
-// Input is what a [Report] is made of.
+// Input holds the inputs of a [Report].
 type Input struct {
-	Runs   []Run  // of one plan, newest first; the first is traced, the others proved what it left out. At least one
-	Text   []byte // the plan as it is now, with secrets removed as in the journal; nil where the file is gone
+	Runs   []Run  // of one plan, newest first, at least one; the first is traced, the others supply missing proofs
+	Text   []byte // current plan, with secrets removed as in the journal; nil if the file is missing
 	Stated Stated
 }
 
-// State says what is known of a task or a requirement.
+// State is the state of a task or a requirement.
 type State string
 
 // The states.
 const (
-	Proven  State = "proven"  // a run merged it, and the wording is the same
-	Older   State = "older"   // a run merged it against a wording that was changed since
+	Proven  State = "proven"  // a run merged it with the current wording
+	Older   State = "older"   // a run merged it with an older wording
 	Partly  State = "partly"  // some tasks of the requirement are proven
 	Failed  State = "failed"  // its batch failed
-	Skipped State = "skipped" // its batch was left out, and no run proved it
+	Skipped State = "skipped" // its batch was skipped, and no run proved it
 	Ticked  State = "ticked"  // its box is ticked, and no run proved it
 	Open    State = "open"
 	Unnamed State = "unnamed" // no task names the requirement
 )
 
-// Report is a plan with what its runs proved.
+// Report shows a plan with the proofs of its runs.
 type Report struct {
-	Run          string           `json:"run"`
-	Plan         string           `json:"plan"`
-	Title        string           `json:"title"`
-	Status       runner.RunStatus `json:"status"`
-	Branch       string           `json:"branch"`           // the run branch
-	On           string           `json:"on"`               // the branch that commits are looked for on; "" where HEAD is detached
-	Undone       string           `json:"undone,omitempty"` // commit that took back what the run landed: it proves nothing any more
-	PlanGone     bool             `json:"plan_gone,omitempty"`
-	Tasks        []Task           `json:"tasks"`
-	Batches      []Batch          `json:"batches"`
-	Requirements []Requirement    `json:"requirements"`
-	Unnamed      []string         `json:"unnamed"`  // requirements that no task names
-	Unstated     []Unstated       `json:"unstated"` // requirements that tasks name and no document states
-	Drift        []Drift          `json:"drift"`    // what was proven against older wording
+	Run    string           `json:"run"`
+	Plan   string           `json:"plan"`
+	Title  string           `json:"title"`
+	Status runner.RunStatus `json:"status"`
+	Branch string           `json:"branch"` // the run branch
+	// the branch on which commits are searched; "" if HEAD is detached
+	On string `json:"on"`
+	// commit that reverted the landing: the run then proves nothing
+	Undone       string        `json:"undone,omitempty"`
+	PlanGone     bool          `json:"plan_gone,omitempty"`
+	Tasks        []Task        `json:"tasks"`
+	Batches      []Batch       `json:"batches"`
+	Requirements []Requirement `json:"requirements"`
+	Unnamed      []string      `json:"unnamed"`  // requirements that no task names
+	Unstated     []Unstated    `json:"unstated"` // requirements in tasks that no document states
+	Drift        []Drift       `json:"drift"`    // changes of wording since the proof
 }
 
 // Task is a task of the plan. A batch without tasks counts as one.
 type Task struct {
-	Name         string   `json:"name"`   // how people call it: "2/1" is task 1 of batch 2
+	Name         string   `json:"name"`   // display name: "2/1" is task 1 of batch 2
 	Batch        string   `json:"batch"`  // number of its batch in the plan
-	Number       string   `json:"number"` // "" where it is a batch
+	Number       string   `json:"number"` // "" if it is a batch
 	Title        string   `json:"title"`
 	Line         int      `json:"line"` // in the plan
 	Ticked       bool     `json:"ticked"`
 	Requirements []string `json:"requirements"`
 	State        State    `json:"state"`
-	Proof        *Proof   `json:"proof"` // null: no run proved it
+	Proof        *Proof   `json:"proof"` // null if no run proved it
 
 	key     string // of its batch in the plan
 	wording string
 }
 
-// Proof says which run proved a task, as part of which batch.
+// Proof names the run and the batch that proved a task.
 type Proof struct {
 	Run    string `json:"run"`
 	Batch  string `json:"batch"` // key in that run
 	Commit string `json:"commit"`
 }
 
-// Batch is a batch of the plan with what the run made of it that proved it, or the newest run where none did.
+// Batch is a batch of the plan with the data of the run that proved it, or of the newest run if none did.
 type Batch struct {
 	Key         string                     `json:"key"`
 	Number      string                     `json:"number"`
@@ -94,26 +96,26 @@ type Batch struct {
 	Reason      string                     `json:"reason,omitempty"`
 	Attempts    int                        `json:"attempts"`
 	Agent       string                     `json:"agent,omitempty"`
-	Commit      *Commit                    `json:"commit"` // null where it is not merged
+	Commit      *Commit                    `json:"commit"` // null if not merged
 	Files       []File                     `json:"files"`  // null: unknown
 	TestsBefore *int                       `json:"tests_before"`
 	TestsAfter  *int                       `json:"tests_after"`
-	NewTests    []string                   `json:"new_tests"` // null: not compared by name
+	NewTests    []string                   `json:"new_tests"` // null if not compared by name
 	MoreNew     int                        `json:"more_new_tests,omitempty"`
 	Gates       []runner.GateResult        `json:"gates"`
 	Candidates  []*runner.CandidateSummary `json:"candidates,omitempty"`
 	Sampling    string                     `json:"sampling,omitempty"`
 	Receipt     string                     `json:"receipt,omitempty"`
 
-	part Part // what the trailers of its commit say
+	part Part // content of its commit's trailers
 }
 
-// Commit is the commit of a batch, and where it is now.
+// Commit is the commit of a batch and its current location.
 type Commit struct {
-	Hash  string `json:"hash"`          // that the journal recorded
-	Now   string `json:"now,omitempty"` // that carries the batch's trailers now, where that is another one
-	On    bool   `json:"on"`            // it, or Now, is on the branch that was looked at
-	Where string `json:"where"`         // in words
+	Hash  string `json:"hash"`          // as recorded in the journal
+	Now   string `json:"now,omitempty"` // commit that has the batch's trailers now, if different
+	On    bool   `json:"on"`            // Hash or Now is on the searched branch
+	Where string `json:"where"`         // as text
 }
 
 // File is a file that a batch changed. Counts are null for binary files.
@@ -123,37 +125,37 @@ type File struct {
 	Removed *int   `json:"removed"`
 }
 
-// Requirement is a requirement with the tasks that name it.
+// Requirement is a requirement with its tasks.
 type Requirement struct {
 	planparse.Requirement
 	Tasks []string `json:"tasks"` // names of tasks
 	State State    `json:"state"`
 }
 
-// Unstated is a requirement that a task names and no document states.
+// Unstated is a requirement that a task names but no document states.
 type Unstated struct {
 	ID   string `json:"id"`
 	Task string `json:"task"`
 	Line int    `json:"line"`
 }
 
-// Drift is a wording that was changed after a run proved it.
+// Drift is a change of wording after a proof.
 type Drift struct {
 	Kind   string `json:"kind"` // "task" or "requirement"
 	ID     string `json:"id"`
 	Path   string `json:"path"`
-	Line   int    `json:"line"` // of the wording now; 0 where it is gone
+	Line   int    `json:"line"` // of the current wording; 0 if it is gone
 	Run    string `json:"run"`
 	Commit string `json:"commit"`
-	Then   string `json:"then"` // "" where it was not kept
-	Now    string `json:"now"`  // "" where it is gone
+	Then   string `json:"then"` // "" if not stored
+	Now    string `json:"now"`  // "" if it is gone
 	Task   string `json:"task,omitempty"`
 }
 
-// Counts sums up the tasks of a report.
+// Counts holds the numbers of tasks by state.
 type Counts struct{ Tasks, Proven, Older, Failed, Ticked, Open int }
 
-// Count sums up the tasks.
+// Count returns the numbers of tasks by state.
 func (r *Report) Count() Counts {
 	c := Counts{Tasks: len(r.Tasks)}
 	for _, t := range r.Tasks {
@@ -173,7 +175,7 @@ func (r *Report) Count() Counts {
 	return c
 }
 
-// Requirement finds a requirement by its id.
+// Requirement returns a requirement by its id.
 func (r *Report) Requirement(id string) (Requirement, bool) {
 	i := slices.IndexFunc(r.Requirements, func(q Requirement) bool { return q.ID == id })
 	if i < 0 {
@@ -182,7 +184,7 @@ func (r *Report) Requirement(id string) (Requirement, bool) {
 	return r.Requirements[i], true
 }
 
-// Lines counts the lines that a batch added and removed; binary files count nothing.
+// Lines returns the numbers of added and removed lines, without binary files.
 func (b Batch) Lines() (added, removed int) {
 	for _, f := range b.Files {
 		if f.Added != nil && f.Removed != nil {

@@ -1,11 +1,11 @@
-// Package clones keeps what a worker has on disk: a clone of the shared repository for each run that it works for, and
-// beside each a note of which run that is, when it was used last, and by which mark the processes are found that work there.
+// Package clones manages a worker's files on disk: a clone of the shared repository for each of its runs. A note
+// next to each clone holds the run, the time of the last use, and the mark of the processes that work there.
 //
-// A folder belongs to one worker at a time. So whoever has it knows that the worker before is gone, however it went, and
-// that whatever still carries one of its marks has nobody to answer to: it is killed. Processes are found by their
-// environment, which only Linux tells; what threw its environment away is not found.
+// A folder belongs to one worker at a time. So when a worker takes a folder, its previous owner is gone, and all
+// processes with one of its marks are orphans: they are killed. Processes are identified by their environment,
+// which only Linux exposes. A process that cleared its environment is not found.
 //
-// All that counts of a run is in the shared repository, so a clone that nobody has used for long can go.
+// All durable data of a run is in the shared repository, so an unused clone can be removed.
 package clones
 
 import (
@@ -28,35 +28,35 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// DefaultKeep is for how long a clone stays that nobody uses.
+// DefaultKeep is how long an unused clone stays.
 const DefaultKeep = 7 * 24 * time.Hour
 
-// Folder is the folder of a worker. One that was taken belongs to this process until it is let go of or dies.
+// Folder is the folder of a worker. It belongs to this process until the process closes it or dies.
 type Folder struct {
 	Dir  string
 	Now  func() time.Time
 	lock *local.Lock
 }
 
-// Clone is the place of one run.
+// Clone is the clone of one run.
 type Clone struct {
 	Run  string
-	Dir  string // may not be there yet
-	Mark string // KEY=VALUE, for the environment of all that works in it
+	Dir  string // may not exist yet
+	Mark string // KEY=VALUE, for the environment of all processes in it
 }
 
-// note is what the folder knows of a clone.
+// note is the stored information about a clone.
 type note struct {
 	Run  string    `json:"run"`
-	Mark string    `json:"mark,omitempty"` // while a worker works in it
+	Mark string    `json:"mark,omitempty"` // while a worker uses it
 	Used time.Time `json:"used"`
 }
 
-// half is the end of the name of a clone that is not complete, or not complete any more.
+// half is the suffix of the folder of an incomplete or partly removed clone.
 const half = ".half"
 
-// Take takes the folder, and makes it if need be. It returns how many processes were still alive that an earlier worker had
-// started, and kills them. While another worker has the folder, the error wraps [local.ErrLocked].
+// Take takes the folder and creates it if necessary. It kills the processes that an earlier worker left, and
+// returns their number. If another worker has the folder, the error wraps [local.ErrLocked].
 func Take(dir string, now func() time.Time) (f *Folder, killed int, err error) {
 	lock, err := local.TakeLock(filepath.Join(dir, "worker.lock"), now())
 	if err != nil {
@@ -100,18 +100,18 @@ func Take(dir string, now func() time.Time) (f *Folder, killed int, err error) {
 	return f, killed, nil
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (f *Folder) Close() { f.lock.Release() }
 
-// Begin gives a run its clone, with a mark that no other go at a run has. The folder of the clone may be missing: see
-// [Folder.Fill].
+// Begin reserves the clone of a run, with a mark that is unique to this session. The folder of the clone may be
+// missing: see [Folder.Fill].
 func (f *Folder) Begin(run string) (Clone, error) {
 	c := Clone{Run: run, Dir: filepath.Join(f.Dir, nameOf(run)), Mark: "RUNPLAN_WORKER=" + rand.Text()}
 	// Record the mark before starting anything: without it the processes that carry it would not be found.
 	return c, f.write(nameOf(run), note{Run: run, Mark: c.Mark, Used: f.Now()})
 }
 
-// Fill makes the clone where it is missing.
+// Fill makes the clone if it is missing.
 func (f *Folder) Fill(ctx context.Context, c Clone, url string, env []string) (*git.Repo, error) {
 	if _, err := os.Stat(filepath.Join(c.Dir, ".git")); err == nil {
 		return git.Open(ctx, c.Dir, env)
@@ -128,17 +128,17 @@ func (f *Folder) Fill(ctx context.Context, c Clone, url string, env []string) (*
 	return git.Open(ctx, c.Dir, env)
 }
 
-// Sweep kills what still works in a clone, and returns how many processes that were.
+// Sweep kills the processes that run in a clone, and returns their number.
 func (c Clone) Sweep() int { return proc.Sweep(c.Mark) }
 
-// End says that nobody works in a clone any more, and kills what does.
+// End kills the remaining processes of a clone and marks it as unused.
 func (f *Folder) End(c Clone) error {
 	c.Sweep()
 	return f.write(nameOf(c.Run), note{Run: c.Run, Used: f.Now()})
 }
 
-// List tells of each clone in a folder, whoever has it, whether it can go: those can that nobody has used for as long as
-// keep.
+// List describes each clone in a folder and says whether it can go. A clone can go after it was unused for the
+// time keep. List does not lock the folder.
 func List(dir string, keep time.Duration, now time.Time) ([]local.Leftover, error) {
 	f := &Folder{Dir: dir}
 	names, err := names(dir)
@@ -192,10 +192,10 @@ func (f *Folder) Prune(keep time.Duration) ([]local.Leftover, error) {
 	return gone, nil
 }
 
-// nameOf is the folder of a run's clone: a run may be called anything.
+// nameOf returns the folder name of a run's clone: a hash, because run ids may contain any character.
 func nameOf(run string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(run)))[:16] }
 
-// names lists the clones of a folder: what has a note, and clones that have none as they are of an earlier build.
+// names lists the clones of a folder: those with a note, and those of earlier builds without one.
 func names(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,7 +206,7 @@ func names(dir string) ([]string, error) {
 	}
 	var out []string
 	clone := regexp.MustCompile(`^[0-9a-f]{16}(\.json)?$`)
-	for _, e := range entries { // in the order of their names: a folder comes before its note
+	for _, e := range entries { // sorted by name: a folder comes before its note
 		name := strings.TrimSuffix(e.Name(), ".json")
 		if clone.MatchString(e.Name()) && (len(out) == 0 || out[len(out)-1] != name) {
 			out = append(out, name)
@@ -217,7 +217,7 @@ func names(dir string) ([]string, error) {
 
 func (f *Folder) noteOf(name string) string { return filepath.Join(f.Dir, name+".json") }
 
-// read returns what is known of a clone; of one without a note, only when it was changed last.
+// read returns the note of a clone; without a note, it returns the modification time of the clone.
 func (f *Folder) read(name string) (note, error) {
 	data, err := os.ReadFile(f.noteOf(name))
 	if errors.Is(err, fs.ErrNotExist) {

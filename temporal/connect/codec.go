@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codec encrypts all that Temporal stores of a run, for teams whose service is somebody else's.
+// codec encrypts all data that Temporal stores of a run, for teams on a shared or hosted service.
 type codec struct{ seal cipher.AEAD }
 
 // encoding marks payloads that are encrypted.

@@ -1,4 +1,4 @@
-// Package connect reaches a Temporal service, and says in plain words why it cannot.
+// Package connect connects to a Temporal service, and explains failures in plain words.
 package connect
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Options say where the service is, and who asks. Secrets are named, never given.
+// Options hold the address of the service and the identity of the client. Secrets are given as names of variables.
 type Options struct {
 	Address   string
 	Namespace string
@@ -29,9 +29,9 @@ type Options struct {
 	TLS       bool
 	Cert, Key string // files
 	CA        string // file
-	Server    string // name that the certificate of the service has to be for
-	APIKeyEnv string // variable that holds the key
-	CodecEnv  string // variable that holds the key which payloads are encrypted with
+	Server    string // host name expected in the service's certificate
+	APIKeyEnv string // name of the variable with the API key
+	CodecEnv  string // name of the variable with the encryption key of payloads
 	Wait      time.Duration
 }
 
@@ -57,7 +57,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.Wait, "connect-timeout", 10*time.Second, "how long to wait for the service")
 }
 
-// Error is a service that cannot be used, and what to do about it. Usage tells a mistake on the command line.
+// Error is a connection failure with a hint how to fix it. Usage marks a mistake on the command line.
 type Error struct {
 	Err   error
 	Hint  string
@@ -67,16 +67,16 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Coding is how what Temporal stores is written and read.
+// Coding converts the data that Temporal stores.
 type Coding struct {
 	Data     converter.DataConverter
 	Failures converter.FailureConverter
 }
 
-// Plain is the coding without a key.
+// Plain returns the coding without encryption.
 func Plain() Coding { return coding(nil) }
 
-// coding is plain, or encrypted: payloads, and the texts of errors.
+// coding returns the plain coding, or one that encrypts payloads and the texts of errors.
 func coding(c *codec) Coding {
 	data := converter.GetDefaultDataConverter()
 	if c != nil {
@@ -85,8 +85,7 @@ func coding(c *codec) Coding {
 	return Coding{data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: c != nil})}
 }
 
-// Dial reaches the service and looks whether the namespace is there. What it returns beside the client is how the client
-// reads and writes.
+// Dial connects to the service and checks that the namespace exists. It also returns the coding of the client.
 func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, Coding, error) {
 	co := client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: logger, Identity: identity}
 	co.ConnectionOptions.GetSystemInfoTimeout = o.Wait
@@ -123,7 +122,7 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 	return c, as, nil
 }
 
-// overTLS tells whether TLS is asked for, by itself or by something that makes no sense without.
+// overTLS reports whether the options ask for TLS, directly or by another option that requires it.
 func (o Options) overTLS() bool {
 	return o.TLS || o.Cert != "" || o.CA != "" || o.APIKeyEnv != ""
 }
@@ -158,7 +157,7 @@ func (o Options) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// why says in plain words what is wrong with a service.
+// why explains a connection error in plain words.
 func (o Options) why(err error) error {
 	var nsMissing *serviceerror.NamespaceNotFound
 	var notFound *serviceerror.NotFound
@@ -171,11 +170,12 @@ func (o Options) why(err error) error {
 		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err), "see to --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
 		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err), "renew it; the one of the service, or that of --tls-cert", false}
-	case strings.Contains(text, "server preface"): // whoever listens there hung up on what is no TLS, or speaks something else
+	case strings.Contains(text, "server preface"):
+		// the server closed a connection without TLS, or speaks another protocol
 		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "it may ask for TLS: --tls, or --tls-cert and --tls-key; or else see to --address", false}
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err), "see to --tls-cert, --tls-ca and --tls-server-name", false}
-	case o.overTLS(): // one that does not trust our certificate may just hang up
+	case o.overTLS(): // a service that rejects our certificate may just close the connection
 		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, to --address, and that it trusts --tls-cert or the API key; nothing was started", false}
 	}
 	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, and --address; nothing was started", false}

@@ -1,5 +1,5 @@
-// Package engine starts runs on Temporal and follows them. It answers [runner.Engine], and what it follows it writes into
-// the journal of the repository at hand, so that status, live view and reports are the same code as of a local run.
+// Package engine starts runs on Temporal and follows them. It implements [runner.Engine]. It copies the events
+// into the journal of the local repository, so status, live view and reports use the same code as for local runs.
 package engine
 
 import (
@@ -29,19 +29,19 @@ type Engine struct {
 	Coding     connect.Coding // of the client
 	Queue      string
 	Options    flow.Options
-	Remote     string // name or URL of the repository that all share
-	Prefix     string // of refs that are no branches
-	ConfigText []byte // the project's configuration as it is now
+	Remote     string // name or URL of the shared repository
+	Prefix     string // of refs that are not branches
+	ConfigText []byte // current configuration of the project
 }
 
 var _ runner.Engine = (*Engine)(nil)
 
-// depot is the shared repository of a run.
+// depot returns the shared repository of a run.
 func (e *Engine) depot(run, branch string) *local.Depot {
 	return &local.Depot{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
 }
 
-// Start starts a run, or goes on with one, and follows it until it has ended or stopped.
+// Start starts or resumes a run, and follows it until it ends or stops.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	m, err := local.NewMirror(ctx, e.Config, run, info)
 	if err != nil {
@@ -69,7 +69,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		}
 	default:
 		if last, n, err := e.bring(ctx, d, m); err == nil && n > 0 && last.Kind == runner.RunFinished {
-			return resultOf(last), nil // it has ended while nobody looked
+			return resultOf(last), nil // it ended while no engine followed it
 		}
 		if err := e.reconcile(ctx, d, m); err != nil {
 			return runner.Result{}, err
@@ -84,7 +84,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	return e.follow(ctx, d, m, m.Seq())
 }
 
-// repository is the address of the shared repository, which is the same for all who work with it.
+// repository returns the URL of the shared repository, which identifies it for all users.
 func (e *Engine) repository(ctx context.Context) string {
 	if url, err := e.Repo.Run(ctx, "remote", "get-url", "--", e.Remote); err == nil && url != "" {
 		return url
@@ -92,7 +92,7 @@ func (e *Engine) repository(ctx context.Context) string {
 	return e.Remote
 }
 
-// Live tells whether the workflow of a run is open.
+// Live reports whether the workflow of a run is open.
 func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
 	var none *serviceerror.NotFound
@@ -105,7 +105,7 @@ func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 	return got.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// offer gives the plan and the configuration to the shared repository.
+// offer pushes the plan and the configuration to the shared repository.
 func (e *Engine) offer(ctx context.Context, d *local.Depot, info runner.Info) error {
 	about, err := json.Marshal(info)
 	if err != nil {
@@ -118,7 +118,7 @@ func (e *Engine) offer(ctx context.Context, d *local.Depot, info runner.Info) er
 	return d.Offer(ctx, info.Base, files)
 }
 
-// start starts the workflow, once however often it is asked for.
+// start starts the workflow. A repeated call has no effect.
 func (e *Engine) start(ctx context.Context, in flow.Input) error {
 	if err := fits(in); err != nil {
 		return err
@@ -140,10 +140,10 @@ func (e *Engine) workflow(run string) client.StartWorkflowOptions {
 	}
 }
 
-// ErrTooLarge says that something does not fit into a message of Temporal.
+// ErrTooLarge means that a value exceeds the size of a Temporal message.
 var ErrTooLarge = errors.New("too large for Temporal")
 
-// fits refuses what would not fit into the history, before anything is begun.
+// fits rejects an input that exceeds the size limit, before any work begins.
 func fits(in flow.Input) error {
 	body, err := json.Marshal(in)
 	if err == nil && len(body) > runner.MaxMessage {
@@ -152,11 +152,11 @@ func fits(in flow.Input) error {
 	return err
 }
 
-// reconcile brings the journal here and the one in the shared repository to the longer of the two.
+// reconcile copies the longer of the local and the shared journal over the shorter one.
 func (e *Engine) reconcile(ctx context.Context, d *local.Depot, m *local.Mirror) error {
 	kept, err := d.Journal(ctx)
 	if err != nil {
-		kept = nil // it was never kept: the workflow was ended from outside
+		kept = nil // it was never stored: the workflow was ended from outside
 	}
 	if len(kept) > m.Seq() {
 		return m.Take(ctx, kept)
@@ -175,17 +175,17 @@ func (e *Engine) reconcile(ctx context.Context, d *local.Depot, m *local.Mirror)
 	return err
 }
 
-// How often a run is looked at. Where a look takes long, as the shared repository is far away or busy, whoever follows the
-// run waits longer: it is to look for a fifth of the time, and not to take it from those who work.
+// Polling intervals. If a poll is slow, because the shared repository is far away or busy, follow waits longer:
+// polling takes at most a fifth of the time.
 const (
 	look     = 400 * time.Millisecond
 	lookRare = 10 * time.Second
 )
 
-// patience is how long somebody who wants a run to stop waits for a word of it.
+// patience is how long a stop request waits for a response of the run.
 const patience = 30 * time.Second
 
-// follow writes down here what happens there, until the run ends. since is the last event from before.
+// follow copies the events of a run into the local journal until the run ends. since is the last earlier event.
 func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, since int) (runner.Result, error) {
 	free := context.WithoutCancel(ctx)
 	interrupted := ctx.Done()
@@ -198,7 +198,7 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 		}
 		last, n, err := e.bring(asking, d, m)
 		done()
-		if n == 0 { // nothing is heard of it any more, or for a while
+		if n == 0 { // no new events
 			if why := e.ended(free, d.Run); why != nil {
 				return runner.Result{}, why
 			}
@@ -221,7 +221,7 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 			interrupted = nil
 			err := e.Client.CancelWorkflow(free, flow.ID(d.Run), "")
 			var none *serviceerror.NotFound
-			if err != nil && !errors.As(err, &none) { // not found: it has ended by itself, and tells how
+			if err != nil && !errors.As(err, &none) { // not found: it has ended, and its last event says how
 				return runner.Result{}, fmt.Errorf("stop run %s: %w", d.Run, err)
 			}
 			e.Note("the run is being stopped")
@@ -229,7 +229,7 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 	}
 }
 
-// bring writes down here what has happened since, and returns the last of it.
+// bring copies new events into the local journal, and returns the last one and their number.
 func (e *Engine) bring(ctx context.Context, d *local.Depot, m *local.Mirror) (last runner.Event, n int, err error) {
 	for {
 		p, err := host.Events(ctx, e.Client, d.Run, m.Seq()+1)
@@ -263,7 +263,7 @@ func (e *Engine) bring(ctx context.Context, d *local.Depot, m *local.Mirror) (la
 	}
 }
 
-// needsFiles tells whether an event speaks of logs or commits, which are in the shared repository.
+// needsFiles reports whether an event refers to logs or commits, which are in the shared repository.
 func needsFiles(e runner.Event) bool {
 	switch e.Kind {
 	case runner.Executed, runner.Gated, runner.Tried, runner.Judged, runner.Merged, runner.Reviewed, runner.Landed, runner.RunFinished:
@@ -272,11 +272,11 @@ func needsFiles(e runner.Event) bool {
 	return false
 }
 
-// ended says why a workflow ended that has not told so itself; nil while it is at work, or has told.
+// ended returns why a workflow ended without a final event; nil if it runs or has a final event.
 func (e *Engine) ended(ctx context.Context, run string) error {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
 	if err != nil {
-		return nil // the service is away: it may come back
+		return nil // the service is unavailable, perhaps temporarily
 	}
 	switch got.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
@@ -290,7 +290,7 @@ func (e *Engine) ended(ctx context.Context, run string) error {
 	return err
 }
 
-// resultOf is the result that the last event of a run tells of.
+// resultOf converts the last event of a run to a result.
 func resultOf(last runner.Event) runner.Result {
 	r := runner.Result{Status: runner.RunDone, Tip: last.Commit}
 	switch last.Outcome {
@@ -303,7 +303,7 @@ func resultOf(last runner.Event) runner.Result {
 	return r
 }
 
-// Post says something to a run. An answer to what a run that has stopped asked for lets it go on.
+// Post sends an event to a run. An answer to a stopped run's question resumes the run.
 func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 	if !ev.Kind.Outside() {
 		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
@@ -325,7 +325,7 @@ func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 	return err
 }
 
-// Sync brings what has happened of a run to the journal here.
+// Sync copies new events of a run into the local journal.
 func (e *Engine) Sync(ctx context.Context, run string, info runner.Info) error {
 	m, err := local.NewMirror(ctx, e.Config, run, info)
 	if err != nil {
@@ -335,12 +335,12 @@ func (e *Engine) Sync(ctx context.Context, run string, info runner.Info) error {
 	return err
 }
 
-// Events yields the journal of a run from seq on, as far as it is known here.
+// Events yields the local journal of a run from seq on.
 func (e *Engine) Events(ctx context.Context, run string, from int) iter.Seq2[runner.Event, error] {
 	return local.Events(ctx, e.Journal, run, from)
 }
 
-// List summarises the runs that match f, as far as they are known here.
+// List summarizes the runs in the local journal that match f.
 func (e *Engine) List(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
 	return local.List(ctx, e.Journal, f)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Leftovers lists what runs left in the shared repository, and what this one has copies of. What is of runs that are done
-// stays for as long as keep; no run that Temporal has at work loses anything.
+// Leftovers lists the leftovers of runs in the shared repository and their local copies. Those of finished runs
+// stay for the time keep; active runs lose nothing.
 func (e *Engine) Leftovers(ctx context.Context, keep time.Duration) ([]local.Leftover, error) {
 	return e.depot("", "").SharedLeftovers(ctx, local.SharedRules{Keep: keep, Now: e.Now(), Live: e.Live})
 }

@@ -1,7 +1,9 @@
-// Package flow drives a run as a Temporal workflow. It holds no rule of a run: [runner.Machine] decides and
-// [runner.Scribe] keeps the books, as on one machine; here commands become activities, and their ends become events.
+// Package flow drives a run as a Temporal workflow. It holds no rules of a run: [runner.Machine] decides and
+// [runner.Scribe] records the events, as on one machine. Here commands become activities, and their results become
+// events.
 //
-// What stands in the history is small: commands and events, which name commits and files. Contents are in git.
+// The workflow history stays small: it holds commands and events, which name commits and files. Contents are in
+// git.
 package flow
 
 import (
@@ -17,7 +19,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// What is called by name: a method of Go as a name would not survive a replay.
+// Fixed names for Temporal: the name of a Go function could change, and a replay would then fail.
 const (
 	RunWorkflow   = "runplan.Run"
 	QueueWorkflow = "runplan.MergeQueue"
@@ -32,16 +34,16 @@ const (
 	EventsQuery = "events"
 )
 
-// ID is the workflow of a run.
+// ID returns the workflow id of a run.
 func ID(run string) string { return "runplan/" + run }
 
-// Options are how a run is driven.
+// Options configure how the workflow drives a run.
 type Options struct {
-	Heartbeat time.Duration `json:"heartbeat"`          // a host that is silent for so long is taken for dead
-	Deadline  time.Duration `json:"deadline"`           // of one command, with all its tries on all hosts
-	MaxTime   time.Duration `json:"max_time,omitempty"` // of this go at the run; 0 is no limit
-	Longest   int           `json:"longest,omitempty"`  // events of Temporal after which the history begins anew
-	Queue     string        `json:"queue,omitempty"`    // id of the merge queue that landings go through; "" is none
+	Heartbeat time.Duration `json:"heartbeat"`          // after this silence a host counts as dead
+	Deadline  time.Duration `json:"deadline"`           // for one command, including all tries on all hosts
+	MaxTime   time.Duration `json:"max_time,omitempty"` // of this session of the run; 0 sets no limit
+	Longest   int           `json:"longest,omitempty"`  // Temporal events before the workflow continues as new
+	Queue     string        `json:"queue,omitempty"`    // id of the merge queue for landings; "" uses none
 }
 
 // Defaults of [Options].
@@ -51,17 +53,17 @@ const (
 	DefaultLongest   = 10_000
 )
 
-// Input begins a go at a run. It holds neither contents nor secrets.
+// Input starts one session of a run. It holds neither contents nor secrets.
 type Input struct {
 	Run     string        `json:"run"`
-	Info    *runner.Info  `json:"info,omitempty"` // of a run that nobody has begun; or what is to be otherwise from now on
-	Recall  bool          `json:"recall"`         // the shared repository keeps its journal
-	Resumed bool          `json:"resumed"`        // somebody goes on with it after it had stopped
+	Info    *runner.Info  `json:"info,omitempty"` // of a new run, or the changed settings of a known one
+	Recall  bool          `json:"recall"`         // read the journal from the shared repository
+	Resumed bool          `json:"resumed"`        // the run resumes after a stop
 	Options Options       `json:"options"`
-	Spent   time.Duration `json:"spent,omitempty"` // of MaxTime
+	Spent   time.Duration `json:"spent,omitempty"` // used part of MaxTime
 }
 
-// Output is how a go at a run ended.
+// Output is the result of one session of a run.
 type Output struct {
 	Status runner.RunStatus `json:"status"`
 	Stop   runner.Outcome   `json:"stop,omitempty"`
@@ -70,30 +72,30 @@ type Output struct {
 	Events int              `json:"events"`
 }
 
-// Task is a command for a worker. Seq is the event that handed it out.
+// Task is a command for a worker. Seq is the event that issued it.
 type Task struct {
 	Run     string         `json:"run"`
 	Seq     int            `json:"seq"`
 	Command runner.Command `json:"command"`
-	First   bool           `json:"first,omitempty"` // nobody was ever given it before
+	First   bool           `json:"first,omitempty"` // no worker ever had it before
 }
 
-// From asks for the events of a run from a number on.
+// From requests the events of a run from a number on.
 type From struct {
 	Run  string `json:"run"`
 	From int    `json:"from"`
 }
 
-// Page is a part of a journal. More follow while Next is not 0.
+// Page is a part of a journal. More pages follow unless Next is 0.
 type Page struct {
 	Events []runner.Event `json:"events"`
 	Next   int            `json:"next,omitempty"`
 }
 
-// pageBytes bounds a page.
+// pageBytes bounds the size of a page.
 const pageBytes = runner.MaxMessage * 3 / 4
 
-// PageOf is the part of events that begins with number from.
+// PageOf returns the page of events that begins with number from.
 func PageOf(events []runner.Event, from int) Page {
 	var p Page
 	size := 0
@@ -108,42 +110,42 @@ func PageOf(events []runner.Event, from int) Page {
 	return p
 }
 
-// Standing is what a worker found before a run goes on.
+// Standing is the state that a worker found before a run resumes.
 type Standing struct {
 	Tip      string         `json:"tip"`
 	Reopened []runner.Event `json:"reopened,omitempty"`
 }
 
-// Kinds of errors that no other try can cure.
+// Types of errors that no retry can cure.
 const (
 	CoreVersion = "CoreVersion"
 	BadInput    = "BadInput"
 	Refused     = "Refused"
 )
 
-// run is one workflow.
+// run is the state of one workflow.
 type run struct {
 	Input
-	free   workflow.Context // not cancelled with the workflow: the machine decides what a cancel means
+	free   workflow.Context // not cancelled with the workflow: the machine decides what a cancellation means
 	books  *runner.Scribe
 	events []runner.Event
-	known  int            // events that were there when this execution began
-	seqOf  map[string]int // by command: the event that handed it out last
-	jobs   []*job         // under way, in the order in which they began
+	known  int            // number of events when this execution began
+	seqOf  map[string]int // by command: the last event that issued it
+	jobs   []*job         // running, in the order of their start
 	last   map[string]*job
 	inbox  []result
 	notes  []string
 	erred  bool
-	stops  []runner.Event // wishes to stop at once
-	tired  bool           // the history is long: nothing is begun until it begins anew
+	stops  []runner.Event // requests to stop at once
+	tired  bool           // the history is long: start nothing until the workflow continues as new
 	due    []runner.Command
 	posts  workflow.ReceiveChannel
 }
 
-// job is a command that is under way.
+// job is a running command.
 type job struct {
 	runner.Command
-	seq    int // event that handed it out
+	seq    int // event that issued it
 	cancel workflow.CancelFunc
 	over   bool
 	stale  bool
@@ -175,7 +177,7 @@ func Run(ctx workflow.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	workflow.Go(r.free, func(free workflow.Context) { // once: a context that is done would be ready for ever
+	workflow.Go(r.free, func(free workflow.Context) { // once: a context that is done would stay ready forever
 		ctx.Done().Receive(free, nil)
 		r.stops = append(r.stops, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "the workflow was cancelled"})
 	})
@@ -210,7 +212,7 @@ func Run(ctx workflow.Context, in Input) (Output, error) {
 	return out, nil
 }
 
-// begin starts the run, or reads its journal back, and returns what is to be done first.
+// begin starts the run or replays its journal, and returns the first commands.
 func (r *run) begin() ([]runner.Command, error) {
 	info := r.Info
 	var known []runner.Event
@@ -261,8 +263,8 @@ func (r *run) begin() ([]runner.Command, error) {
 	return machine.Pending(), nil
 }
 
-// loop hands out commands and folds what comes back, until nothing is under way. With again, the history has grown long
-// and nothing is under way, but the run goes on.
+// loop starts commands and records their results until no command is running. again means that the history is long
+// and the run must continue in a new execution.
 func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err error) {
 	r.due = cmds
 	for {
@@ -308,7 +310,7 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 	}
 }
 
-// wanted leaves out what was called off before it was begun.
+// wanted removes commands that were cancelled before their start.
 func (r *run) wanted(cmds []runner.Command) []runner.Command {
 	pending := map[string]bool{}
 	for _, c := range r.books.Machine().Pending() {
@@ -323,7 +325,7 @@ func (r *run) wanted(cmds []runner.Command) []runner.Command {
 	return out
 }
 
-// idle tells whether nothing is at work, called off or not.
+// idle reports whether no job is running, including cancelled ones.
 func (r *run) idle() bool {
 	for _, j := range r.last {
 		if !j.over {
@@ -333,7 +335,7 @@ func (r *run) idle() bool {
 	return len(r.jobs) == 0
 }
 
-// take puts what comes of a fact into the books.
+// take applies the consequences of a fact to the run.
 func (r *run) take(step runner.Step) []runner.Command {
 	for _, e := range step.Events {
 		r.handedOut(e)
@@ -363,7 +365,7 @@ func (r *run) handedOut(e runner.Event) {
 
 // record folds one fact.
 func (r *run) record(e runner.Event) []runner.Command {
-	if _, err := e.Encode(); err != nil { // what is too large for a journal is no report
+	if _, err := e.Encode(); err != nil { // an event too large for the journal becomes an error
 		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError, Reason: err.Error()}
 	}
 	underWay := make([]runner.Command, len(r.jobs))
@@ -382,7 +384,7 @@ func (r *run) record(e runner.Event) []runner.Command {
 	return cmds
 }
 
-// stopWaiting ends what waits for the end of a limit.
+// stopWaiting cancels the jobs that wait for the end of a limit.
 func (r *run) stopWaiting() {
 	for _, j := range r.jobs {
 		if j.Kind == runner.Wait {
@@ -391,7 +393,7 @@ func (r *run) stopWaiting() {
 	}
 }
 
-// hear takes up what people said.
+// hear records the posts of people.
 func (r *run) hear(resuming bool) []runner.Command {
 	var cmds []runner.Command
 	for {
@@ -405,7 +407,7 @@ func (r *run) hear(resuming bool) []runner.Command {
 	}
 }
 
-// done takes up how a command ended, unless it was called off meanwhile.
+// done records the result of a command, unless it was cancelled.
 func (r *run) done(x result) []runner.Command {
 	for i, j := range r.jobs {
 		if j == x.job {
@@ -414,7 +416,7 @@ func (r *run) done(x result) []runner.Command {
 		}
 	}
 	if x.stale && x.Kind == runner.Execute && x.Event.Usage != nil {
-		x.Lost = append(x.Lost, x.Spending(x.Event)) // nobody waits for what it did, but it was paid for
+		x.Lost = append(x.Lost, x.Spending(x.Event)) // its result is ignored, but its cost counts
 	}
 	for _, text := range x.Notes {
 		r.record(runner.Event{Kind: runner.Note, Reason: text})
@@ -433,12 +435,12 @@ func (r *run) done(x result) []runner.Command {
 				return cmds
 			}
 		}
-		r.stopWaiting() // whatever went wrong, it has stopped the run, and nobody waits for the end of a limit then
+		r.stopWaiting() // the error stopped the run, so waiting for the end of a limit is useless
 	}
 	return cmds
 }
 
-// brief is the context of a piece of work that the run itself needs.
+// brief returns the context of an activity that the workflow itself needs.
 func (r *run) brief(summary string) workflow.Context {
 	return workflow.WithActivityOptions(r.free, workflow.ActivityOptions{
 		StartToCloseTimeout: 10 * time.Minute, ScheduleToCloseTimeout: r.Options.Deadline, HeartbeatTimeout: r.Options.Heartbeat,
@@ -446,13 +448,13 @@ func (r *run) brief(summary string) workflow.Context {
 	})
 }
 
-// keep has a worker keep the journal in the shared repository.
+// keep stores the journal in the shared repository.
 func (r *run) keep() error {
 	return workflow.ExecuteActivity(r.brief("keep the journal"), KeepActivity, From{r.Run, len(r.events)}).Get(r.free, nil)
 }
 
-// retries go on for as long as the deadline lets them: a frozen host may swallow any number of attempts, and what protects
-// the branches is not their number but compare-and-swap.
+// retries returns a policy without a maximum number of attempts: only the deadline ends it. A frozen host may use
+// up any number of attempts. Compare-and-swap protects the branches, not the number of attempts.
 func retries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,

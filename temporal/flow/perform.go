@@ -12,20 +12,20 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// start begins a command. A place has one piece of work at a time: the next one waits until the last has let go of it.
+// start starts a command. A place has one command at a time: the next one waits until the last has left the place.
 func (r *run) start(c runner.Command) {
 	ctx, cancel := workflow.WithCancel(r.free)
 	j := &job{Command: c, seq: r.seqOf[c.ID], cancel: cancel}
 	before := r.last[c.Place()]
 	if c.Kind == runner.Wait && c.Batch == "" {
-		before = nil // it works nowhere
+		before = nil // it uses no place
 	}
 	r.jobs = append(r.jobs, j)
 	r.last[c.Place()] = j
 	workflow.Go(r.free, func(free workflow.Context) {
 		if before != nil {
 			if err := workflow.Await(free, func() bool { return before.over }); err != nil {
-				return // the workflow itself is torn down
+				return // the workflow is being destroyed
 			}
 		}
 		began := workflow.Now(free)
@@ -38,8 +38,8 @@ func (r *run) start(c runner.Command) {
 	})
 }
 
-// perform carries out a command and turns whatever comes of it into an event. It waits in the coroutine of free; ctx is
-// what the command is called off by.
+// perform performs a command and returns its result as an event. It waits in the coroutine of free; ctx is the
+// context that cancels the command.
 func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
 	c := j.Command
 	d := local.Done{Command: c.ID}
@@ -64,8 +64,8 @@ func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
 	return d
 }
 
-// task is a job as a worker is given it. Somebody may have had it before where it stood in the journal already, or where an
-// operator has reset the workflow to a point before it.
+// task returns the worker's task for a job. A worker may already have had the task if it was in the journal before
+// this execution, or if an operator reset the workflow.
 func (r *run) task(j *job) Task {
 	i := workflow.GetInfo(r.free)
 	reset := i.OriginalRunID != "" && i.OriginalRunID != i.WorkflowExecution.RunID
@@ -76,12 +76,12 @@ func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptio
 	return workflow.ActivityOptions{
 		ActivityID:          fmt.Sprintf("%s@%d", c.ID, seq),
 		StartToCloseTimeout: o.Deadline, ScheduleToCloseTimeout: o.Deadline, HeartbeatTimeout: o.Heartbeat,
-		WaitForCancellation: true, // what is called off has let go of its place before anything else begins there
+		WaitForCancellation: true, // a cancelled command must leave its place before the next one starts there
 		RetryPolicy:         retries(), Summary: c.ID,
 	}
 }
 
-// failure is the report on a command that no worker has reported on.
+// failure returns the event for a command without a report from a worker.
 func failure(c runner.Command, err error) runner.Event {
 	var cancelled *temporal.CanceledError
 	if errors.As(err, &cancelled) {
@@ -99,7 +99,7 @@ func failure(c runner.Command, err error) runner.Event {
 	return c.Report(runner.Event{Outcome: runner.OutcomeError, Reason: text})
 }
 
-// Landing is a run that wants to land.
+// Landing is a run's request to land.
 type Landing struct {
 	Task    Task    `json:"task"`
 	Options Options `json:"options"`
@@ -107,8 +107,8 @@ type Landing struct {
 	Signal  string  `json:"signal"`
 }
 
-// queued has the merge queue of the target branch carry out a landing. It is not called off any more: one that is past its
-// push has landed.
+// queued performs a landing through the merge queue of the target branch. It cannot be cancelled: after its push
+// it has landed.
 func (r *run) queued(free workflow.Context, j *job) (local.Done, error) {
 	var d local.Done
 	signal := fmt.Sprintf("landed/%d", j.seq)
@@ -120,28 +120,29 @@ func (r *run) queued(free workflow.Context, j *job) (local.Done, error) {
 	return d, nil
 }
 
-// QueueID is the merge queue of a branch of a repository. The repository stands in it by a digest: its address may hold
-// what is nobody's business.
+// QueueID returns the workflow id of the merge queue of a branch. It contains a digest of the repository's
+// address, because the address may contain secrets.
 func QueueID(repository, branch string) string {
 	return "runplan/merge-queue/" + runner.Fingerprint(repository) + "/" + branch
 }
 
-// EnqueueSignal hands a [Landing] to a merge queue.
+// EnqueueSignal is the signal that adds a [Landing] to a merge queue.
 const EnqueueSignal = "enqueue"
 
-// Waiting is what a merge queue has not come to yet.
+// Waiting holds the landings that a merge queue has not started.
 type Waiting struct {
 	Landings []Landing `json:"landings,omitempty"`
 }
 
-// queueLongest is after how many landings the history of a queue begins anew, queueIdle how long it waits for more.
+// queueLongest is the number of landings after which a queue continues as new. queueIdle is how long an empty
+// queue waits before it ends.
 const (
 	queueLongest = 200
 	queueIdle    = 10 * time.Minute
 )
 
-// MergeQueue lets runs land on one branch, one after the other, in the order in which they asked. It ends when nobody has
-// asked for a while; the next who asks starts it again.
+// MergeQueue lands runs on one branch, one after the other, in the order of their requests. It ends after a period
+// without requests; the next request starts it again.
 func MergeQueue(ctx workflow.Context, w Waiting) error {
 	in := workflow.GetSignalChannel(ctx, EnqueueSignal)
 	drain := func() {
@@ -175,7 +176,7 @@ func MergeQueue(ctx workflow.Context, w Waiting) error {
 		if err := workflow.ExecuteActivity(actx, PerformActivity, l.Task).Get(ctx, &d); err != nil {
 			d = local.Done{Command: l.Task.Command.ID, Event: failure(l.Task.Command, err)}
 		}
-		// A run that is gone does not hear of it, which is its own affair.
+		// A run that no longer exists cannot receive the result; ignore that.
 		_ = workflow.SignalExternalWorkflow(ctx, l.ReplyTo, "", l.Signal, d).Get(ctx, nil)
 	}
 }

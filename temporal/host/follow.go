@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/temporal/flow"
 )
 
-// asks is how often a workflow is asked for its events in a row. Around a restart of the server or of a worker a query can
-// fail although the workflow is sound.
+// asks is the maximum number of successive queries to a workflow. During a restart of the server or a worker, a
+// query may fail although the workflow is intact.
 const asks = 10
 
 // Follow brings the events of a run to a mirror, until it has them up to seq.
@@ -48,7 +48,7 @@ func Events(ctx context.Context, c client.Client, run string, from int) (flow.Pa
 	}
 }
 
-// final tells errors that asking again does not cure: there is no such run, or it is none of ours to see.
+// final reports whether no retry can cure an error: the run does not exist, or access is denied.
 func final(err error) bool {
 	var none *serviceerror.NotFound
 	var namespace *serviceerror.NamespaceNotFound

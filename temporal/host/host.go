@@ -1,4 +1,5 @@
-// Package host is a machine that works for runs on Temporal: activities that are skins over [local.Worker].
+// Package host runs the Temporal activities of runs on this machine. The activities are thin wrappers of
+// [local.Worker].
 package host
 
 import (
@@ -25,30 +26,30 @@ type Host struct {
 	Client client.Client
 	Queue  string // task queue
 
-	// Open makes a clone ready for a run, and what works in it; closed puts it away again. An error that [Refusal] wraps is
+	// Open prepares a clone and a worker for a run; closed releases them. An error that wraps a [Refusal] is
 	// final.
 	Open func(ctx context.Context, run string) (w *local.Worker, closed func(), err error)
-	// Rest is how long a run without work here stays open; 0 is [DefaultRest].
+	// Rest is how long an idle run stays open; 0 is [DefaultRest].
 	Rest time.Duration
 
 	mu   sync.Mutex
 	runs map[string]*place
 }
 
-// Refusal is an error that no other try can cure, such as a configuration that nobody trusts here.
+// Refusal is an error that no retry can cure, such as an untrusted configuration.
 type Refusal struct{ Err error }
 
 func (r *Refusal) Error() string { return r.Err.Error() }
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Options are those of the process.
+// Options are the options of the worker process.
 type Options struct {
-	Slots      int // commands at the same time
+	Slots      int // maximum of concurrent commands
 	Deployment string
 	Build      string
 }
 
-// Start begins to work. What it returns stops it.
+// Start starts the host. Call stop to stop it.
 func (h *Host) Start(o Options) (stop func(), err error) {
 	wo := worker.Options{
 		MaxConcurrentActivityExecutionSize: max(1, o.Slots),
@@ -60,7 +61,7 @@ func (h *Host) Start(o Options) (stop func(), err error) {
 	if o.Deployment != "" {
 		wo.DeploymentOptions = worker.DeploymentOptions{
 			UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.Build},
-			DefaultVersioningBehavior: workflow.VersioningBehaviorPinned, // a run stays on the build that it began with
+			DefaultVersioningBehavior: workflow.VersioningBehaviorPinned, // a run stays on the build that started it
 		}
 	}
 	w := worker.New(h.Client, h.Queue, wo)
@@ -74,13 +75,13 @@ func (h *Host) Start(o Options) (stop func(), err error) {
 	}, nil
 }
 
-// Registry takes workflows and activities: a worker, or an environment of tests.
+// Registry registers workflows and activities: a worker, or a test environment.
 type Registry interface {
 	RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions)
 	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 }
 
-// Register names all that a host can do.
+// Register registers all workflows and activities of a host.
 func Register(r Registry, h *Host) {
 	r.RegisterWorkflowWithOptions(flow.Run, workflow.RegisterOptions{Name: flow.RunWorkflow})
 	r.RegisterWorkflowWithOptions(flow.MergeQueue, workflow.RegisterOptions{Name: flow.QueueWorkflow})
@@ -92,7 +93,7 @@ func Register(r Registry, h *Host) {
 	}
 }
 
-// Perform carries out one command.
+// Perform performs one command.
 func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 	p := beat(ctx)
 	defer p.stop()
@@ -105,7 +106,7 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 			leave(false)
 			return
 		}
-		go func() { leave(h.stopped(ctx, t.Run, t.Seq)) }() // whoever waits for the report need not wait for this
+		go func() { leave(h.stopped(ctx, t.Run, t.Seq)) }() // the caller does not wait for the cleanup
 	}()
 	first := t.First && activity.GetInfo(ctx).Attempt == 1
 	d, err := w.Perform(ctx, local.Order{Seq: t.Seq, Command: t.Command, First: first, Last: p.last}, p.mark)
@@ -121,11 +122,11 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 	return d, nil
 }
 
-// calledOff tells whether the run has no use for a command any more. Its context can end for other reasons: this process is
-// on its way out, or the service has not heard of it for long and gave the command to somebody else.
+// calledOff reports whether the run cancelled a command. The context may also end because this process exits, or
+// because Temporal gave the command to another host after a missed heartbeat.
 func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(context.Cause(ctx)) }
 
-// fits refuses a report that is too large for the history: contents belong into git.
+// fits rejects a result that is too large for the workflow history: contents belong in git.
 func fits(d local.Done) error {
 	body, err := json.Marshal(d)
 	if err == nil && len(body) > runner.MaxMessage {
@@ -134,8 +135,8 @@ func fits(d local.Done) error {
 	return err
 }
 
-// told is an error as Temporal is told of it: without secrets, and final where another try cures nothing. With a command
-// that was called off, whatever broke, broke for that.
+// told converts an error for Temporal: without secrets, and final if no retry can cure it. Errors after a
+// cancellation count as that cancellation.
 func told(ctx context.Context, err error, hide func(string) string) error {
 	var r *Refusal
 	switch {
@@ -149,10 +150,10 @@ func told(ctx context.Context, err error, hide func(string) string) error {
 	return errors.New(hide(err.Error()))
 }
 
-// hidden is for errors that have nothing to hide any more.
+// hidden is the redaction for errors without secrets.
 func hidden(text string) string { return text }
 
-// Standing looks whether a run can go on where its journal says.
+// Standing checks whether a run can continue from its journal.
 func (h *Host) Standing(ctx context.Context, f flow.From) (flow.Standing, error) {
 	defer beat(ctx).stop()
 	w, leave, err := h.enter(ctx, f.Run, f.From)
@@ -164,7 +165,7 @@ func (h *Host) Standing(ctx context.Context, f flow.From) (flow.Standing, error)
 	return flow.Standing{Tip: tip, Reopened: reopened}, told(ctx, err, w.Redacted)
 }
 
-// Keep keeps the journal in the shared repository.
+// Keep stores the journal in the shared repository.
 func (h *Host) Keep(ctx context.Context, f flow.From) error {
 	defer beat(ctx).stop()
 	w, leave, err := h.enter(ctx, f.Run, f.From)
@@ -179,7 +180,7 @@ func (h *Host) Keep(ctx context.Context, f flow.From) error {
 	return told(ctx, err, w.Redacted)
 }
 
-// Recall reads a part of the journal from the shared repository.
+// Recall reads a page of the journal from the shared repository.
 func (h *Host) Recall(ctx context.Context, f flow.From) (flow.Page, error) {
 	defer beat(ctx).stop()
 	w, leave, err := h.enter(ctx, f.Run, 0)
@@ -191,7 +192,7 @@ func (h *Host) Recall(ctx context.Context, f flow.From) (flow.Page, error) {
 	return flow.PageOf(events, f.From), told(ctx, err, w.Redacted)
 }
 
-// Enqueue hands a landing to the merge queue, which begins with the first one.
+// Enqueue adds a landing to the merge queue. The first one starts the queue's workflow.
 func (h *Host) Enqueue(ctx context.Context, l flow.Landing) error {
 	_, err := h.Client.SignalWithStartWorkflow(ctx, l.Options.Queue, flow.EnqueueSignal, l,
 		client.StartWorkflowOptions{ID: l.Options.Queue, TaskQueue: h.Queue}, flow.QueueWorkflow, flow.Waiting{})

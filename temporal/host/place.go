@@ -11,23 +11,23 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// DefaultRest is how long a run without work here stays open: to open it costs more than to keep it, but what its agents and
-// gates left in the background lives for as long as it is open.
+// DefaultRest is how long an idle run stays open. Reopening costs more than keeping it open. But background
+// processes of its agents and gates live until it is closed.
 const DefaultRest = 10 * time.Minute
 
-// place is one run on this host.
+// place is one open run on this host.
 type place struct {
-	mu     sync.Mutex // held while it is opened and closed, and while events are brought here
+	mu     sync.Mutex // held while the run is opened or closed, and while events are fetched
 	worker *local.Worker
 	closed func()
 
-	atWork int         // activities; under the lock of the host
-	over   bool        // nothing more is expected of the run; under the lock of the host
-	rest   *time.Timer // closes it; under the lock of the host
+	atWork int         // number of activities; guarded by the host's lock
+	over   bool        // the run needs no further work; guarded by the host's lock
+	rest   *time.Timer // closes the run; guarded by the host's lock
 }
 
-// enter returns what works for a run here, and knows all events up to seq. It stays open until leave is called, and for a
-// while after; with over not even that.
+// enter opens a run, or reuses the open one, and fetches its events up to seq. The run stays open until leave, and
+// for the rest time after that; with over it closes at once.
 func (h *Host) enter(ctx context.Context, run string, seq int) (w *local.Worker, leave func(over bool), err error) {
 	h.mu.Lock()
 	if h.runs == nil {
@@ -57,7 +57,7 @@ func (h *Host) enter(ctx context.Context, run string, seq int) (w *local.Worker,
 	return p.worker, leave, Follow(ctx, h.Client, run, seq, p.worker.Mirror)
 }
 
-// leave has a place closed that nobody works in any more.
+// leave closes a run without activities after its rest time.
 func (h *Host) leave(p *place, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +87,7 @@ func (h *Host) leave(p *place, over bool) {
 	})
 }
 
-// close puts away what works here. The lock of the place is held.
+// close closes the worker of a run. The caller holds the lock of the place.
 func (p *place) close() {
 	if p.worker == nil {
 		return
@@ -97,7 +97,7 @@ func (p *place) close() {
 	p.worker = nil
 }
 
-// close closes all places, whoever works in them.
+// close closes all runs, even those with activities.
 func (h *Host) close() {
 	h.mu.Lock()
 	places := slices.Collect(maps.Values(h.runs))
@@ -109,8 +109,8 @@ func (h *Host) close() {
 	}
 }
 
-// stopped tells whether a run is to stop, as far as its events after seq say so. A command that was called off may be the
-// last that a host hears of a run.
+// stopped reports whether a run must stop, according to its events after seq. A cancelled command may be the last
+// that a host hears of a run.
 func (h *Host) stopped(ctx context.Context, run string, seq int) bool {
 	page, err := ask(context.WithoutCancel(ctx), h.Client, run, seq+1)
 	return err == nil && slices.ContainsFunc(page.Events, func(e runner.Event) bool {

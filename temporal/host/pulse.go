@@ -10,9 +10,9 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// pulse tells the server on a clock that this host is alive: an agent that says nothing for long is no dead host. With
-// each beat goes what was pushed of the run last, for people to see and for the next try to begin with. What is over before
-// the first beat needs none: each is a write to the server's disk.
+// pulse sends heartbeats to the server, so that a host with a silent agent does not count as dead. Each heartbeat
+// contains the last pushed step, for people and for the next try. Work that ends before the first heartbeat sends
+// none, because each one is a write on the server.
 type pulse struct {
 	last local.Pushed // of the try before
 	tell func(local.Pushed)

@@ -36,14 +36,14 @@ func (s *Service) Serve(t *testing.T, options ...grpc.ServerOption) (address str
 	return l.Addr().String()
 }
 
-// Keys are what callers authorized themselves with, each once.
+// Keys returns the distinct API keys of the callers.
 func (s *Service) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.keys)
 }
 
-// GetSystemInfo is what a client asks first.
+// GetSystemInfo answers the first request of a client.
 func (s *Service) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
 	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
 }

@@ -61,7 +61,7 @@ func (m *Team) Git(t *testing.T, args ...string) string {
 // Plan is a plan of one batch.
 const Plan = "# P\n\n## Batch 1: one\n\n```sh\ntrue\n```\n"
 
-// nobody is an agent for tests in which none works.
+// nobody is an agent for tests without agent work.
 type nobody struct{}
 
 func (nobody) Name() string { return "nobody" }

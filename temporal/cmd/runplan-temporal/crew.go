@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/temporal/host"
 )
 
-// crew is what this process works with.
+// crew holds the state of this worker process.
 type crew struct {
 	app     *app.App
 	service *service
@@ -26,12 +26,12 @@ type crew struct {
 	folder  *clones.Folder
 }
 
-// say tells whoever watches the worker.
+// say prints a line for the user of the worker.
 func (w *crew) say(format string, args ...any) {
 	fmt.Fprintf(w.app.Stderr, "worker: "+format+"\n", args...)
 }
 
-// prune removes the clones that can go, now and every hour, until it is told to end.
+// prune removes the clones that can go, now and every hour, until ctx ends.
 func (w *crew) prune(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

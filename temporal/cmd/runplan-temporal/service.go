@@ -51,7 +51,7 @@ func (s *service) flags(f *pflag.FlagSet) {
 	f.IntVar(&s.longest, "history-events", flow.DefaultLongest, "events after which a workflow begins a new history")
 }
 
-// quiet is where the SDK's own log goes: warnings of a client are told in our own words.
+// quiet discards the SDK's own log: the program reports errors of the client itself.
 func quiet() log.Logger {
 	return log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 }

@@ -80,7 +80,7 @@ func (o *workerOptions) folderFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.keep, "keep-clones", clones.DefaultKeep, "for how long a clone stays that no run uses")
 }
 
-// folder is where the clones lie.
+// folder returns the folder of the clones.
 func (o workerOptions) folder() (string, error) {
 	if o.dir != "" {
 		return o.dir, nil
