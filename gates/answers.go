@@ -48,7 +48,7 @@ func namesTest(text, test string) bool {
 			test = test[i+len(sep):]
 		}
 	}
-	for name := test; ; { // a subtest by itself, or by the test that has it
+	for name := test; ; { // a subtest, then each test that contains it
 		if unmistakable(name) && has(text, name) {
 			return true
 		}
@@ -164,7 +164,7 @@ func has(text, name string) bool {
 	}
 }
 
-// aim is what a batch is for: its title, and its text down to the first step or section.
+// aim returns the purpose of a batch: its title, and its text up to the first step or section.
 func aim(b planparse.Batch) string {
 	var out strings.Builder
 	out.WriteString(b.Title + "\n")

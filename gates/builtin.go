@@ -12,10 +12,10 @@ const (
 	testsName = "tests"
 )
 
-// Builtin makes the gates for the tree in dir: what is detected, what is configured, and a visible skip for what is
-// turned off or not found. Make them anew for each tree, since an agent may add a language, or remove one.
+// Builtin returns the gates for the tree in dir: detected gates, configured gates, and a visible skip for each gate
+// that is turned off or not found. Call it again for each tree, because an agent may add or remove a language.
 //
-// More gates, made elsewhere, are turned off and replaced by the same names as those of this package.
+// The configuration turns off or replaces the gates in more by name, like those of this package.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
 	var projects []Project

@@ -19,8 +19,8 @@ import (
 // baseline excuses it.
 const RuleCalibration = "calibration"
 
-// bed is what one call of a runner is calibrated with: tests planted beside those of the project. One of each pair has
-// to fail and one has to pass. Their names contain a random word, so that no code of the tree can treat them specially.
+// bed holds what calibrates one call of a runner: tests planted next to the project's own. One test of each pair must
+// fail and one must pass. Their names contain a random word, so code in the tree cannot treat them specially.
 type bed struct {
 	word   string
 	plants []plant
@@ -32,8 +32,8 @@ type bed struct {
 	// masks says that a failing test keeps something else from happening, such as a check of what a suite left behind
 	// or a limit of coverage, so that the call has to be seen to pass without planted tests as well.
 	masks bool
-	// ignores says that the runner was told to end with 0 although tests fail, so that it goes on with what comes behind
-	// them. Set masks as well: then the call is seen to end as it does without planted tests.
+	// ignores says that the runner was told to exit with 0 even if tests fail, so that it continues with later
+	// commands. Set masks as well: then the call is expected to exit as it does without planted tests.
 	ignores bool
 	// exits are the exit statuses with which the runner says that tests failed; nil means 1.
 	exits func(exit, failed int) bool

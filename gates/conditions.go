@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// Facts are what the condition of a gate may read.
+// Facts holds the values that a gate's condition may read.
 type Facts struct {
 	Env     map[string]string `expr:"env"`
 	Gate    string            `expr:"gate"`
@@ -17,7 +17,7 @@ type Facts struct {
 	Batch   string            `expr:"batch"`   // number of the batch, "" where there is none
 }
 
-// FindingFacts are what the condition of a severity may read.
+// FindingFacts holds the values that a severity's condition may read.
 type FindingFacts struct {
 	Env      map[string]string `expr:"env"`
 	Gate     string            `expr:"gate"`

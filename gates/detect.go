@@ -40,7 +40,7 @@ type Project struct {
 	Marker   string   `json:"marker"` // the file that gave it away, relative to the tree
 }
 
-// maxDepth is how deep below the tree a project may begin; the root has depth 0.
+// maxDepth limits how deep below the tree's root a project may begin; the root has depth 0.
 const maxDepth = 3
 
 // markers in the order of what they say; of one language the first counts.
@@ -129,7 +129,7 @@ func Detect(dir string) []Project {
 	return out
 }
 
-// Detection is what [Detect] found in a folder. It holds as long as nobody changes what is in there.
+// Detection is the result of [Detect] for a folder. It is valid until the folder's content changes.
 type Detection struct {
 	Dir      string
 	Projects []Project
@@ -155,7 +155,7 @@ func walk(dir string, depth int, visit func(root string, files []string)) {
 		queue = queue[1:]
 		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(f.rel)))
 		if err != nil {
-			continue // a folder nobody may read has nothing to run
+			continue // an unreadable folder has nothing to run
 		}
 		var files []string
 		for _, e := range entries {
@@ -272,7 +272,7 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 	return strings.Join(lines[:end], "\n"), true
 }
 
-// maxConfig is how much of a configuration file is read.
+// maxConfig is the number of bytes read of a configuration file.
 const maxConfig = 1 << 20
 
 // readText reads a small file of a project; one that is not there is empty.

@@ -12,15 +12,17 @@ import (
 	"unicode/utf16"
 )
 
-// Diff is the change that gates look at, file by file: what stood there before, and what stands there now.
+// Diff is the change that gates check, file by file: the content before and the content now.
 //
-// It is the consumer's port; package internal/git implements it over two trees. Both sides come from git, so that
-// what is looked at is what will be committed, whatever lies in the folder, and no link leads out of it.
+// The consumer defines this interface; package internal/git implements it over two trees. Both sides come from git
+// objects. So gates see exactly what will be committed, whatever the folder contains, and no link leads out of the
+// tree.
 type Diff interface {
 	// Changes lists the files that differ, sorted by path. A move is a file that is gone and one that is new.
 	Changes(ctx context.Context) ([]Change, error)
-	// Before returns a changed file as it was, After as it is. One that was not there, is gone, or is no file but
-	// a submodule, is empty. A link is the path it leads to. The error is [ErrTooLarge] for a file nobody wrote by hand.
+	// Before returns the old content of a changed file, After the new content. Both are empty for a file that does not
+	// exist on that side, and for a submodule. The content of a link is its target path. The error is [ErrTooLarge] for
+	// a file too large to be written by hand.
 	Before(ctx context.Context, path string) ([]byte, error)
 	After(ctx context.Context, path string) ([]byte, error)
 }

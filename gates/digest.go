@@ -15,9 +15,9 @@ import (
 // defaultDigest is the size of a digest for which no limit is given.
 const defaultDigest = 4 << 10
 
-// Fingerprint names a failure: two verdicts that fail in the same way have the same one, whatever the line numbers,
-// durations, addresses and temporary paths in their messages. It is empty where nothing blocks. The no-progress
-// breaker stops attempts that fail alike again and again (GATE-13).
+// Fingerprint identifies a failure. Two verdicts that fail in the same way have the same fingerprint, even if line
+// numbers, durations, addresses or temporary paths in their messages differ. It is empty if nothing blocks. The
+// no-progress breaker uses it to stop attempts that repeat the same failure (GATE-13).
 func (v Verdict) Fingerprint() string {
 	var keys []string
 	for _, r := range v.Reports {

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// FormatResult is what the format hook did.
+// FormatResult is the result of the format hook.
 type FormatResult struct {
 	Changed []string `json:"changed,omitempty"` // files it rewrote, sorted
 	Notes   []string `json:"notes,omitempty"`   // tools that are missing, files that they could not read
@@ -170,7 +170,7 @@ func formatters(w *work, files []string) []formatter {
 	return out
 }
 
-// shfmtConfig is what shfmt reads in .editorconfig; a project without it did not ask for shfmt.
+// shfmtConfig matches shfmt settings in .editorconfig; a project without them did not ask for shfmt.
 var shfmtConfig = lazyre.New(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
 
 func prettierConfig(dir, root string) bool {

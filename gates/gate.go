@@ -32,7 +32,7 @@ type Info struct {
 	// Pure says that the answer follows from the subject, the configuration and the programs that are installed,
 	// so that it holds as long as they stay as they are.
 	Pure bool `json:"pure,omitempty"`
-	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
+	// Compares says that the gate compares the tree with its base. It can do nothing with a whole tree.
 	Compares bool `json:"compares,omitempty"`
 	// Beside says of a test suite that it may run while linters look at the same tree: its runner locks no build folder.
 	Beside bool `json:"-"`
@@ -82,7 +82,8 @@ type Subject struct {
 	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of
 	// their own.
 	Sealed bool
-	// Planted, if set, is told of each file of the tree that a gate planted tests in, and put back.
+	// Planted, if set, receives the path of each file of the tree in which a gate planted tests and restored the
+	// content.
 	Planted func(path string)
 	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of
 	// the tree and returns the environment for the second.
@@ -123,7 +124,7 @@ const (
 	Errored Status = "error"
 )
 
-// Report is what one gate saw.
+// Report is the answer of one gate.
 type Report struct {
 	Gate     string        `json:"gate"`
 	Status   Status        `json:"status"`
@@ -163,7 +164,7 @@ const (
 	Uncalibrated Calibration = "uncalibrated"
 )
 
-// Held is what the tests of the base, as they were before a batch, say of the candidate's code.
+// Held is the result of running the base's tests, as they were before a batch, on the candidate's code.
 type Held struct {
 	Ran     int      `json:"ran"`
 	Passed  int      `json:"passed"`
@@ -171,7 +172,7 @@ type Held struct {
 	Why     string   `json:"why,omitempty"`     // why they could not be run, "" where they were
 }
 
-// HeldRun is what came of the base's tests on the candidate's code.
+// HeldRun is the result of one run of the base's tests on the candidate's code.
 type HeldRun struct {
 	Nothing  bool           // nothing that decides how tests run was changed, so there was nothing to run
 	Cases    []testout.Case // the tests that ran
@@ -213,8 +214,8 @@ type Finding struct {
 	// Same names a rule of another gate that looks for the same. Where that has found it on the line, this is left out.
 	Same string `json:"-"`
 
-	// Advice marks what was only read in the text of tests. It decides where the tests could not be run or cannot be
-	// trusted; elsewhere it warns, since what was executed beats what was read.
+	// Advice marks a finding that comes only from reading the text of tests. It blocks where the tests could not be run
+	// or cannot be trusted. In all other cases it warns, because a real test run is better evidence.
 	Advice bool `json:"advice,omitempty"`
 }
 
@@ -228,7 +229,7 @@ const (
 	Note    Severity = "info"
 )
 
-// TestCount is what a test runner said of itself.
+// TestCount holds the counts that a test runner reported.
 type TestCount struct {
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`

@@ -86,7 +86,7 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 	}
 }
 
-// ranBefore reports whether tests ran at the place on the base. Where nobody knows, it is taken for granted.
+// ranBefore reports whether tests ran at the place on the base. If that is unknown, it returns true.
 func (b *bed) ranBefore(ctx context.Context, w *work, p plant) bool {
 	if w.subject.BaseTests == nil {
 		return true
@@ -132,7 +132,7 @@ func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Stat
 var (
 	// frameLine stands around what runners say of one test.
 	frameLine = lazyre.New(`^\s*(?:[=_⎯-]{8,}|Traceback \(most recent call last\):|Failures:|failures:)?\s*$`)
-	// totalLine is where runners sum up.
+	// totalLine matches the summary lines of test runners.
 	totalLine = lazyre.New(`^(?:=+ )?\d+ (?:failed|passed)\b.* in [\d.]+s|^Ran \d+ tests? in |^(?:FAILED|OK)(?: \(.*\))?$|^(?:Tests|Test Suites|Snapshots|Time):\s|` +
 		`^\s+(?:Test Files|Tests|Start at|Duration)\s{2,}|^\s+\d+ (?:passing|failing|pending)\b|^test result: |^\d+ examples?, |^\d+ runs, |^(?:#|ℹ) \w+ [\d.]+$|^(?:\[\w+\]\s+)?Tests run: `)
 )

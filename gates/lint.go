@@ -24,7 +24,7 @@ const (
 	ruleNoRules = "linter-without-rules" // a linter is set up and told to look for nothing (GATE-08)
 )
 
-// maxArgs is how many files one call of a tool gets, well below what systems allow.
+// maxArgs limits how many files one call of a tool gets. It is well below the limits of operating systems.
 const maxArgs = 400
 
 // linters makes a gate for each linter of each project, and one that says so where a project sets up none.
@@ -115,8 +115,8 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 	return "ruff or flake8", []Tool{one}, "neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
 }
 
-// settleLint leaves to nested projects what is theirs, and blames nobody for what stood in files that did not change:
-// such findings warn. What does not compile blocks wherever it is.
+// settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
+// that does not compile blocks wherever it is.
 func (w *work) settleLint(p Project, all []Project) {
 	old := 0
 	var kept []Finding
@@ -195,7 +195,7 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 	return nil
 }
 
-// basicRules are what is an error in anybody's Python: syntax, broken comparisons, undefined names.
+// basicRules selects errors in any Python code: syntax, broken comparisons, undefined names.
 const basicRules = "--select=E9,F63,F7,F82"
 
 // pythonLint runs the linter that the project configures. Where it configures none, an installed one looks only for what

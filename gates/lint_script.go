@@ -101,7 +101,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 			return scriptLint(ctx, w, p, tools)
 		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
-			// Somebody who knows that the script changes no file may say so.
+			// The message tells users how to enable the script if they know that it changes no file.
 			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
 			return nil
 		}

@@ -191,7 +191,7 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 	}
 }
 
-// noComponent is what cargo and rustup say where a part of a tool chain is missing.
+// noComponent matches the messages of cargo and rustup for a missing component of a tool chain.
 var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" + `|is not installed for the toolchain|component .* is unavailable`)
 
 // toolPath is the copy of a tool in the tree, else its name on the PATH; "" where only a copy would count and there is none.

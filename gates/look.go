@@ -12,9 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// New makes a gate of a function. It takes care of what all gates have in common: a tree that is not there, a
-// context that ended, the status that follows from the findings, logs, and secrets in what is told. Packages below
-// this one are written with it.
+// New makes a gate from a function. It handles what all gates have in common: a missing tree, an ended context, the
+// status that follows from the findings, logs, and redaction. Packages below this one write their gates with it.
 func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
 }
@@ -22,13 +21,13 @@ func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 // Look is one look of a gate made by [New].
 type Look struct{ w *work }
 
-// Subject is what is looked at.
+// Subject returns the tree to check.
 func (l *Look) Subject() Subject { return l.w.subject }
 
 // Find adds a finding.
 func (l *Look) Find(f Finding) { l.w.find(f) }
 
-// Skip says that nobody looked, and why.
+// Skip records that the gate checked nothing, and why.
 func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
 
 // Note adds what is worth knowing to the report.
@@ -55,7 +54,7 @@ type Program struct {
 	Limit  time.Duration // its own time limit; 0 has only that of the gate
 }
 
-// Ended is what came of a [Program].
+// Ended is the result of a [Program].
 type Ended struct {
 	Exit   int
 	How    string // "exit 2", or the signal it died of

@@ -19,15 +19,15 @@ const (
 	maxMissingSay = 20      // findings about missing tests in a report
 )
 
-// proven is what is known of one suite.
+// proven holds the known results of one suite.
 type proven struct {
 	at   int            // index of its report
-	base []testout.Case // that ran on the base; nil where nobody knows
+	base []testout.Case // that ran on the base; nil where unknown
 	now  []testout.Case
 	held HeldRun
 	ran  bool // the base's tests were run, or there was no need to
 
-	broken []string // files with tests that fail as they were on the base, which nobody agreed to; "" where one is not known
+	broken []string // files with tests that fail in their base version and were not approved; "" for an unknown file
 }
 
 // prove compares what ran with what ran on the base: by name where the names are known, by number where they are not
@@ -92,7 +92,7 @@ func (p *prover) gather(ctx context.Context) error {
 	}
 	for i := range p.suites {
 		if p.Reports[p.suites[i].at].decided() {
-			continue // it fails whatever they say
+			continue // it fails anyway
 		}
 		if err := p.hold(ctx, &p.suites[i]); err != nil {
 			return err

@@ -175,7 +175,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 			continue // that it may go was answered for
 		}
 		if runs && n.Status == testout.Failed || missing[h.Key()] || told[h.Group+"\x00"+name] {
-			continue // it fails in any case, or is told already
+			continue // it fails anyway, or is reported already
 		}
 		told[h.Group+"\x00"+name] = true
 		held.Changed = append(held.Changed, name)

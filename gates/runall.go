@@ -55,7 +55,7 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 	return v, errs, nil
 }
 
-// tolerant is a gate whose error is told to somebody and otherwise is no answer.
+// tolerant wraps a gate. If the gate cannot look, it passes the error to tell and answers with a skipped report.
 type tolerant struct {
 	Gate
 	tell func(*GateError)

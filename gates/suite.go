@@ -45,7 +45,7 @@ type testRun struct {
 	cause func(r ran) error                               // looks at a failure for what is not the code's fault
 	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
 
-	plant recipe // plants tests; nil where nobody knows how, and why says so
+	plant recipe // plants tests; nil where runplan cannot plant any, and why says so
 	why   string // why the call cannot be calibrated
 	exact bool   // read gives an exact result whenever the runner ran to its end
 }
@@ -144,7 +144,7 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 			return testout.Result{}, out, err
 		}
 	}
-	if r.about != "" { // each script names its tests by itself, and is one that its exit status decides
+	if r.about != "" { // each script names its own tests, and its exit status decides
 		whole := testout.Case{Name: r.about, Status: testout.Passed}
 		if !out.ok() {
 			whole.Status = testout.Failed
@@ -315,7 +315,8 @@ func filesOf(dir string, p Project, all []Project, visit func(rel, name string))
 	})
 }
 
-// named finds the one line that names a test, in a script or in those beside it: shell suites seldom say where.
+// named finds the one line that names a test, in a script or in the scripts next to it. Shell suites seldom print the
+// place.
 func (w *work) named(script, test string) (file string, line int) {
 	if script == "" || strings.TrimSpace(test) == "" {
 		return "", 0

@@ -64,8 +64,8 @@ func javaSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: tools, plan: plan}}
 }
 
-// jvmReports reads the reports that surefire and Gradle wrote since began, and removes them, so that no later run is told
-// of them again. Their tests are placed in the files of the tree. Without a report the text is read.
+// jvmReports reads the reports that surefire and Gradle wrote since began, and removes them so that no later run reads
+// them again. It places their tests in the files of the tree. Without a report it reads the text output.
 func jvmReports(w *work, p Project, files []string, began time.Time, r ran) testout.Result {
 	text := testout.Text(r.text)
 	root := filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root))

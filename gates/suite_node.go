@@ -61,7 +61,8 @@ func nodeSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
 }
 
-// nodeTools are what the tests of a package need: node, the package manager, and the runner that the script ends in.
+// nodeTools returns the programs that the tests of a package need: node, the package manager, and the runner that the
+// script calls.
 func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	node := onPathTool("node", "", "https://nodejs.org")
 	if args[0] == "node" {

@@ -69,7 +69,7 @@ func (t ToolState) String() string {
 	return t.Name + " is not installed"
 }
 
-// versionLimit is how long a tool may take to print its version.
+// versionLimit is the time that a tool may take to print its version.
 const versionLimit = 20 * time.Second
 
 // Examine tells of each gate whether it can look in the tree in dir. Programs of the PATH are asked for their versions;
@@ -167,7 +167,7 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 		switch {
 		case errors.Is(err, proc.ErrNotFound):
 		case err != nil, res.Ended == proc.Total:
-			a.installed = true // it is there, and did not answer in time
+			a.installed = true // installed, but without an answer in time
 		case res.OK():
 			a.installed = true
 			if m := versionNumber.FindStringSubmatch(redact.Clean(said.String())); m != nil {

@@ -21,7 +21,8 @@ import (
 // DefaultTimeout is the time limit of a gate for which neither the subject nor the configuration has one.
 const DefaultTimeout = 20 * time.Minute
 
-// maxStdout is what a linter's report may be long. A longer one is not read in part: that would be looking at half.
+// maxStdout limits the bytes of a linter's report. A longer report is not read in part, because the rest would be
+// missed.
 const maxStdout = 32 << 20
 
 // builtin is a gate of this package: what it is, and what it does with a [work].
@@ -180,7 +181,7 @@ type program struct {
 	drop   func(string) string // takes out of the output what is not for people; nil keeps all
 }
 
-// ran is what came of it.
+// ran is the result of one program.
 type ran struct {
 	exit   int
 	signal string
@@ -199,8 +200,8 @@ func (r ran) how() string {
 	return fmt.Sprintf("exit %d", r.exit)
 }
 
-// run runs p. The error says why nothing can be learnt from it: it is not there, it ran into the time limit, somebody
-// stopped or killed it.
+// run runs p. The error says why the run tells nothing: the program is missing, hit the time limit, was stopped or was
+// killed.
 func (w *work) run(ctx context.Context, p program) (ran, error) {
 	left := time.Until(w.end)
 	if left <= 0 {
@@ -298,7 +299,7 @@ func (w *work) environ(more []string) []string {
 	return env
 }
 
-// commandLine is what a person would type in the root of the tree.
+// commandLine returns the command as a person would type it in the root of the tree.
 func commandLine(dir string, args []string) string {
 	var b strings.Builder
 	if dir != "" && dir != "." {

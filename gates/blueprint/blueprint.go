@@ -26,7 +26,7 @@ type Blueprint struct {
 	file  string
 }
 
-// Intent is what a unit is for.
+// Intent describes the purpose of a unit.
 type Intent struct {
 	Purpose         string   `yaml:"purpose" json:"purpose" need:"yes"`
 	CognitiveRole   string   `yaml:"cognitive_role" json:"cognitive_role" need:"yes"`
@@ -34,7 +34,7 @@ type Intent struct {
 	OpenQuestions   []string `yaml:"open_questions" json:"open_questions,omitempty"`
 }
 
-// Dependencies are what a unit may call and touch.
+// Dependencies lists what a unit may call and use.
 type Dependencies struct {
 	Services []Service `yaml:"services" json:"services" need:"yes"`
 	Volumes  []Volume  `yaml:"volumes" json:"volumes,omitempty"`
@@ -70,7 +70,7 @@ type SourceFile struct {
 	Role string `yaml:"role" json:"role" need:"yes"`
 }
 
-// Contract is what the source has to hold word by word (GATE-19).
+// Contract lists what the source must contain literally (GATE-19).
 type Contract struct {
 	Enums     []Enum     `yaml:"enums" json:"enums,omitempty"`
 	Constants []Constant `yaml:"constants" json:"constants,omitempty"`
@@ -95,7 +95,7 @@ type Model struct {
 	Fields []string `yaml:"fields" json:"fields" need:"yes"`
 }
 
-// Meta is what is known of the blueprint itself.
+// Meta describes the blueprint itself.
 type Meta struct {
 	Confidence Confidence `yaml:"confidence" json:"confidence" need:"yes"`
 	Updated    string     `yaml:"updated" json:"updated,omitempty"`
@@ -154,8 +154,8 @@ func (b *Blueprint) Clients() []string {
 	return out
 }
 
-// Line is where something stands in the blueprint's file: a key such as "interfaces[0].endpoints[1]", else what is around
-// it, else 1.
+// Line returns the line of a key such as "interfaces[0].endpoints[1]" in the blueprint's file. Without that key it
+// returns the line of the closest parent, else 1.
 func (b *Blueprint) Line(key string) int {
 	for key != "" {
 		if n, ok := b.lines[key]; ok {

@@ -31,17 +31,17 @@ const (
 	RuleResponse      = "blueprint/failure-response"      // one whose handler answers something else
 	RuleUntyped       = "blueprint/untyped"               // a public function without types
 	RuleUndocumented  = "blueprint/undocumented"          // a module, class or public function without a docstring
-	mostOfOneRule     = 25                                // findings of one rule that are told
+	mostOfOneRule     = 25                                // reported findings of one rule
 	mostWords         = 400_000                           // characters of source that are searched for a word
 	unknownInterfaces = "tools, commands, methods and topics are looked for by their words only"
 )
 
-// Checked is what a mechanical check found.
+// Checked is the result of a mechanical check.
 type Checked struct {
 	Unit     string          `json:"unit"`
 	State    State           `json:"state"`
 	Findings []gates.Finding `json:"findings"`
-	Unseen   []patterns.Skip `json:"unseen"`         // what nobody looked at
+	Unseen   []patterns.Skip `json:"unseen"`         // files that were not checked
 	Note     string          `json:"note,omitempty"` // what a program cannot check
 }
 
@@ -50,8 +50,8 @@ func (c Checked) Failed() bool {
 	return slices.ContainsFunc(c.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 }
 
-// Check holds the source of a unit against its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing. Where
-// a file could not be read, what is missing elsewhere is not claimed.
+// Check compares the source of a unit with its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing.
+// If a file cannot be read, Check does not report anything as missing that could be in it.
 func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Checked, error) {
 	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}}}
 	files, unseen, err := Summaries(ctx, o, b, b.Paths())

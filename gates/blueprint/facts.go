@@ -196,7 +196,7 @@ func mentions(imp summary.Import, client string) bool {
 
 func dots(s string) string { return strings.ReplaceAll(s, "/", ".") }
 
-// imports finds what is taken from units that are no dependencies.
+// imports finds imports from units that are not dependencies.
 func (c *checker) imports() {
 	for _, f := range c.files {
 		for _, imp := range f.InternalImports {
@@ -228,7 +228,7 @@ func (c *checker) mayImport(f summary.Summary, imp summary.Import) bool {
 	})
 }
 
-// place is where an import lies, below the root and without an ending.
+// place returns the path of an import relative to the root, without an extension.
 func (c *checker) place(f summary.Summary, imp string) string {
 	dir := path.Dir(f.Path)
 	switch f.Language {
@@ -304,7 +304,7 @@ func sameType(a, b string) bool {
 	return a == b || a[strings.LastIndexByte(a, '.')+1:] == b[strings.LastIndexByte(b, '.')+1:]
 }
 
-// rubric is what is asked of each public function and class (BP-26, BP-28).
+// rubric checks each public function and class (BP-26, BP-28).
 func (c *checker) rubric() {
 	for _, f := range c.files {
 		if f.ModuleDocstring == "" && !(f.Language == outline.Go && c.otherDoc(f)) {

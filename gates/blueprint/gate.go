@@ -40,7 +40,7 @@ func (g *gateLook) look(ctx context.Context) error {
 	if err := g.changed(ctx); err != nil {
 		return err
 	}
-	for _, c := range g.changes { // one that was taken away counts, too
+	for _, c := range g.changes { // a removed one counts, too
 		if unit, ok := unitOf(c.Path); ok && !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}
@@ -117,14 +117,14 @@ func (g *gateLook) change(p string) (gates.Change, bool) {
 	return g.changes[i], true
 }
 
-// unitOf is the unit whose live blueprint lies at a path.
+// unitOf returns the unit whose live blueprint has the path p.
 func unitOf(p string) (string, bool) {
 	name, ok := strings.CutPrefix(p, Folder+"/")
 	unit, yaml := strings.CutSuffix(name, ".yaml")
 	return unit, ok && yaml && !strings.Contains(unit, "/") && ValidUnit(unit) == nil
 }
 
-// blueprint is what a unit is held against; nil where there is nothing that counts.
+// blueprint returns the blueprint to compare a unit with; nil if none applies.
 func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, error) {
 	name := PathOf(unit, Live)
 	sub := g.Subject()
@@ -145,7 +145,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	} else {
 		src, err = readBelow(g.root, name, maxFile+1)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil // it was taken away by a person, or the batch names it
+			return nil, nil // a person removed it, or the batch names it
 		}
 	}
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	CodeReview = "code_review"
 )
 
-// Tasks lists them in the order in which they run.
+// Tasks lists the tasks in the order in which they run.
 func Tasks() []Task {
 	return []Task{
 		{Validation, "SELF_MODEL_UPDATE", 3, true, 30, "the mechanical check of all live units"},
@@ -35,7 +35,7 @@ func Tasks() []Task {
 	}
 }
 
-// Maintained is what a task did.
+// Maintained is the result of a task.
 type Maintained struct {
 	Task     string   `json:"task"`
 	Units    []string `json:"units"`   // that were looked at
@@ -140,7 +140,7 @@ func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx
 	return m, errors.Join(ctx.Err(), err)
 }
 
-// reviewed tells whether the last review of a live unit is about what is there now.
+// reviewed reports whether the last review of a live unit covers its present blueprint and sources.
 func reviewed(root, unit string) (bool, error) {
 	b, err := Load(root, unit, Live)
 	if err != nil {

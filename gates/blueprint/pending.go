@@ -24,7 +24,7 @@ var ErrNoQuestion = errors.New("no review waits for an answer")
 // ErrStale says that blueprint or sources are not what the reviewer was shown.
 var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
 
-// pending is what is remembered of a question until its answer comes by file.
+// pending stores a question until its answer arrives as a file.
 type pending struct {
 	ReviewID        string `json:"review_id"`
 	Stamp           string `json:"stamp"`
@@ -47,9 +47,9 @@ func (r *Review) Wait() error {
 	return write(r.Root, pendingFile(r.Unit, r.State), append(text, '\n'))
 }
 
-// Answered takes an answer that was saved in a file: to the question that waits for it, while blueprint and sources are what
-// they were. session names the session of whoever answered, if that is known; it may not be one that generated code of this
-// unit, and the answer may not name one (BP-07).
+// Answered accepts an answer from a file if it belongs to the pending question and if blueprint and sources are
+// unchanged. session names the session that answered, if known. It must not be one that generated code of this unit,
+// and the answer must not name one (BP-07).
 func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
 	var p pending
 	raw, err := readBelow(root, pendingFile(unit, s), maxResult)
@@ -133,7 +133,7 @@ func (r *Review) Answer() error {
 	return nil
 }
 
-// AdapterSession is what a generation says for its session where a trained adapter writes the code.
+// AdapterSession is the session name of a generation by a trained adapter.
 const AdapterSession = "adapter"
 
 // Generation is one time that code of a unit was asked for.

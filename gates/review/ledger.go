@@ -14,13 +14,13 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// State is what became of a finding.
+// State is the state of a finding in the ledger.
 type State string
 
-// The states. Open until it is found no more, or until a person says otherwise.
+// A finding is open until its pass no longer finds it, or until a person decides.
 const (
 	Open     State = "open"
-	Fixed    State = "fixed"    // its pass looked again and found it no more
+	Fixed    State = "fixed"    // its pass looked again and did not find it
 	Refuted  State = "refuted"  // a person says that it is wrong
 	Accepted State = "accepted" // a person says that it is right, and stays
 )
@@ -114,7 +114,7 @@ func (l *Ledger) round(base, tree string) (n int, again bool) {
 	return last.Round + 1, false
 }
 
-// asked counts the rounds on this base, before that of this tree, in which reviewers were asked.
+// asked counts the rounds on this base with calls to reviewers, without those of this tree.
 func (l *Ledger) asked(base, tree string) int {
 	n := 0
 	for _, r := range slices.Backward(l.Rounds) {
@@ -205,8 +205,8 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 	return fixed
 }
 
-// settled reports whether a finding that was not found again is fixed: who found it looked again, or the line that it is
-// about is no part of the change any more and a program found it.
+// settled reports whether a finding that was not found again is fixed. Either its pass looked again, or a program found
+// it and its line is no longer part of the change.
 func (r *run) settled(e Entry) bool {
 	if e.Pass < 1 || e.Pass > len(r.passes) {
 		return false
@@ -243,8 +243,8 @@ func (l *Ledger) trim() {
 	}
 }
 
-// blocking lists what reviewers found, is open, blocks, and was not seen again, since nobody looked. What programs found
-// they find each time.
+// blocking lists the open, blocking findings of reviewers whose pass did not look this time. Findings of programs are
+// not needed here: programs find them each time.
 func (l *Ledger) blocking(seen []Pass) []Entry {
 	var out []Entry
 	for _, e := range l.Findings {
@@ -260,8 +260,8 @@ func (l *Ledger) blocking(seen []Pass) []Entry {
 	return out
 }
 
-// Decide writes down what a person says of a finding. What a program found at severity error is a fact and no matter of
-// opinion.
+// Decide records a person's decision about a finding. It refuses findings of programs at severity error: those are
+// facts, not opinions.
 func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry, error) {
 	var found []*Entry
 	for i := range l.Findings {
@@ -293,7 +293,7 @@ func (l *Ledger) open(pass int) string {
 	return l.listed(func(e Entry) bool { return e.Pass == pass && !e.Fact && e.State == Open })
 }
 
-// earlier shows what became of findings, so that a reviewer knows what was looked into already (REV-09).
+// earlier lists the decided and fixed findings, so that a reviewer knows what was checked before (REV-09).
 func (l *Ledger) earlier() string {
 	if l == nil {
 		return ""

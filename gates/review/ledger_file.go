@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// largestFile is what a ledger may be long: it is read as a whole.
+// largestFile limits the bytes of a ledger, because it is read as a whole.
 const largestFile = 8 << 20
 
 // ReadLedger reads the ledger of a branch; one that is not there yet is empty.

@@ -53,10 +53,10 @@ func namesTester(line string) bool {
 	return false
 }
 
-// equalToAll is a Python object that is equal to everything, whatever a test compares it with.
+// equalToAll matches a Python object that is equal to every value.
 var equalToAll = lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bmock\.ANY\b`)
 
-// mostApart is how many lines may lie between a question and what it is asked for.
+// mostApart limits the lines between a question and its use.
 const mostApart = 3
 
 // aware finds code of the product that behaves differently while it is tested: what its tests say then holds for no

@@ -71,7 +71,7 @@ func (j judge) silenced(f gates.File) {
 			continue
 		}
 		if s.name == "@ts-expect-error" && typeTest(f) {
-			continue // it fails where there is no error, so that it is an assertion
+			continue // it fails if there is no error, so it is an assertion
 		}
 		now := len(s.re.FindAllStringIndex(f.After, -1))
 		if now == 0 {
@@ -94,7 +94,7 @@ func (j judge) silenced(f gates.File) {
 			if s.types {
 				rule = "tamper/type-ignore"
 				if s.name == "@ts-expect-error" && language.IsTest(f.Path) {
-					sev = gates.Warning // it fails where there is no error, so that it tests types
+					sev = gates.Warning // it fails if there is no error, so it tests types
 				}
 			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
 				sev = gates.Warning
@@ -113,7 +113,7 @@ func typeTest(f gates.File) bool {
 		language.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
-// prose are files in which such comments are only spoken about.
+// prose reports whether files with ext only write about such comments.
 func prose(ext string) bool {
 	switch ext {
 	case ".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum":
@@ -122,12 +122,12 @@ func prose(ext string) bool {
 	return false
 }
 
-// snapshot finds recorded answers that were rewritten. New ones are none of its business.
+// snapshot finds rewritten recorded answers. It ignores new ones.
 func (j judge) snapshot(f gates.File) {
 	if !isSnapshot(f.Path) || f.Status == gates.Added {
 		return
 	}
-	lost := gates.File{Before: f.After, After: f.Before}.AddedLines() // lines that are no more
+	lost := gates.File{Before: f.After, After: f.Before}.AddedLines() // the removed lines
 	if len(lost) == 0 && f.Status != gates.Deleted {
 		return
 	}

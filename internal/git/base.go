@@ -63,7 +63,7 @@ func (r *Repo) AddDetached(ctx context.Context, dir, commit string) (*Workspace,
 	return r.addWorktree(ctx, dir, "--detach", dir, commit)
 }
 
-// AddEmpty is [Repo.AddDetached] without the files, for who brings the workspace to a commit right after.
+// AddEmpty is [Repo.AddDetached] without the files, for callers that then bring the workspace to a commit.
 func (r *Repo) AddEmpty(ctx context.Context, dir, commit string) (*Workspace, error) {
 	return r.addWorktree(ctx, dir, "--detach", "--no-checkout", dir, commit)
 }

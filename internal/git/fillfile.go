@@ -27,10 +27,12 @@ const (
 	maxRefillFile = 4 << 20 // bytes of one file
 )
 
-// Refill is [Workspace.Fill] for a workspace that holds tree from, as Fill or Refill left it, where the caller has seen
-// that each file is as it was left. It writes the files in which the two trees differ, and the index. It returns their
-// paths. Where git would do more than copy bytes, or where anything is in the way, it is not done and git has to do it:
-// Fill brings a workspace in which some of the files were written to its tree.
+// Refill is [Workspace.Fill] for a workspace that holds tree from since the last Fill or Refill. The caller has checked
+// that no file changed since. It writes the files in which the two trees differ, and the index, and returns their
+// paths.
+//
+// done is false where git would do more than copy bytes, or where anything is in the way. Then call Fill: it works even
+// if some files are already written.
 func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed []string, done bool) {
 	if !isHash(base) || w.repo.reftable() || w.index.tree != from {
 		return nil, false
@@ -102,12 +104,12 @@ func harmless(name string) bool {
 // system leave files as they are stored.
 func (r *Repo) plainCheckout(ctx context.Context) bool {
 	r.objects.checkoutOnce.Do(func() {
-		if runtime.GOOS != "linux" { // elsewhere nobody knows where the system's attributes are
+		if runtime.GOOS != "linux" { // on other systems the place of the system's attributes is unknown
 			return
 		}
 		_, err := r.Run(ctx, "config", "--get-regexp", `^core\.(autocrlf|eol|attributesfile|symlinks|ignorecase|precomposeunicode|sparsecheckout|sparsecheckoutcone|sharedrepository|checkstat|trustctime)$`)
 		if exitStatus(err) != 1 {
-			return // there is one of them
+			return // one of them is set
 		}
 		files := []string{"/etc/gitattributes"}
 		if dir := proc.Getenv(r.env, "XDG_CONFIG_HOME"); dir != "" {
@@ -276,7 +278,7 @@ func (w *Workspace) headTo(ctx context.Context, base string) error {
 	if w.repo.reftable() || !isHash(base) {
 		return w.Detach(ctx, base)
 	}
-	head := filepath.Join(w.GitDir, "HEAD") // nobody else writes to it
+	head := filepath.Join(w.GitDir, "HEAD") // only the caller writes to it
 	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
 		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
 	}

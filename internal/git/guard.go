@@ -30,16 +30,16 @@ func OpenReadOnly(ctx context.Context, dir string, env []string) (*Repo, error) 
 	return r, nil
 }
 
-// AllowPrograms lets git run what the repository's configuration names: filters, hooks, signing. It is called once the
-// user has asked for work that needs them, before anything else uses the repository at the same time.
+// AllowPrograms lets git run the programs in the repository's configuration: filters, hooks, signing. Call it after the
+// user has asked for work that needs them, and before concurrent use of the repository.
 func (r *Repo) AllowPrograms() {
 	if r.plain != nil {
 		r.env, r.plain = r.plain, nil
 	}
 }
 
-// submodules is the value of --ignore-submodules: git looks into submodules with programs that their configurations name,
-// and with none of our settings.
+// submodules returns the value of --ignore-submodules. Inside submodules git runs programs of their configurations,
+// without our settings.
 func (r *Repo) submodules() string {
 	if r.plain != nil {
 		return "dirty"
@@ -86,8 +86,8 @@ func mentionsPrograms(files ...string) (bool, error) {
 	return false, nil
 }
 
-// programNames are the ends of the names of settings whose values are programs, or switch programs on. Git never splits
-// such a name over two lines, nor writes it with escapes.
+// programNames returns the suffixes of settings whose values are programs, or which enable programs. Git neither splits
+// such a name over two lines nor writes it with escapes.
 func programNames() []string {
 	return []string{
 		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper", "hook", "hookspath", "fsmonitor",
@@ -95,8 +95,8 @@ func programNames() []string {
 	}
 }
 
-// neutral reads what git config lists, as scope, NUL, key, line feed, value, NUL. It returns a setting for each program
-// that the repository names: the value that the user has for it elsewhere, or one that runs nothing.
+// neutral parses the output of git config: scope, NUL, key, line feed, value, NUL. For each program that the repository
+// configures it returns a setting: the user's own value, or one that runs nothing.
 func neutral(listing string) [][2]string {
 	fields := strings.Split(listing, "\x00")
 	users, foreign := map[string]string{}, []string{}

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// stamp is an index of which it is known what tree it holds.
+// stamp is the checksum of an index and the tree that it is known to hold.
 type stamp struct {
 	tree string
 	sum  [sha256.Size]byte
 }
 
-// knowIndex takes note of the tree that the index holds now. Nobody but the caller changes the index meanwhile.
+// knowIndex records the tree that the index holds now. Only the caller changes the index meanwhile.
 func (w *Workspace) knowIndex(tree string) {
 	w.index = stamp{}
 	if sum, ok := w.indexSum(); ok {
@@ -44,8 +44,7 @@ func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), err == nil
 }
 
-// Hidden lists the files that git was told not to look at: those that are assumed not to change, and those that are
-// taken for not checked out.
+// Hidden lists the files that git was told to ignore: those marked assume-unchanged, and those marked skip-worktree.
 func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
 	if data, err := os.ReadFile(filepath.Join(w.GitDir, "index")); err == nil && unmarked(data) {
 		return nil, nil, nil

@@ -14,7 +14,7 @@ import (
 // The parts of an index, as git's own description of the format has them.
 const (
 	indexHead    = 12     // "DIRC", version, number of entries
-	entryStat    = 40     // what the file system said of a file
+	entryStat    = 40     // the recorded stat data of a file
 	flagAssumed  = 0x8000 // assumed not to change
 	flagExtended = 0x4000 // two more bytes of flags follow; files that count as not checked out have them
 	flagStage    = 0x3000 // one side of a conflict
@@ -34,20 +34,20 @@ type indexLine struct {
 	path  string
 }
 
-// fileStat is what an index keeps of the state of a file.
+// fileStat is the stat data of a file that an index records.
 type fileStat struct {
 	changeSec, changeNano, sec, nano, dev, inode, mode, uid, gid, size uint32
 }
 
-// cachedTree is what an index knows of the tree of one folder.
+// cachedTree is an entry of the index's tree cache, for one folder.
 type cachedTree struct {
-	hash  string // "" where it has to be made anew
-	count int    // entries of the index in and below the folder; -1 where it has to be made anew
+	hash  string // "" if invalid
+	count int    // entries of the index in and below the folder; -1 if invalid
 	below map[string]*cachedTree
 }
 
-// parseIndex reads an index. size is the length in bytes of an object's name; with 0 the checksum at the end tells, and
-// has to be right. Other indexes, those in several files, and those with parts that a reader must know, are [ErrIndexFormat].
+// parseIndex parses an index. size is the length in bytes of an object's name; with 0 the checksum at the end decides
+// and is verified. It returns [ErrIndexFormat] for other formats: split indexes, and those with required extensions.
 func parseIndex(data []byte, size int) (*indexFile, error) {
 	if len(data) < indexHead || string(data[:4]) != "DIRC" {
 		return nil, ErrIndexFormat
@@ -64,7 +64,7 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 	}
 	data = data[:len(data)-size]
 	ix := &indexFile{entries: make([]indexLine, 0, min(count, uint32(len(data)/entryStat)))}
-	text := string(data) // all paths are parts of it
+	text := string(data) // all paths are substrings of it
 	at := indexHead
 	for range count {
 		path := at + entryStat + size + 2

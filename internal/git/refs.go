@@ -98,7 +98,7 @@ func unfinished() []string {
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
 }
 
-// HeadLog is how much the log of the workspace's HEAD has, in bytes: what comes later begins there.
+// HeadLog returns the size in bytes of the reflog of the workspace's HEAD: later entries begin there.
 func (w *Workspace) HeadLog() int64 {
 	fi, err := os.Stat(w.headLog())
 	if err != nil {
@@ -109,15 +109,15 @@ func (w *Workspace) HeadLog() int64 {
 
 func (w *Workspace) headLog() string { return filepath.Join(w.GitDir, "logs", "HEAD") }
 
-// Visited lists the branches, and the commits, that the workspace was on since the log of its HEAD had so many bytes.
-// Where it is now may be among them: whoever is killed between bringing HEAD back and removing a branch leaves only
-// this trace of it.
+// Visited lists the branches and commits that the workspace's HEAD was on since its reflog had so many bytes. The
+// present one may be among them. If a process is killed between restoring HEAD and removing a branch, this log is the
+// only trace.
 func (w *Workspace) Visited(since int64) ([]string, error) {
 	data, err := os.ReadFile(w.headLog())
 	if err != nil {
 		return nil, err
 	}
-	if since <= int64(len(data)) { // else somebody has written it anew
+	if since <= int64(len(data)) { // otherwise the log was rewritten
 		data = data[since:]
 	}
 	var names []string
@@ -133,8 +133,8 @@ func (w *Workspace) Visited(since int64) ([]string, error) {
 	return names, nil
 }
 
-// HalfMade tells whether a branch was made by a checkout that was cut off: by its own log somebody went to it at once, and
-// by no log of a HEAD anybody did.
+// HalfMade reports whether an interrupted checkout made the branch: its own log has a checkout as its only entry, but
+// no HEAD log has one.
 func (r *Repo) HalfMade(branch string) bool {
 	log, err := os.ReadFile(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch)))
 	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
@@ -153,7 +153,7 @@ func (r *Repo) HalfMade(branch string) bool {
 	return true
 }
 
-// Conflicts lists the files of a merge or rebase that was left in the middle which nobody has resolved yet.
+// Conflicts lists the unresolved files of an unfinished merge or rebase.
 func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 	if !slices.ContainsFunc(unfinished(), func(name string) bool { return exists(filepath.Join(w.GitDir, name)) }) {
 		return nil, nil

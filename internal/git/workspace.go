@@ -24,14 +24,14 @@ type Workspace struct {
 	index  stamp     // the index, as it was when it was last known which tree it holds
 }
 
-// noHooks keeps post-checkout hooks, which are for people who switch branches, from running at each reset.
+// noHooks turns off post-checkout hooks at each reset. They are meant for people who switch branches.
 const noHooks = "core.hooksPath=" + os.DevNull
 
 // ErrBroken says that a workspace lost its tie to the repository.
 var ErrBroken = errors.New("the workspace's .git was removed or changed")
 
-// AddWorkspace makes a linked worktree at dir with branch checked out at base. The branch is made, or moved.
-// The caller sees to it that no two of these run at once: git locks its own files, but not against itself.
+// AddWorkspace makes a linked worktree at dir with branch checked out at base. It creates or moves the branch. The
+// caller must not run two of these at the same time: git does not lock against itself here.
 func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Workspace, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("make a workspace: %w", err)
@@ -61,7 +61,7 @@ func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	return &Workspace{Dir: dir, GitDir: gitDir, repo: r, env: append(slices.Clip(r.env), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+dir)}, nil
 }
 
-// RemoveWorkspace deletes a worktree, whatever state it is in. Its branch stays.
+// RemoveWorkspace deletes a worktree in any state. Its branch stays.
 func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
@@ -158,8 +158,8 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	return nil
 }
 
-// Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch.
-// Nobody else works there: the caller holds the lock of the run.
+// Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch. The caller
+// holds the lock of the run, so no other process works there.
 func (w *Workspace) Unlock(branch string) error {
 	entries, err := os.ReadDir(w.GitDir)
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *Repo) UnlockBranches(prefix string) error {
 	return removeLocks(locks)
 }
 
-// removeLocks waits a moment for each lock: a git that outlived its runplan may still be at work.
+// removeLocks waits a moment for each lock: a git process that outlived its runplan may still run.
 func removeLocks(paths []string) error {
 	for _, path := range paths {
 		for wait := 0; exists(path); wait++ {
@@ -211,7 +211,7 @@ func removeLocks(paths []string) error {
 // ignored files.
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
 	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
-		// Where it is on the branch already, nothing but the branch has to move before the files do.
+		// HEAD is on the branch already, so only the branch has to move before the files do.
 		if err := w.Unlock(branch); err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func (w *Workspace) HeadRef() (string, error) {
 // Unfilled tells whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
 func (w *Workspace) Unfilled() bool { return !exists(filepath.Join(w.GitDir, "index")) }
 
-// HeadName is how the repository calls the workspace's HEAD, for [Repo.UpdateRefs].
+// HeadName returns the repository's ref name of the workspace's HEAD, for [Repo.UpdateRefs].
 func (w *Workspace) HeadName() string { return "worktrees/" + filepath.Base(w.GitDir) + "/HEAD" }
 
 // SetHead puts the workspace back on a branch without touching files or index.
@@ -294,8 +294,9 @@ func (w *Workspace) Detach(ctx context.Context, at string) error {
 	return nil
 }
 
-// Astray tells whether the index is not tree any more ("" does not ask), and lists the files that are not as in the index: changed, gone or
-// unknown to git, but for those that it ignores and those in except. Submodules are not looked into.
+// Astray reports whether the index differs from tree ("" skips this check). It also lists the files that differ from
+// the index: changed, missing or untracked, without ignored files and those in except. It does not look into
+// submodules.
 func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
 	if tree != "" && !w.indexIs(tree) {
 		is, err := w.Run(ctx, "write-tree")
@@ -370,7 +371,7 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 	}
 }
 
-// Changed returns the paths in which the index differs from commit base, sorted.
+// Changed returns the sorted paths in which the index differs from commit base.
 func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) {
 	tree := ""
 	if w.indexIs(w.index.tree) {
@@ -402,8 +403,8 @@ func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []str
 	return paths, links, nil
 }
 
-// Compared is the index, as it was when it was last listed, beside commit base. Nobody but the caller changes the
-// index meanwhile.
+// Compared returns the comparison of the index with commit base, as last listed. Only the caller changes the index
+// meanwhile.
 func (w *Workspace) Compared(base, tree string) *Compared {
 	if w.listed == nil || w.listed.base != base {
 		return w.repo.Compare(base, tree)
@@ -411,7 +412,7 @@ func (w *Workspace) Compared(base, tree string) *Compared {
 	return w.listed
 }
 
-// CommitInfo is what stands in a commit.
+// CommitInfo holds the content of a commit.
 type CommitInfo struct {
 	Tree    string
 	Parents []string
@@ -442,7 +443,7 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 	return c, nil
 }
 
-// ForgetWorkspaces makes git forget the worktrees below dir, whose files may be gone.
+// ForgetWorkspaces makes git forget the worktrees below dir, even if their files are missing.
 func (r *Repo) ForgetWorkspaces(dir string) error {
 	return r.forget(dir, func(string) bool { return true })
 }

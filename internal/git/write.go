@@ -29,7 +29,7 @@ func (r *Repo) nameSize(ctx context.Context) int {
 	return r.objects.size
 }
 
-// WriteBlob stores data as it is, whatever filters the repository has, and returns its name.
+// WriteBlob stores data unchanged, without the repository's filters, and returns its name.
 func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	if name, ok := r.writeLoose(ctx, "blob", data, r.nameSize(ctx)); ok {
 		return name, nil

@@ -2,8 +2,8 @@ package literal
 
 import "regexp/syntax"
 
-// Groups tells in one pass over a text of which groups of literals it has one: expressions that need a literal of a group
-// for a match are tried on texts that have one, and on no others. It is for any number of goroutines.
+// Groups finds in one pass which groups of literals occur in a text. An expression that needs a literal of its group is
+// then tried only on texts that contain one. It is safe for concurrent use.
 type Groups struct {
 	set  *Set
 	of   []uint64 // groups of each literal, as bits
@@ -13,8 +13,8 @@ type Groups struct {
 // MostGroups bounds what [NewGroups] takes.
 const MostGroups = 64
 
-// NewGroups prepares the search. It panics if there are more than [MostGroups]: who has them knows how many. Each literal has at least [Shortest] bytes. A group without any, which is that of an
-// expression of which nothing is known, is found in each text.
+// NewGroups prepares the search. It panics if there are more than [MostGroups]. Each literal needs at least [Shortest]
+// bytes. A group without literals, for an expression with none known, matches every text.
 func NewGroups(groups ...[]Lit) *Groups {
 	if len(groups) > MostGroups {
 		panic("literal: more groups than bits")
@@ -46,7 +46,7 @@ func Folded(words ...string) []Lit { return lits(words, true) }
 // Exactly are literals that stand for themselves alone.
 func Exactly(words ...string) []Lit { return lits(words, false) }
 
-// Needs are the literals of an expression: each match has one of them. None is one of which nothing is known.
+// Needs returns the literals of an expression: each match contains one of them. It returns nil if none are known.
 func Needs(expr string) []Lit {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -63,7 +63,7 @@ func lits(words []string, fold bool) []Lit {
 	return out
 }
 
-// In returns the groups of which a literal is in text: bit i is that of group i.
+// In returns the groups with a literal in text: bit i is group i.
 func (g *Groups) In(text string) (found uint64) {
 	found = g.free
 	g.set.each(text, 0, func(m Match) bool {

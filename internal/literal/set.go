@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Pad is how many bytes a text given to [Set.Append] needs behind its end.
+// Pad is the number of bytes that a text for [Set.Append] needs after its end.
 const Pad = 4
 
-// A text is not looked at byte by byte. Every literal has at least stride+gram-1 bytes, so wherever it stands,
-// one of its first stride grams begins at a multiple of stride. Only there a gram is taken from the text and
-// looked up in a table that fits into the fastest cache. What is in the table is then compared in full.
+// The search skips bytes. Every literal has at least stride+gram-1 bytes, so one of its first stride grams begins at a
+// multiple of stride. Only there a gram is read from the text and looked up in a table that fits into the L1 cache.
+// Entries of the table are then compared in full.
 const (
 	hashBits = 15
 	hashMul  = 0x9E3779B1
 	caseBits = 0x20202020 // turns ASCII letters to lower case, and some other bytes into each other
 )
 
-// Set looks for many literals at once. It is for any number of goroutines.
+// Set searches for many literals at once. It is safe for concurrent use.
 type Set struct {
 	lits   []Lit
 	stride int

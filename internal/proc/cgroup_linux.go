@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups makes cgroups (version 2) for keepers below the one that this process is in. Their use is that the kernel kills
-// all that is in one at once, so that no fork is faster, and that it still does so when keepers and reaper are dead.
-// They are no wall: a process that may write to the cgroup above can move there.
+// cgroups makes cgroups (version 2) for keepers, below this process's own cgroup. The kernel kills all members of a
+// cgroup in one operation: no fork escapes, and it works even if keepers and reaper are dead. They are not a security
+// boundary: a process that may write to the parent cgroup can move there.
 type cgroups struct {
 	base string // "" where there are none to be used
 	name string // what the names of ours begin with
@@ -68,7 +68,7 @@ func ownCgroup() string {
 	return ""
 }
 
-// delegated tells whether systemd, where it is the one who makes cgroups, leaves dir to others.
+// delegated reports whether dir is free for our cgroups: systemd does not manage cgroups here, or has delegated dir.
 func delegated(mount, dir string) bool {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return true
@@ -109,7 +109,7 @@ func killCgroup(dir string) {
 	}
 }
 
-// removeCgroup removes a cgroup and those below it. What was killed there may need a moment to be gone.
+// removeCgroup removes a cgroup and its children. Killed processes may need a moment to disappear.
 func removeCgroup(dir string) {
 	if dir == "" {
 		return

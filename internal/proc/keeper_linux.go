@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keeper is a process of ours that starts one program at a time and adopts whatever that program leaves behind: it
-// is a child subreaper (prctl(2)), so that a process below it cannot get out from under it by double forking, by a new
-// session or by an empty environment. Once a keeper has no children nothing of its program is alive, which the kernel
-// tells in one call. Then it is used again, so that its start is paid for once for each program that runs side by side.
+// A keeper is a process of runplan that starts one program at a time and adopts what that program leaves behind. It is
+// a child subreaper (prctl(2)): a process below it cannot escape by double forking, a new session or an empty
+// environment. If a keeper has no children, no process of its program is alive; one system call tells that. Then it is
+// reused, so its start is paid for once per parallel program.
 //
-// The keepers are children of the reaper, which is a subreaper as well: what a killed keeper kept becomes a child of the
-// reaper and is killed there. A keeper whose connection closes, because runplan is gone, kills all it has and ends.
+// The keepers are children of the reaper, which is a subreaper as well. If a keeper is killed, its processes become
+// children of the reaper, which kills them. A keeper whose connection closes, because runplan has ended, kills all its
+// processes and exits.
 type keeper struct {
 	id     string
 	pid    int
@@ -35,11 +36,11 @@ type keeper struct {
 // guest is a program under a keeper.
 type guest struct {
 	ended  chan struct{} // closed when the program itself has ended
-	clean  chan struct{} // closed when nothing of it is alive
+	clean  chan struct{} // closed when none of its processes is alive
 	status syscall.WaitStatus
 }
 
-// keepers is what a Reaper knows of its keepers.
+// keepers holds a Reaper's keepers.
 type keepers struct {
 	mu      sync.Mutex
 	last    int
@@ -49,7 +50,7 @@ type keepers struct {
 	gone    chan struct{}            // closed when the connection to the reaper is
 }
 
-// startTime is how long the reaper and its keepers have to answer, on a very busy machine too.
+// startTime is how long the reaper and its keepers have to answer; it allows for a very busy machine.
 const startTime = 30 * time.Second
 
 // open begins to listen to the reaper, and has it start the first keeper: most runs need one soon.
@@ -191,7 +192,7 @@ func (r *Reaper) release(k *keeper) {
 	ks.idle = append(ks.idle, k)
 }
 
-// dismiss ends a keeper that is not to be used again. It goes on killing what it has.
+// dismiss disconnects a keeper that must not be reused. The keeper continues to kill its processes.
 func (r *Reaper) dismiss(k *keeper) {
 	_ = k.conn.Close()
 	r.keepers.mu.Lock()
@@ -253,7 +254,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errKeeperLost is a keeper that somebody killed before it could start a program.
+// errKeeperLost says that another process killed a keeper before it could start a program.
 var errKeeperLost = errors.New("the process that was to keep watch over it was killed from outside")
 
 // run starts a program. files are its standard input, output and error. It returns process id and start time.
@@ -284,7 +285,7 @@ func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g 
 // guest.clean tells.
 func (k *keeper) left() []member { return below(k.pid, nil) }
 
-// kill kills all at once what is under the keeper, where the kernel can.
+// kill kills all processes under the keeper in one operation, if the kernel can.
 func (k *keeper) kill() {
 	if k.group != "" {
 		killCgroup(k.group)

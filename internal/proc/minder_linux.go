@@ -27,7 +27,7 @@ type minder struct {
 	status    *syscall.WaitStatus
 }
 
-// ward is what the reaper knows of a keeper.
+// ward holds what the reaper knows about a keeper.
 type ward struct {
 	pid    int
 	cgroup string
@@ -78,8 +78,8 @@ func (m *minder) collect() {
 	}
 }
 
-// bury takes note of the children that have ended, and reports whether there are no others. As no child is started
-// meanwhile, that is certain.
+// bury reaps the children that have ended and reports whether no others exist. The answer is certain because no child
+// starts meanwhile.
 func (m *minder) bury() bool {
 	for {
 		var ws syscall.WaitStatus
@@ -254,7 +254,7 @@ func (m *minder) startGuest(args []string) (int, error) {
 	return syscall.ForkExec(path, rest[:n], attr)
 }
 
-// end kills all that is left, and returns when it is gone.
+// end kills all remaining processes and returns when they have ended.
 func (m *minder) end() {
 	round := 0
 	for end := time.Now().Add(endTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -265,7 +265,7 @@ func (m *minder) end() {
 			break
 		}
 		if time.Until(end) < endTime/2 {
-			spare = nil // a keeper ends by itself, and sooner
+			spare = nil // a keeper ends on its own, and sooner
 		}
 		killMembers(below(os.Getpid(), spare))
 		if round++; round < patience {

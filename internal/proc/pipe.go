@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	drainStep  = 200 * time.Millisecond // without a byte, with somebody still holding the other end
+	drainStep  = 200 * time.Millisecond // without a byte, while another process still holds the other end
 	drainTotal = 3 * time.Second
 )
 
 // pipe carries the output of a program to a sink.
 type pipe struct {
 	r, w  *os.File
-	until atomic.Int64 // when set: the program has ended, read what is there, until then at most
+	until atomic.Int64 // when set: the program has ended; read the rest, until this time at most
 }
 
 // newPipe makes a pipe and adds it to all.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostFiles is how many files come with one message.
+// mostFiles is the number of file descriptors in one message.
 const mostFiles = 3
 
 // socketPair makes a connection. The far end is for a child.

@@ -35,5 +35,5 @@ func (m *Map[K, V]) Put(key K, v V) {
 	m.held += m.cost(v)
 }
 
-// Len is how many values are remembered. One that was old and was asked for counts twice.
+// Len returns the number of entries. An old entry that was used again counts twice.
 func (m *Map[K, V]) Len() int { return len(m.now) + len(m.before) }

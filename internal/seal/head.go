@@ -13,15 +13,14 @@ import (
 // mostHeads bounds how many runs have a head on disk; with more the oldest go.
 const mostHeads = 500
 
-// Chain is how far the chain of a run has come: the number of its last link, and that link's seal.
+// Chain is the head of a run's chain: the number of its last link, and that link's seal.
 type Chain struct {
 	Seq int
 	Sum string
 }
 
-// HeadFile keeps the head of one chain in the user's folder, outside of the repository. With it a chain whose end was
-// cut off is noticed. It is written without waiting for the disk, so after a power failure it may be ahead of the
-// journal or behind it.
+// HeadFile stores the head of one chain in the user's folder, outside of the repository. It reveals a chain that was
+// truncated. It is written without fsync, so after a power failure it may be ahead of or behind the journal.
 type HeadFile struct {
 	seal *Seal
 	run  string

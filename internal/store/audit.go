@@ -29,7 +29,7 @@ type AuditEntry struct {
 	Digest       string    `json:"digest"`
 }
 
-// Sum is the digest that an entry has to have: hex SHA-256 over all that it says, and over the digest before it.
+// Sum returns the correct digest of an entry: hex SHA-256 over all its fields and the previous digest.
 func (e AuditEntry) Sum() string {
 	sum := sha256.New()
 	for _, part := range []string{
@@ -75,8 +75,8 @@ func (a *Audit) Close() error { return a.db.Close() }
 // ErrMoved says that something was written after what the writer had read.
 var ErrMoved = errors.New("another process wrote to it meanwhile")
 
-// Append adds an entry behind the one with the digest after, which the writer took for the last; empty for none. Where
-// another is the last by now it is [ErrMoved].
+// Append adds an entry after the one with the digest after, which the caller saw as the last; "" for an empty file. If
+// the last entry is another one, it returns [ErrMoved].
 func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEntry, error) {
 	e.At = e.At.UTC()
 	err := write(ctx, a.db, func(ctx context.Context, tx *sql.Tx) error {
@@ -118,7 +118,7 @@ func (e *ChainError) Error() string {
 	return fmt.Sprintf("the audit was tampered with: entry %d %s", e.ID, e.Why)
 }
 
-// Verify reads all entries and sees to it that none was changed, put in or taken away. What was is a [*ChainError].
+// Verify reads all entries and checks that none was changed, inserted or removed. A violation is a [*ChainError].
 func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
 	// The counter comes first: another process may add entries meanwhile, which take nothing away.
 	var counter int64

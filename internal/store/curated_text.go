@@ -40,7 +40,7 @@ func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text
 	return out, err
 }
 
-// ManyTexts prepares for texts that come all at once: their words are held back longer, and merged less often.
+// ManyTexts prepares for a bulk insert: SQLite buffers more words and merges less often.
 func (t *CuratedTx) ManyTexts(ctx context.Context) error {
 	for _, table := range []string{"chunk_words", "commit_words"} {
 		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+", rank) VALUES ('hashsize', 16777216)"); err != nil {
@@ -100,7 +100,8 @@ func scanHit(r *sql.Rows, h *Hit) error {
 	return err
 }
 
-// SearchChunks returns the chunks that have a word, with what BM25 says of each; a word in a name counts nameWeight times.
+// SearchChunks returns the chunks that contain a word, with their BM25 scores; a word in a name counts nameWeight
+// times.
 func (c *CuratedReader) SearchChunks(ctx context.Context, word string, nameWeight float64) ([]Hit, error) {
 	return rows(ctx, c.db, "the search", scanHit, "SELECT rowid, bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
 }

@@ -32,7 +32,7 @@ type Record struct {
 	Seal  string // over the record and the one before it; given when it is written
 }
 
-// Run is what a run was started with.
+// Run holds the parameters with which a run was started.
 type Run struct {
 	ID       string
 	Slug     string
@@ -112,7 +112,7 @@ func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	return err
 }
 
-// insert adds records, and returns where the chain of their run then stands.
+// insert adds records and returns the new head of their run's chain.
 func (j *Journal) insert(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
 	records = slices.Clone(records)
 	head, err := j.link(ctx, tx, records)

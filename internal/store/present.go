@@ -15,15 +15,15 @@ var (
 	ErrCut      = errors.New("the file was cut short while it was in use")
 )
 
-// place is where a database lies, and which file it was when it was opened. SQLite itself goes on writing to a file that
-// nobody can find any more.
+// place is the path of an open database and the file that was opened. SQLite keeps writing to a deleted file, so the
+// two are compared.
 type place struct {
 	path string
 	file os.FileInfo
 	wal  *mark
 }
 
-// mark is what was last seen of a file.
+// mark is the last seen state of a file.
 type mark struct{ info os.FileInfo }
 
 func placeOf(path string) place {
@@ -55,7 +55,7 @@ func (j *Journal) present() error {
 		return fmt.Errorf("%w: %s: %d bytes, and it had %d", ErrCut, p.path, now.Size(), p.file.Size())
 	}
 	p.file = now
-	// The log that SQLite writes first is there from the first write until the last process closes the database.
+	// The write-ahead log exists from the first write until the last process closes the database.
 	wal := p.path + "-wal"
 	now, err = os.Lstat(wal)
 	if p.wal.info == nil {

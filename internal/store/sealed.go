@@ -15,8 +15,8 @@ import (
 // ErrForged says that the journal is not what runplan wrote.
 var ErrForged = errors.New("the journal holds rows that this runplan did not write, or lacks rows that it wrote")
 
-// Seal makes the journal sign what is added from here on, and check what is there before it adds to it. A nil seal signs
-// and checks nothing.
+// Seal makes the journal sign new events and check existing ones before it adds to them. A nil seal signs and checks
+// nothing.
 func (j *Journal) Seal(s *seal.Seal) {
 	j.seal = s
 	j.heads = map[string]*chainHead{}
@@ -28,7 +28,7 @@ func (j *Journal) Signs() *seal.Seal { return j.seal }
 // chainHead is the last link of the chain of a run, as this process knows it.
 type chainHead struct {
 	seal.Chain
-	unsealed bool // an older program began the run, so that nothing of it is signed
+	unsealed bool // an older program began the run, so none of it is signed
 	file     *seal.HeadFile
 }
 
@@ -63,7 +63,7 @@ func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chai
 	return next, nil
 }
 
-// head is the last link of a run's chain. What this process wrote last has to be there still, and nothing after it.
+// head returns the last link of a run's chain. It checks that the last link of this process is still the last one.
 func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead, error) {
 	var last seal.Chain
 	err := tx.QueryRowContext(ctx, "SELECT seq, seal FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", run).Scan(&last.Seq, &last.Sum)
@@ -103,7 +103,7 @@ func (j *Journal) written(run string, head *chainHead) {
 	j.heads[run] = head
 }
 
-// Check is what a look at the seals of a run came to.
+// Check is the result of verifying the seals of a run.
 type Check struct {
 	Rows    int        // events that the journal has of the run
 	Sealed  bool       // its events carry seals; those of older programs carry none
@@ -171,7 +171,7 @@ func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, er
 	case headKnown && c.Rows > 0:
 		c.Sealed = true // they were stripped of their seals
 	default:
-		c.Bad = nil // an older program wrote it, or nobody
+		c.Bad = nil // an older program wrote it, or there are no events
 	}
 	if c.Bad == nil && c.Sealed && headKnown && head.Seq > c.Last.Seq {
 		c.Missing = head.Seq - c.Last.Seq
@@ -196,13 +196,13 @@ func (c *Check) take(s *seal.Seal, r sealedRow, head seal.Chain, headKnown bool)
 	}
 }
 
-// sealedRow is an event as it stands in its row, whatever it says.
+// sealedRow is an event with its unparsed time.
 type sealedRow struct {
 	Record
 	at string
 }
 
-// fields are those of the row itself: what is no time there is no time of ours.
+// fields uses the time as the row has it, because an invalid time could not be formatted again.
 func (r sealedRow) fields(prev string) []string {
 	f := r.Record.fields(prev)
 	f[3] = r.at

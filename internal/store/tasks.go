@@ -69,11 +69,11 @@ func taskID(ctx context.Context, tx *sql.Tx, task string) (int64, error) {
 	return id, err
 }
 
-// TaskEnd is how a task ended.
+// TaskEnd is the outcome of a task.
 type TaskEnd struct {
 	Success bool
-	Diff    string // what an implementation came to; "" leaves what is there
-	Plan    string // what planning came to; "" leaves what is there
+	Diff    string // the result of an implementation; "" keeps the stored value
+	Plan    string // the result of planning; "" keeps the stored value
 }
 
 // FinishTask writes down how a task ended, with what it took in all. Said again, after a batch was opened once more, the

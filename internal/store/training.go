@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Training adds to the journal what belongs to training: plans, datasets, adapters, and what became of code. Only the
-// folder training opens it (DB-13); everybody reads what is there with [Log].
+// Training adds training data to the journal: plans, datasets, adapters, and later facts about code. Only the folder
+// training opens it (DB-13); others read with [Log].
 type Training struct{ j *Journal }
 
 // OpenTraining opens the journal at path for what belongs to training, and makes it where it is missing: what is learnt
@@ -68,7 +68,7 @@ type Dataset struct {
 	At       time.Time
 }
 
-// AddDataset writes down a dataset, and returns the id of the row. Its plan has to be there.
+// AddDataset stores a dataset and returns the id of its row. Its plan must exist.
 func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 	return t.add(ctx, "dataset "+d.Path, func() error {
 		switch {
@@ -82,7 +82,7 @@ func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, 'jsonl'), ?)`, d.Plan, d.Stage, d.Base, sourceOr(d.Source), d.Path, d.Examples, d.Positive, d.Negative, null(d.Format), stamp(d.At))
 }
 
-// TrainedAdapter is what a trainer made of a dataset (TRAIN-28).
+// TrainedAdapter is the adapter that a trainer made from a dataset (TRAIN-28).
 type TrainedAdapter struct {
 	ID       int64 // of the row; given when it is read
 	Dataset  int64 // id of the dataset
@@ -95,7 +95,7 @@ type TrainedAdapter struct {
 	At       time.Time
 }
 
-// AddTrainedAdapter writes down an adapter, and returns the id of the row. Its dataset has to be there.
+// AddTrainedAdapter stores an adapter and returns the id of its row. Its dataset must exist.
 func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int64, error) {
 	return t.add(ctx, "adapter "+a.Tag, func() error {
 		switch {
@@ -109,7 +109,7 @@ func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int
 		a.Dataset, a.Stage, a.Base, a.Tag, a.Loss, null(a.Metrics), stamp(a.At))
 }
 
-// AddDeployment writes down that an adapter was deployed, or that it is no longer.
+// AddDeployment records that an adapter was deployed or withdrawn.
 func (t *Training) AddDeployment(ctx context.Context, adapter int64, deployed bool, at time.Time) error {
 	_, err := t.add(ctx, fmt.Sprintf("deployment of adapter %d", adapter), func() error { return nil },
 		"INSERT INTO adapter_deployments (adapter_id, deployed, timestamp) VALUES (?, ?, ?)", adapter, deployed, stamp(at))

@@ -52,8 +52,8 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Table writes rows in columns that are aligned on the display. A header that begins with > aligns its
-// column to the right; a nil header writes none. Cells may carry colour; text from outside has to be clean.
+// Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
+// none. Cells may contain colours; external text must be cleaned first.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string

@@ -164,7 +164,8 @@ func semgrep() tool {
 		}}
 }
 
-// gitleaks reads the report that it writes to a file. It is told to hide what it finds, and what it found is not read.
+// gitleaks runs gitleaks and reads its report file. It tells gitleaks to redact secrets, and it does not read the
+// matches.
 func gitleaks() tool {
 	return tool{name: "gitleaks", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -195,7 +196,7 @@ func gitleaks() tool {
 			for _, r := range report {
 				p := l.Rel("", r.File)
 				if !slices.Contains(t.all, p) {
-					continue // what lies about in the folder, and is no part of the change
+					continue // an untracked file, not part of the change
 				}
 				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error, fix: "take it out, revoke it, and read it from the environment"})
 			}
