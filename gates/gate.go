@@ -1,8 +1,9 @@
-// Package gates decides whether what an agent left behind may be kept.
+// Package gates decides whether an agent's change may be kept.
 //
-// A [Gate] looks at a tree, reports and changes nothing. A gate that sees a problem returns a [Finding];
-// a gate that cannot look returns an error, and an error is never a pass and never a failure of the code.
-// [Report] is the one envelope: lint, tests, lessons, rules, plugins and reviews all answer in it.
+// A [Gate] checks a tree, reports and changes nothing. If it sees a problem, it returns a [Finding]. If it cannot look,
+// it returns an error, which is neither a pass nor a failure of the code.
+//
+// [Report] is the common format: lint, tests, lessons, rules, plugins and reviews all answer with it.
 package gates
 
 import (
@@ -34,9 +35,9 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that the gate compares the tree with its base. It can do nothing with a whole tree.
 	Compares bool `json:"compares,omitempty"`
-	// Beside says of a test suite that it may run while linters look at the same tree: its runner locks no build folder.
+	// Beside says that a test suite may run while linters read the same tree: its runner locks no build folder.
 	Beside bool `json:"-"`
-	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
+	// Scoped says that the gate itself separates old findings from new ones, so that it need not run on the base.
 	Scoped bool `json:"scoped,omitempty"`
 
 	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for checks that are built in
@@ -79,8 +80,7 @@ type Subject struct {
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
 
-	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of
-	// their own.
+	// Sealed says that Dir is a room of the runner, made of exactly Tree. Gates may plant their own files in it.
 	Sealed bool
 	// Planted, if set, receives the path of each file of the tree in which a gate planted tests and restored the
 	// content.
@@ -120,7 +120,7 @@ const (
 	Warn    Status = "warn"
 	Skipped Status = "skipped"
 
-	// Errored stands where a gate could not look. No gate answers so: it returns an error. See [RunAll].
+	// Errored is the status of a gate that could not look. Gates never return it: they return an error. See [RunAll].
 	Errored Status = "error"
 )
 
@@ -150,15 +150,15 @@ type Proof struct {
 	Named       bool        `json:"named,omitempty"`    // the tests that ran were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"`  // tests that ran on the base and do not run now; at most 50
 	New         []string    `json:"new,omitempty"`      // with Named: tests that pass and did not run on the base, renamed ones too; at most 100
-	MoreNew     int         `json:"more_new,omitempty"` // how many more of them there are
+	MoreNew     int         `json:"more_new,omitempty"` // the number of omitted ones
 	Held        *Held       `json:"held,omitempty"`     // nil where no test of the base changed
-	Asks        string      `json:"asks,omitempty"`     // what a person has to agree to before the change is merged
+	Asks        string      `json:"asks,omitempty"`     // what a person has to approve before the merge
 }
 
 // Calibration tells whether a suite was seen to fail a test that must fail and to pass one that must pass.
 type Calibration string
 
-// A suite that cannot be calibrated, such as a shell script, is believed as before, and its receipt says so.
+// The result of a suite that cannot be calibrated, such as a shell script, counts, and its receipt says so.
 const (
 	Calibrated   Calibration = "calibrated"
 	Uncalibrated Calibration = "uncalibrated"
@@ -191,7 +191,7 @@ const (
 	ChangedFail    ChangedTests = "fail"
 )
 
-// AddNote puts a sentence behind what the note says.
+// AddNote appends a sentence to the note.
 func (r *Report) AddNote(text string) {
 	if r.Note != "" {
 		text = r.Note + "; " + text

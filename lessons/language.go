@@ -95,7 +95,7 @@ func (d *detector) byName(file string) string {
 	return ""
 }
 
-// byShebang tells it from a first line such as #!/usr/bin/env -S bash -eu.
+// byShebang detects the language by a first line such as #!/usr/bin/env -S bash -eu.
 func (d *detector) byShebang(src []byte) string {
 	if !bytes.HasPrefix(src, []byte("#!")) {
 		return ""

@@ -41,7 +41,7 @@ type Lesson struct {
 	lines map[string]int // line of each key in the file, such as pattern.regex
 }
 
-// Pattern is how a lesson is recognised.
+// Pattern describes how to recognise a lesson.
 type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
@@ -56,10 +56,10 @@ type Example struct {
 	Good string `yaml:"good" json:"good,omitempty"`
 }
 
-// PatternType says who can recognise a lesson.
+// PatternType says how a lesson is recognised.
 type PatternType string
 
-// The types: a regular expression finds it, or somebody who understands the code.
+// A regular expression finds a syntactic lesson; a semantic one needs a reader who understands the code.
 const (
 	Syntactic PatternType = "syntactic"
 	Semantic  PatternType = "semantic"
@@ -79,7 +79,7 @@ const (
 // Severities lists them, the worst first.
 func Severities() []Severity { return []Severity{Blocker, ShouldFix, NiceToHave, LessonLearned} }
 
-// Level is what a hit counts as.
+// Level is the severity of a hit.
 type Level string
 
 // The levels. None is advice for plans and reviews, and never a finding.

@@ -1,9 +1,9 @@
-// Package acceptance runs a project's own testscripts, each of which shows what a user types and what comes of it, with
-// the engine that is part of this program.
+// Package acceptance runs a project's own testscripts with the built-in engine. Each script shows what a user types and
+// the result.
 //
-// A script starts in a folder of its own, $WORK, with the files of its archive; the tree is $WORKSPACE. It fails at its
-// first line that does not do what it says, which is the finding's line. A folder that has no scripts is a finding too:
-// somebody said that there are some.
+// A script starts in its own folder, $WORK, with the files of its archive; the tree is $WORKSPACE. It fails at the
+// first line that does not do what it says; the finding has that line. A folder without scripts is a finding too,
+// because the configuration names it.
 //
 //	rule                   found in                                severity
 //	acceptance/failed      a line of a script                      error

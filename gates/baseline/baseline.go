@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// ErrNoGate says that there is no such gate at the base: what it looks at is new.
+// ErrNoGate says that the base has no such gate: its subject is new.
 var ErrNoGate = errors.New("there is no such gate at the base")
 
 // Look asks the gate of that name about the base.
@@ -44,11 +44,11 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		return rep, nil
 	}
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
-		// Of a run's batch something has to be seen to work.
+		// If no test passes in the batch's tree, nothing shows that the code works.
 		rep.AddNote("no test passes, so nothing of it is excused by what failed before, at " + g.at)
 		return rep, nil
 	}
-	// A batch that names a test answers for it: to make that green may be what it is there for.
+	// Failures of tests that the batch names always count: to fix them may be its purpose.
 	info := g.Info()
 	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
@@ -91,9 +91,9 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	return rep
 }
 
-// tells says whether a finding names what it is about. Of a program that failed and named nothing, nobody knows whether it
-// failed for the same reason; and a gate of the configuration's own may be there to fail until the work is done. What
-// does not compile hides all else, so it is never waved through.
+// tells reports whether a finding says what it is about. If a program failed without details, its cause on the base may
+// have been another one; and a configured gate may be meant to fail until the work is done. A build failure hides
+// everything else, so it is never excused.
 func tells(f gates.Finding) bool {
 	if f.Rule == "build" {
 		return false

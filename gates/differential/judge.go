@@ -88,9 +88,9 @@ func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
 	return w, true
 }
 
-// blind decides about a test that did not build or load, so that none of it ran. That is no failing test: what it would
-// have found is not known. One reason is let pass, with a warning: it asks for names that the fix itself adds, and for
-// nothing else, so that no such test could ever build without it.
+// blind decides about a test that did not build or load. That is not a failing test: its result is unknown. One cause
+// is accepted with a warning: the test misses only names that the fix itself adds, so it could never build without the
+// fix.
 func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 	run := s.runs[0]
 	names := missing(run.Text)
@@ -109,7 +109,7 @@ func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 	return gates.WentBlind, false
 }
 
-// because is what went wrong as the end of a sentence, on one line.
+// because formats the cause as the end of a sentence, on one line.
 func because(why string) string {
 	if why = phrase.Line(why); why == "" {
 		return ""

@@ -1,10 +1,10 @@
 // Package held runs the tests of the base on the candidate's code.
 //
-// Who changes the code and its tests together may make them agree on something wrong. The tests as they were are put
-// back into the candidate's tree, with all that decides how they run, and their suite is run on that. Git makes that
-// tree without a checkout; a [Room] holds it while the suite runs.
+// An author who changes code and tests together may make them agree on something wrong. So the old tests, with all that
+// decides how they run, replace those in the candidate's tree, and their suite runs on that. Git makes that tree
+// without a checkout; a [Room] holds it while the suite runs.
 //
-// What it cannot tell: a test of the base that does not build with the candidate's code says nothing of it.
+// Limit: a test of the base that does not build with the candidate's code proves nothing about it.
 package held
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Room checks a tree out. env is the environment of what runs there; nil takes the subject's. done is called once the
-// tree is no longer used, also after an error.
+// Room checks out a tree. env is the environment for programs there; nil means the subject's. Call done when the tree
+// is no longer used, also after an error.
 type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
 
 // Options say where the suites run.

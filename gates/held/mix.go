@@ -92,7 +92,7 @@ func (m *mix) leave(findings []gates.Finding) []string {
 		if _, ours := m.put[f.Path]; !ours || language.OfTest(f.Path) == "" && !slices.Contains(m.helpers, f.Path) {
 			continue
 		}
-		delete(m.put, f.Path) // as the candidate has it, there or gone
+		delete(m.put, f.Path) // in the candidate's state, present or removed
 		m.left, out = append(m.left, f.Path), append(out, f.Path)
 	}
 	return out
@@ -110,8 +110,8 @@ func fixture(p string) bool {
 	}, p)
 }
 
-// support reports whether a new file is code that stands among the tests and holds none. The tests of the base cannot
-// ask for it, and yet it may take the place of what they ask for.
+// support reports whether a new file is code among the tests that contains no test. The tests of the base cannot import
+// it, but it may replace what they import.
 func support(p string) bool {
 	return gates.Match([]string{inTests}, p) && (language.OfTest(p) != "" || path.Base(p) == "package.json") &&
 		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
@@ -219,8 +219,8 @@ func mergePackage(before, after string) (string, bool) {
 	return string(text) + "\n", changed
 }
 
-// mergeImports gives the names that code of the package imports by, such as "#calc", the base's meaning back. New
-// ones stay.
+// mergeImports restores the base's meaning of names that code of the package imports by, such as "#calc". It keeps new
+// names.
 func mergeImports(old, now map[string]json.RawMessage) bool {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(old["imports"], &was) != nil || json.Unmarshal(now["imports"], &is) != nil {

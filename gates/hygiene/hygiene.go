@@ -1,5 +1,5 @@
-// Package hygiene has the small rules: licences of new dependencies, dead links in documents, commands that nobody
-// should run, the length of files, and the memory of the machine.
+// Package hygiene contains small rules: licences of new dependencies, dead links in documents, dangerous commands, the
+// length of files, and free memory.
 //
 //	gate     rule                     found in                                                severity
 //	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)

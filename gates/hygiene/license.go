@@ -19,9 +19,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// License makes the gate that reads the licences of new dependencies where they lie on this machine: in vendor,
-// node_modules, a virtual environment or Go's module cache (GATE-07). It asks nobody on the network. A licence that
-// cannot be read is a warning, not a pass.
+// License makes the gate for licences of new dependencies. It reads them from this machine: vendor, node_modules, a
+// virtual environment or Go's module cache (GATE-07). It does not use the network. A licence that cannot be read is a
+// finding, not a pass.
 func License() gates.Gate {
 	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
@@ -188,7 +188,7 @@ func requirements(list []string, dev bool) []dependency {
 	return out
 }
 
-// licence is what the library says of itself; "" where it does not lie on this machine, or says nothing.
+// licence returns the licence that the library declares; "" if the library is not on this machine or declares none.
 func (d dependency) licence(s gates.Subject, root string) string {
 	switch d.kind {
 	case "go":
@@ -299,7 +299,7 @@ func normal(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
 }
 
-// licenceOf names the licence whose text lies in dir; "" if there is none that is known.
+// licenceOf identifies the licence text in dir; "" if there is none or it is unknown.
 func licenceOf(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

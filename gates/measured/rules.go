@@ -8,7 +8,7 @@ type Rule struct {
 	Finds   string
 }
 
-// Rules lists the rules of the gates, by gate. A rule whose name ends in an asterisk stands for all that begin so.
+// Rules lists the rules of the gates, by gate. A name with an asterisk at its end covers all rules with that prefix.
 func Rules() []Rule {
 	return []Rule{
 		{"protected/ci", "error", "info", "a change of what runs in CI"},

@@ -43,7 +43,7 @@ type Options struct {
 	Program func(ctx context.Context) (patterns.Program, error)
 }
 
-// Score is what the mutants of a change came to.
+// Score sums up the mutants of a change.
 type Score struct {
 	Tried    int // mutants that the tests ran on
 	Killed   int // of these, how many the tests noticed
@@ -88,7 +88,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if env != nil {
 		s.Env = env
 	}
-	// A cache of Python's is taken for fresh if size and second of the file are those it was made of.
+	// Python takes a cached file for current if size and second of the source match, so it must not write any.
 	s.Env = append(slices.Clone(s.Env), "PYTHONDONTWRITEBYTECODE=1")
 	if s.LogDir != "" {
 		s.LogDir = filepath.Join(s.LogDir, Name)

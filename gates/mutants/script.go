@@ -186,7 +186,7 @@ func rules() string {
 	return b.String()
 }
 
-// stem is what other files call a module by: its name, or that of its folder.
+// stem returns the name by which other files import a module: its own, or that of its folder.
 func stem(file string) string {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	if name == "__init__" || name == "index" {

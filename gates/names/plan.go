@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Plan is what a batch says of tests.
+// Plan holds the text of a batch about tests.
 type Plan struct{ title, text string }
 
 // PlanOf reads a batch.
@@ -39,8 +39,8 @@ func (p Plan) RemovalOf(name string) bool {
 	return slices.ContainsFunc(p.naming(name), removes.MatchString)
 }
 
-// Change reports whether a sentence of the batch asks for that test to be changed. That it has to pass is no such
-// wish.
+// Change reports whether a sentence of the batch asks to change that test. A sentence that only wants it to pass does
+// not count.
 func (p Plan) Change(test string) bool {
 	return p.says(bare(test), func(s string) bool {
 		return (changes.MatchString(s) || removes.MatchString(s)) && !greens.MatchString(s)

@@ -38,13 +38,13 @@ type process struct {
 	err     error          // why it could not be started
 	gone    chan struct{}  // closed when the program has ended
 	done    chan struct{}  // closed when what it started has ended too, and all they printed has been read
-	exit    int            // its status, once gone
-	signal  syscall.Signal // that ended it, once gone; 0 is none
+	exit    int            // its exit status, after it has ended
+	signal  syscall.Signal // the signal that ended it, after that; 0 is none
 	readers sync.WaitGroup
 	dry     chan struct{}
 }
 
-const drainTime = time.Second // for what a process that nobody can kill may still hold
+const drainTime = time.Second // for output that an unkillable process may still hold
 
 func newProcess(program string, args []string) *process {
 	return &process{program: program, args: args, tag: proc.NewTag(), gone: make(chan struct{}), done: make(chan struct{}), dry: make(chan struct{}, 1)}
@@ -167,7 +167,7 @@ func (p *process) end(grace time.Duration) {
 	if !p.ended(0) {
 		kill(pid)
 	}
-	p.ended(5 * time.Second) // the kernel may not let go of it
+	p.ended(5 * time.Second) // the kernel may be slow to release it
 }
 
 // ended waits up to d for the end of the program.
@@ -190,7 +190,7 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
-// dead reports whether the program has ended by itself, and if so waits for the rest of its family.
+// dead reports whether the program has ended on its own, and if so waits for its other processes.
 func (p *process) dead() bool {
 	select {
 	case <-p.gone:
@@ -220,7 +220,7 @@ func (p *process) how() string {
 // Wait waits for the end.
 func (p *process) Wait(context.Context) error { <-p.done; return nil }
 
-// Kill ends the program at once.
+// Kill ends the program immediately.
 func (p *process) Kill(context.Context) error { p.end(0); return nil }
 
 // Stdout is the handshake line, once it has been found good, and then nothing until the end.
@@ -242,7 +242,7 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.pid)
 }
 
-// Diagnose says nothing: errors are told by this package.
+// Diagnose returns "": this package reports the errors.
 func (p *process) Diagnose(context.Context) string { return "" }
 
 // PluginToHost and HostToPlugin change nothing: both sides see the same files.

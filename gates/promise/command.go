@@ -128,7 +128,7 @@ func arguments(run string, want expectation) []string {
 	}
 	args := []string{"bash"}
 	if strings.Contains(strings.TrimSpace(run), "\n") && want.exit == 0 && want.status {
-		args = append(args, "-e") // several lines, all of which the plan expects to pass
+		args = append(args, "-e") // the plan expects each of several lines to pass
 	}
 	if endsInReader(run) {
 		args = append(args, "-o", "pipefail")
@@ -230,8 +230,8 @@ func endsInReader(run string) bool {
 	}
 }
 
-// atRoot takes the author's own folder out of a command: "cd ~/projects/shop && pytest" is pytest in the root of the tree, and
-// "cd /home/a/shop/web && npm test" is npm test in web. outside names the folder where it is none of the tree.
+// atRoot removes the author's own folder from a command: "cd ~/projects/shop && pytest" is pytest in the root of the
+// tree, and "cd /home/a/shop/web && npm test" is npm test in web. outside names a folder that is not in the tree.
 func (o Options) atRoot(run string) (inside, outside string) {
 	f, err := parse(run)
 	if err != nil {
@@ -272,8 +272,8 @@ func (o Options) atRoot(run string) (inside, outside string) {
 	return run, ""
 }
 
-// placeOf finds what an absolute folder of the plan's author is in the tree: the longest end of it that is a folder there, or the root
-// where its last part is the project's name. "" is neither.
+// placeOf maps an absolute folder of the plan's author to the tree: its longest suffix that is a folder there, or the
+// root if its last part is the project's name. Otherwise it returns "".
 func (o Options) placeOf(dir string) string {
 	parts := strings.Split(strings.Trim(path.Clean(strings.ReplaceAll(dir, `\`, "")), "/"), "/")
 	for i := range parts {

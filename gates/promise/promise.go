@@ -1,10 +1,10 @@
-// Package promise makes gates of what a batch of the plan promises: the files that it creates, changes and tests, and the
-// commands that it says how to check its outcome with.
+// Package promise makes gates of the promises of a batch: the files that it creates, changes and tests, and the
+// commands that verify its outcome.
 //
-// Each command is a gate of its own, named after its line in the plan, so that it has a row, a log and a time limit of its own.
-// Commands run as the plan has them: by argument list where the text is one plain command, else by bash. They run in a tree
-// of their own, so that what they write is seen by no other gate. What would never end, waits for a person, changes
-// something outside of the tree or is not a check at all is skipped, and the report says why.
+// Each command is a separate gate, named after its line in the plan, with its own row, log and time limit. Commands run
+// as written: by argument list if the text is one plain command, else by bash. They run in a separate tree, so that no
+// other gate sees the files that they write. A command is skipped, with the reason in the report, if it would never
+// end, waits for a person, changes something outside of the tree or checks nothing.
 package promise
 
 import (
@@ -69,7 +69,7 @@ type Tree interface {
 	Ignored(ctx context.Context, paths []string) (map[string]bool, error)
 }
 
-// in returns the files of the tree for which want holds.
+// in returns the files of the tree that want accepts.
 func (o Options) in(want func(p string) bool) []string {
 	var out []string
 	for _, p := range o.Tree.Files() {
@@ -144,7 +144,7 @@ func summary(run string) string {
 	return phrase.Fit(first, 120)
 }
 
-// inRoom is g in a tree of its own.
+// inRoom runs g in a separate tree.
 func (o Options) inRoom(g gates.Gate) gates.Gate {
 	if o.Room == nil {
 		return g
@@ -240,7 +240,7 @@ func placeholder(p string) bool {
 	return strings.ContainsAny(p, "<>{}…$") || strings.Contains(p, "...") || strings.Contains(p, "YYYY") || strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
 }
 
-// tests runs the test files that the batch names, each by itself.
+// tests runs the test files that the batch names, one by one.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
 	ran := 0
 	for _, n := range named {

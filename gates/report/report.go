@@ -18,7 +18,7 @@ type Run struct {
 	Base    string // commit that the tree was compared with, "" for none
 }
 
-// place is "path:line:col", as much as is known of it.
+// place returns "path:line:col", as far as known.
 func place(f gates.Finding) string {
 	at := f.Path
 	if at != "" && f.Line > 0 {

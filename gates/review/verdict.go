@@ -29,7 +29,7 @@ type Standing struct {
 	Status   gates.Status `json:"status"`
 	TrustPct int          `json:"trust_pct"` // how much of what the pass is for was looked at and is well, 0 to 100
 	Why      string       `json:"why,omitempty"`
-	Left     bool         `json:"left_out,omitempty"` // it is not part of this review and does not affect the confidence
+	Left     bool         `json:"left_out,omitempty"` // not part of this review; it does not affect the confidence
 }
 
 // Facts holds everything that a verdict depends on.

@@ -153,7 +153,7 @@ func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 	return out
 }
 
-// hard are the patterns that fail where patterns are strict, whatever their severity.
+// hard lists the patterns that fail in strict mode, whatever their severity.
 var hard = []string{"retry-loop", "bare-except", "async-no-await", "empty-catch", "unused-import"}
 
 func finding(h patterns.Hit, strict bool) gates.Finding {
@@ -172,8 +172,8 @@ func finding(h patterns.Hit, strict bool) gates.Finding {
 	return f
 }
 
-// changed lists the files to look at: those that differ and are still there. Where the whole tree is asked for, all of
-// them count as new.
+// changed lists the files to check: those that differ and still exist. For a check of the whole tree, all of its files
+// count as new.
 func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 	sub := l.Subject()
 	paths := sub.Changed

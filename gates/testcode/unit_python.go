@@ -33,7 +33,7 @@ func readPython(text string) Sheet {
 	}
 	var groups []group
 	var marks []string // decorators that wait for what they decorate
-	marked := 0        // line of the first of them
+	marked := 0        // line of the first one
 	for i := 0; i < len(lines) && len(s.Units) < maxUnits; i++ {
 		l := lines[i]
 		if strings.TrimSpace(l) == "" {

@@ -25,7 +25,7 @@ type Unit struct {
 	Mute    bool     // it is known how its language asserts, so that having no assertion says something
 	Opaque  bool     // its text could not be read, only its name
 	Lines   []string // of its body, without comments, names of its own and white space
-	Text    string   // its body as it stands in the file
+	Text    string   // its body as written in the file
 }
 
 // Bare is the name without the class or group around it.
@@ -36,10 +36,10 @@ func (u Unit) Bare() string {
 	return u.Name
 }
 
-// GroupMark stands between the name of a group and that of a test in it.
+// GroupMark separates the name of a group from that of a test in it.
 const GroupMark = " › "
 
-// Sheet is what a file of tests holds.
+// Sheet is the content of a test file.
 type Sheet struct {
 	Units    []Unit
 	Disabled map[string]int // what turns off the file or the runner, with its line
@@ -77,7 +77,7 @@ func (s *Sheet) add(u Unit) {
 	s.Units = append(s.Units, u)
 }
 
-// maxUnits bounds the work on a file that somebody made to be slow.
+// maxUnits limits the work on a hostile file.
 const maxUnits = 5000
 
 // Read reads the tests of a file.

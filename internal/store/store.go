@@ -72,7 +72,7 @@ func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, e
 	}
 	db, err := openWith(ctx, path, k.prepare, url.Values{
 		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)", fmt.Sprintf("cache_size(-%d)", k.cache)},
-		"_txlock": {"immediate"}, // all transactions write: take the lock at their start, where they wait for each other
+		"_txlock": {"immediate"}, // all transactions write: lock at their start, where they wait for each other
 	})
 	if err != nil && !mayCreate && unwritable(err) && !exists(path+"-wal") {
 		// A read-only disk can still be read. No other process can write there meanwhile.

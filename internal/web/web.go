@@ -73,7 +73,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		WriteTimeout:      30 * time.Second, // a stream has its own
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // a browser that disconnects is not an error
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // disconnects are not errors
 	}}, nil
 }
 

@@ -31,13 +31,13 @@ type Case struct {
 	Files    map[string]string // contents by path; a path that ends in ! is executable
 	Settings map[string]any
 	Changed  []string // nil: all files
-	Unknown  bool     // what has changed is not known, so the gate has to look at the whole tree
+	Unknown  bool     // the changed files are unknown, so the gate has to check the whole tree
 	Base     string
 	Batch    planparse.Batch
 	Before   *gates.TestCount
 }
 
-// Gate returns g behind the protocol.
+// Gate returns g as it answers through the protocol.
 func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
 	t.Helper()
 	p, err := plugin.InProcess("", g, settings)
