@@ -126,8 +126,8 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if s.Tree == "" || surroundings == "" {
 		return ""
 	}
-	// The key prints the batch with %#v, because its JSON omits the literal blocks of the plan, which gates read. The
-	// checkpoint is printed separately, since %#v would show only its address.
+	// The key formats the batch with %#v, because its JSON omits the literal blocks of the plan, which gates read. The
+	// checkpoint is formatted separately, since %#v would print only its address.
 	batch, checkpoint := s.Batch, ""
 	if batch.Checkpoint != nil {
 		checkpoint = fmt.Sprintf("%#v", *batch.Checkpoint)

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/scratch"
 )
 
-// result is what became of a case.
+// result is the result of a case.
 type result struct {
 	c      *attackCase
 	notRun string // why it was not run
@@ -98,7 +98,7 @@ func (p *place) session(r *result) {
 
 func (p *place) limit() time.Duration { return max(p.lab.o.timeout, p.c.timeout) }
 
-// bash runs a script in a process group of its own, with its output in a file, and ends the group after the limit.
+// bash runs a script in a new process group, with its output in a file, and ends the group after the limit.
 func (p *place) bash(script, dir string, env []string, out string, limit time.Duration) (code int, hung bool, err error) {
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *place) hasMerged() bool {
 	return err == nil && start != out
 }
 
-// clean runs git on the repository with none of the settings and replacements that the agent may have left.
+// clean runs git on the repository without any settings and replace refs that the agent may have left.
 func (p *place) clean(dir string, args ...string) (string, error) {
 	if dir == "" {
 		dir = p.repo
@@ -222,7 +222,7 @@ func (p *place) processes(sig syscall.Signal) []string {
 		}
 		out = append(out, strconv.Itoa(pid)+" "+strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " "))
 		if sig != 0 {
-			_ = syscall.Kill(pid, sig) // it may have ended by itself
+			_ = syscall.Kill(pid, sig) // it may have ended already
 		}
 	}
 	return out

@@ -116,7 +116,7 @@ func (p *place) fill(text string) string {
 	return strings.NewReplacer("{{modules}}", p.lab.modulesRoot(), "{{case}}", p.Dir, "{{repo}}", p.repo).Replace(text)
 }
 
-// plain is the run when the case has no steps of its own.
+// plain is the default command of a case without its own steps.
 const plain = "run\n"
 
 // preamble gives the steps of a case their words.

@@ -117,7 +117,7 @@ func npmInstall(dir string, list []string) error {
 // modulesRoot is the folder that has a folder for each installed npm package.
 func (l *lab) modulesRoot() string { return filepath.Join(l.dir, "modules") }
 
-// toolEnv lets tools that keep their parts in the home find them: that of a case is empty.
+// toolEnv points tools to the real home for their parts, because the home of a case is empty.
 func (l *lab) toolEnv() []string {
 	home, err := os.UserHomeDir()
 	if err != nil {

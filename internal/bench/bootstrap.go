@@ -93,7 +93,7 @@ func (b *bench) bootstrapOf(name, dir string, goal float64) (int64, error) {
 	return most, nil
 }
 
-// made is what a manifest says of a set of examples.
+// made holds fields of the manifest of a set of examples.
 type made struct {
 	Commits int `json:"commits"`
 	Used    int `json:"commits_used"`

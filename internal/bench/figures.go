@@ -181,8 +181,8 @@ func (b *bench) bare(dir string, batches int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// batch compares the time of a batch with that of the git commands it cannot do without: batches of text, of code in which
-// no rule of ast-grep can find anything, and of code that ast-grep looks at where it is installed.
+// batch compares the time of a batch with that of the git commands that it needs. It measures batches of text, of code
+// in which no rule of ast-grep can match, and of code that an installed ast-grep checks.
 func (b *bench) batch() error {
 	if err := b.batches("", func(n int) string { return plan(n) }); err != nil {
 		return err

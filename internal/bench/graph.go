@@ -35,7 +35,7 @@ func randomGraph(rnd *rand.Rand) graph {
 	return g
 }
 
-// work is how long all batches take one after the other.
+// work returns the total time of all batches, one after another.
 func (g graph) work() time.Duration {
 	var sum time.Duration
 	for _, d := range g.took {
@@ -63,7 +63,7 @@ func even(int) time.Duration { return time.Second }
 
 func (g graph) critical() time.Duration { return slices.Max(g.chains(g.known)) }
 
-// floor is what nobody can beat: the longest chain, and all work shared evenly.
+// floor returns a lower bound for any scheduler: the longest chain, or all work shared evenly.
 func (g graph) floor(workers int) time.Duration {
 	return max(g.critical(), g.work()/time.Duration(workers))
 }

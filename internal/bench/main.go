@@ -58,7 +58,7 @@ func (b *bench) all(only string) error {
 	}{
 		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"room", b.rooms}, {"memory", b.memory}, {"page", b.page},
 		{"team", func() error { return b.team(b.seed, b.lanes) }},
-		// Last: a child counts the memory of this program as its own until it is a program of its own.
+		// This comes last: until exec, a child counts the memory of this program as its own.
 		{"knowledge", b.knowledge},
 		{"bootstrap", b.bootstrap},
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},

@@ -102,13 +102,14 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 	return l, nil
 }
 
-// begin takes the lock of a run at work. The server is started before: runplan refuses to serve for a run's own process.
+// begin takes the lock of a running run. The server was started before, because runplan refuses to serve for a run's
+// own process.
 func (l *longRun) begin(dir string) (err error) {
 	l.lock, err = local.TakeLock(local.LayoutOf(dir).Lock("many"), time.Now())
 	return err
 }
 
-// Close ends the run as a process does that is gone.
+// Close ends the run like a process that has died.
 func (l *longRun) Close() {
 	if l.lock != nil {
 		l.lock.Release()
@@ -281,7 +282,7 @@ func (s *served) settled() (int64, error) {
 
 var updates = regexp.MustCompile(`first paint (\d+) ms, longest update ([0-9.]+) ms of script, longest task of the main thread during updates (\d+) ms`)
 
-// pageUpdates asks the test that looks at such a page in Chromium.
+// pageUpdates runs the test that opens such a page in Chromium.
 func (b *bench) pageUpdates() error {
 	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^TestThousandBatchesInTheBrowser$", "./testscripts/browser")
 	cmd.Env = append(os.Environ(), "RUNPLAN_BIN="+b.place.Runplan)

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// teamWorkers is how many agents work at the same time in what is measured here.
+// teamWorkers is the number of agents that run in parallel in this benchmark.
 const teamWorkers = 4
 
-// teamRun is what is known of one graph after its runs.
+// teamRun holds the results of one graph.
 type teamRun struct {
 	graph
 	number int
@@ -41,10 +41,11 @@ type outing struct {
 	head     time.Duration         // from the first event to the first that is given to an agent
 }
 
-// speedUp is how much faster the run was than one batch after the other, with nothing between them.
+// speedUp returns how many times faster the run was than all batches one after another without overhead.
 func (r teamRun) speedUp(o outing) float64 { return float64(r.work()) / float64(o.wall) }
 
-// team runs random plans whose agents do nothing but sleep, and compares the time with what nobody can beat (MET-06). Several runs share the machine, lanes of them at a time: agents that sleep leave it free.
+// team runs random plans with sleeping agents and compares the time with the lower bound (MET-06). lanes runs share the
+// machine at a time: sleeping agents use no CPU.
 func (b *bench) team(seed uint64, lanes int) error {
 	runs := make([]*teamRun, b.of(30, 4))
 	errs := make([]error, len(runs))
@@ -139,7 +140,7 @@ func (b *bench) predicted(dir string, g graph) (float64, error) {
 	return *d.Estimate.SpeedUp, nil
 }
 
-// teamEvent is what is read of an event here.
+// teamEvent holds the fields of an event that the benchmark reads.
 type teamEvent struct {
 	Kind, Command, Batch, Outcome string
 	At                            time.Time

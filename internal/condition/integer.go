@@ -55,7 +55,7 @@ func ParseInteger[E any](text string) (*Integer[E], error) {
 
 func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
 
-// Value evaluates the expression. It is an error where there is no value: a division by zero.
+// Value evaluates the expression. A division by zero is an error.
 func (c *Integer[E]) Value(facts E) (int, error) {
 	v, err := expr.Run(c.program, facts)
 	if err != nil {

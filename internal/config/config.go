@@ -97,7 +97,7 @@ func decode(file string, data []byte, c *Config) error {
 	return nil
 }
 
-// checkDurations refuses durations without a unit: a bare number would be taken for nanoseconds.
+// checkDurations refuses durations without a unit: a bare number would mean nanoseconds.
 func checkDurations(file string, set map[string]any) error {
 	var bad []string
 	check := func(key string, v any) {
@@ -208,7 +208,7 @@ func set(v reflect.Value, text string) error {
 	return nil
 }
 
-// badFile tells why the file for the context block is none of a workspace, "" where it is one.
+// badFile returns why the file for the context block is not a valid path of a workspace, or "".
 func (c Context) badFile() string {
 	p := path.Clean(strings.ReplaceAll(c.File, `\`, "/"))
 	first, _, _ := strings.Cut(p, "/")
@@ -473,7 +473,7 @@ func Keys() []string {
 	return out
 }
 
-// UserFile is where a user's own settings lie: $RUNPLAN_HOME, else the system's folder for configuration.
+// UserFile returns the path of the user's settings: in $RUNPLAN_HOME, else in the system's folder for configuration.
 func UserFile(getenv func(string) (string, bool)) (string, error) {
 	if home, ok := getenv("RUNPLAN_HOME"); ok && home != "" {
 		return filepath.Join(home, "config.toml"), nil

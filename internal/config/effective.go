@@ -19,8 +19,8 @@ type Setting struct {
 	From string `json:"from"`
 }
 
-// immaterial are the sections and keys that decide nothing about a run that goes on: whom it tells, and what commands
-// besides runs do.
+// immaterial lists the sections and keys that do not affect a resumed run: notifications, and settings of other
+// commands.
 func immaterial() []string { return []string{"notify", "training", "feedback", "run.keep_evidence"} }
 
 // private are the last parts of keys whose values may hold a secret.
@@ -34,7 +34,7 @@ func (l *Loaded) Effective() map[string]Setting {
 	out := map[string]Setting{}
 	for key, v := range now {
 		if _, ok := built[key]; !ok && reflect.ValueOf(v).IsZero() {
-			continue // a key of an agent that nobody set
+			continue // a key of an agent that is not set
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -105,8 +105,8 @@ func Changes(then, now map[string]Setting) []Change {
 	return out
 }
 
-// agentGone tells whether a key is one of an agent that is not configured any more. Such an agent does nothing; a run that
-// needs it says so by itself.
+// agentGone reports whether a key belongs to an agent that is no longer configured. Such an agent does nothing; a run
+// that needs it reports that.
 func agentGone(key string, now map[string]Setting) bool {
 	rest, ok := strings.CutPrefix(key, "agents.")
 	name, _, _ := strings.Cut(rest, ".")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Notify says who is told what happens in a run, outside of its terminal.
+// Notify configures who is notified of the events of a run, outside of its terminal.
 type Notify struct {
 	Command []string `toml:"command" doc:"program and arguments that are told what happens; each message is one JSON object on standard input"`
 	Webhook string   `toml:"webhook" doc:"address that each message is posted to, as JSON; https, or http on this machine"`

@@ -121,7 +121,7 @@ type Mutants struct {
 	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must notice; 0 only reports"`
 }
 
-// Promises says how strictly a batch is held to what the plan says of its outcome.
+// Promises configures how strictly a batch must keep the promises of the plan.
 type Promises struct {
 	Severity string   `toml:"severity" doc:"of a broken promise of the plan (Run: and Expected:, Create:, Modify:, Test:): error, warning, or off to look at none"`
 	Timeout  Duration `toml:"timeout" doc:"time limit of one command of the plan"`
@@ -167,18 +167,18 @@ type Plugin struct {
 	Timeout      Duration       `toml:"timeout" doc:"time limit of one look"`
 }
 
-// Acceptance says where a project has testscripts of its own.
+// Acceptance configures the folder of a project's own testscripts.
 type Acceptance struct {
 	Dir string `toml:"dir" doc:"folder of testscripts to run after each batch; empty has none"`
 }
 
-// Severity gives findings for which a condition holds another severity.
+// Severity overrides the severity of findings that meet a condition.
 type Severity struct {
 	When     string `toml:"when" doc:"condition on gate, rule, path, line, severity, message, test and env"`
 	Severity string `toml:"severity" doc:"error, warning or info"`
 }
 
-// Gate is a command that has to exit with 0.
+// Gate is a command that must exit with 0.
 type Gate struct {
 	Name     string   `toml:"name"`
 	Run      string   `toml:"run" doc:"shell text"`

@@ -35,7 +35,8 @@ func (l *Loaded) checkTraining(wrong func(error)) {
 	}
 }
 
-// trainingValues are those settings that are no plain words and figures. Canaries are secrets: only how many there are is told.
+// trainingValues lists the settings that are not plain strings or numbers. Canaries are secrets: only their number is
+// shown.
 func (l *Loaded) trainingValues(list func(key, between string, items []string)) {
 	list("training.trainer", " ", l.Training.Trainer)
 	list("training.pass_env", ", ", l.Training.PassEnv)

@@ -11,7 +11,7 @@ import (
 // file is one that edits are about: what it was, and what it is to be.
 type file struct {
 	path string // as it is shown
-	at   string // where it lies
+	at   string // its path on disk
 	text string
 	mode fs.FileMode
 
@@ -21,9 +21,9 @@ type file struct {
 	madeBelow   string // the topmost folder that had to be made for it
 }
 
-// Files carries out edits on the files under root, all of them or none, and returns the paths it wrote or
-// deleted, in the order of the edits. Several edits of one file build on each other. Where one cannot be
-// written, those that were are put back as they had been.
+// Files applies edits to the files under root, all of them or none. It returns the paths that it wrote or deleted, in
+// the order of the edits. Several edits of one file build on each other. If a file cannot be written, it restores those
+// already written.
 func Files(root string, edits []Edit) ([]string, error) {
 	if len(edits) == 0 {
 		return nil, fmt.Errorf("edit: %w", ErrNone)

@@ -136,7 +136,7 @@ func nearest(src, search string) (near, asked string, at int) {
 		return "", "", 0
 	}
 	pairs := bigrams(want)
-	best, bestLine, bestScore, n := "", 0, 0.5, 0 // less than half alike is no help
+	best, bestLine, bestScore, n := "", 0, 0.5, 0 // a match below one half does not help
 	for line := range strings.Lines(src) {
 		if n++; n > maxNearLines {
 			break

@@ -14,8 +14,8 @@ import (
 // belongs to git or to runplan.
 var ErrUnsafePath = errors.New("path refused")
 
-// SafePath returns where p lies below root. It refuses what is not plainly a path below root: absolute
-// paths, "..", drive letters, symbolic links that lead out, and whatever lies in .git or .runplan.
+// SafePath returns the path of p below root. It refuses paths that may lead elsewhere: absolute paths, "..", drive
+// letters and symbolic links that lead out. It also refuses everything in .git or .runplan.
 func SafePath(root, p string) (string, error) {
 	parts, err := lexical(p)
 	if err != nil {
@@ -28,7 +28,7 @@ func SafePath(root, p string) (string, error) {
 	return path, nil
 }
 
-// Lexical is what [SafePath] can say without looking at the disk.
+// Lexical makes those checks of [SafePath] that need no disk access.
 func Lexical(p string) error {
 	_, err := lexical(p)
 	return err

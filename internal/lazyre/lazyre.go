@@ -1,5 +1,5 @@
-// Package lazyre has regular expressions that are compiled when they are first used. A program with hundreds of them
-// that uses a few would otherwise compile all of them at each start.
+// Package lazyre provides regular expressions that are compiled at their first use. Otherwise a program with hundreds
+// of them would compile all at each start.
 package lazyre
 
 import (

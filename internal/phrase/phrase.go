@@ -1,5 +1,5 @@
-// Package phrase puts figures and the words of others into sentences: a number with its noun, a sum of money, a text that
-// is kept to one line or to a length. It counts characters and bytes; what counts the cells of a display is internal/cells.
+// Package phrase formats parts of sentences: a number with its noun, a sum of money, a text cut to one line or to a
+// length. It counts characters and bytes; package internal/cells counts cells of a display.
 package phrase
 
 import (
@@ -37,7 +37,7 @@ func Money(usd float64) string {
 // Line makes one line of a text, with one space where there was white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Cut shortens a text to at most n characters, the last of which tells that more came. Of none at all nothing is left.
+// Cut shortens a text to at most n characters, the last of which marks the cut. With n = 0 it returns "".
 func Cut(text string, n int) string {
 	switch {
 	case len(text) <= n || utf8.RuneCountInString(text) <= n:
@@ -48,7 +48,7 @@ func Cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// CutBytes keeps at most the first n bytes of a text, whole characters only, and tells behind them that more came.
+// CutBytes keeps at most the first n bytes of a text, whole characters only, and appends a mark of the cut.
 func CutBytes(text string, n int) string {
 	if len(text) <= n {
 		return text

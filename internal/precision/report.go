@@ -183,7 +183,8 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	return 0, nil
 }
 
-// record writes what was measured of each rule, for the lists of rules. What whole trees tell is added to what is there.
+// record writes the measured precision of each rule, for the lists of rules. Results of whole trees are added to the
+// existing ones.
 func record(o options, commits, histories int, rules map[string]*tally) error {
 	counts := map[string][3]int{}
 	trees := 0

@@ -18,8 +18,8 @@ var sextets = func() (t [256]byte) {
 	return t
 }()
 
-// runs calls found with each stretch of text that may be base64, until it returns false. A stretch goes on over a line
-// end behind a long line.
+// runs calls found with each run of text that may be base64, until it returns false. A run continues over a line end
+// after a long line.
 func runs(text string, found func(from, to int) bool) {
 	for i := 0; i < len(text); {
 		if sextets[text[i]] == 0xff {
@@ -48,8 +48,7 @@ func runs(text string, found func(from, to int) bool) {
 	}
 }
 
-// lineEnd returns where the text goes on behind the line end at i and the indentation of the next line; i where there is
-// no line end.
+// lineEnd returns the position after the line end at i and the indentation of the next line; i if there is no line end.
 func lineEnd(text string, i int) int {
 	at := i
 	if at < len(text) && text[at] == '\r' {

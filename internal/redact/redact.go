@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// minValue is the length from which a value is taken for a secret; shorter ones occur in any text.
+// minValue is the minimum length of a secret value; shorter ones occur in any text.
 const minValue = 8
 
 // Redactor replaces secrets. It is safe for concurrent use. A nil one changes nothing.
@@ -113,8 +113,8 @@ func truth(b bool) int {
 	return 0
 }
 
-// Hints are the literals of which each text has one that is changed for what it looks like, where nothing in it is
-// escaped or encoded.
+// Hints returns literals of which every text with a secret-looking part contains one, unless the part is escaped or
+// encoded.
 func Hints() []literal.Lit {
 	var out []literal.Lit
 	for i := range kinds {
@@ -172,7 +172,7 @@ func SecretName(name string) bool {
 	return false
 }
 
-// harmless tells a place where a secret lies, a switch or a number from a secret.
+// harmless reports whether a value is the path of a secret, a switch or a number, and not a secret.
 func harmless(name, value string) bool {
 	name = strings.ToUpper(name)
 	for _, end := range []string{"_FILE", "_PATH", "_DIR", "_SOCK", "_HOME"} {

@@ -25,7 +25,7 @@ type board struct {
 	dump  *os.File
 }
 
-// result is what was measured of a repository.
+// result holds the measurements of a repository.
 type result struct {
 	name          string
 	commits       int
@@ -121,7 +121,7 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.0f", 100*float64(n)/float64(of))
 }
 
-// dumpFeatures writes what speaks for the chunks that may matter, and which of them do.
+// dumpFeatures writes the features of the ranked chunks, and which chunks are relevant.
 func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text, repo string) error {
 	ranked, err := retrieve.Rank(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"}, Budget: tokens.Budget{Window: 16000}})
 	if err != nil {

@@ -101,7 +101,7 @@ func (s *storm) processes(r *repository) []string {
 	for _, dir := range dirs {
 		cwd, err := os.Readlink(filepath.Join(dir, "cwd"))
 		if err != nil {
-			continue // gone, or not ours
+			continue // ended, or not ours
 		}
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		if cwd != r.dir && !strings.HasPrefix(cwd, r.dir+"/") && (run == "" || !strings.Contains(string(environ), "RUNPLAN_RUN="+run)) {

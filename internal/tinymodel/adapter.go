@@ -13,7 +13,7 @@ type Adapter struct {
 	Fault Fault // what is wrong with it; "" is nothing
 }
 
-// Fault is something that a server takes when a model is made of it, and fails at when the model is asked.
+// Fault is a fault of a model file: the server accepts the file and fails when the model is asked.
 type Fault string
 
 // The faults.

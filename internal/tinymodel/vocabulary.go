@@ -40,7 +40,7 @@ type vocabulary struct {
 	answers [][]int // ids, by rule: the pieces of what is said
 }
 
-// piece is how long the pieces of an answer are, in runes.
+// piece is the length of a piece of an answer, in runes.
 const piece = 16
 
 func newVocabulary(rules []Rule) (*vocabulary, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Environ is the environment of this process with bin/tools of the repository behind everything else in PATH.
+// Environ returns the environment of this process with bin/tools of the repository at the end of PATH.
 func Environ(t testing.TB) []string {
 	t.Helper()
 	return append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
