@@ -50,7 +50,7 @@ func affected(dir string, p Project, all []Project, changed []string) bool {
 	return reach(p.Root)
 }
 
-// manifests are the files in which a project names others.
+// manifests returns the files in which a project names others.
 func manifests() []string {
 	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml", "tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
 }

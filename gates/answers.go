@@ -78,7 +78,7 @@ func (s Subject) namesTested(f Finding) bool {
 	return false
 }
 
-// tested is the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
+// tested returns the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
 func tested(test string) string {
 	test = lastPart(test)
 	for _, prefix := range []string{"Test_", "test_", "Test", "test"} {
@@ -89,7 +89,8 @@ func tested(test string) string {
 	return ""
 }
 
-// lastPart is the name of a test without its file, class and subtest: test_add for tests/test_calc.py::Calc::test_add.
+// lastPart returns the name of a test without its file, class and subtest: test_add for
+// tests/test_calc.py::Calc::test_add.
 func lastPart(test string) string {
 	if i := strings.LastIndex(test, "::"); i >= 0 {
 		test = test[i+2:]
@@ -124,7 +125,7 @@ func calledIn(file string, f Finding) []string {
 	return names
 }
 
-// plain are names of functions that say nothing of what a test is about.
+// plain holds names of functions that say nothing about the subject of a test.
 var plain = func() map[string]bool {
 	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect assert equal equals " +
 		"true false not fail skip main len range make append string int str list dict set open close read write get put join split " +

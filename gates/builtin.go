@@ -91,7 +91,7 @@ func noSuite(projects []Project) string {
 	return "no test suite found, although there is " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// noTests is the visible skip of a tree without a suite (GATE-04). Whether there were tests before is asked by [prove].
+// noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.
 func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true, Unset: why}
 	return builtin{info: info, do: func(_ context.Context, w *work) error {

@@ -29,8 +29,8 @@ type bed struct {
 
 	// alone is the call without planted tests; where it is nil, the same call.
 	alone func() (testRun, error)
-	// masks says that a failing test keeps something else from happening, such as a check of what a suite left behind
-	// or a limit of coverage, so that the call has to be seen to pass without planted tests as well.
+	// masks says that a failing test prevents something else, such as a check of leftovers or a coverage limit. Then
+	// the call must also pass without planted tests.
 	masks bool
 	// ignores says that the runner was told to exit with 0 even if tests fail, so that it continues with later
 	// commands. Set masks as well: then the call is expected to exit as it does without planted tests.
@@ -43,11 +43,11 @@ type bed struct {
 type plant struct {
 	place      string // the folder, package or file, for people
 	fail, pass string // their names, or a part of them that no other name holds
-	// like tells a test of the project that runs only where the planted tests run as well.
+	// like reports whether a test of the project runs only where the planted tests run as well.
 	like func(c testout.Case) bool
 	// unsure says why the runner may leave the planted tests out, though it runs those of the project.
 	unsure string
-	// fine reports that the runner said of the whole place that it passed; nil where it tells of tests only.
+	// fine reports whether the runner said that the whole place passed; nil if it reports only tests.
 	fine func() bool
 }
 

@@ -125,13 +125,13 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 	return rep, nil
 }
 
-// family is the name of a gate without what it is about: lint of lint:go.
+// family returns the name of a gate without what it is about: lint of lint:go.
 func family(gate string) string {
 	f, _, _ := strings.Cut(gate, ":")
 	return f
 }
 
-// statusOf is the status that follows from findings.
+// statusOf returns the status that follows from findings.
 func statusOf(findings []Finding) Status {
 	out := Pass
 	for _, f := range findings {

@@ -135,7 +135,7 @@ type Detection struct {
 	Projects []Project
 }
 
-// DetectIn is [Detect], to be asked for once and used by many.
+// DetectIn returns the result of [Detect] to share between callers.
 func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
 // Ignored reports whether a folder of this name holds what is not the project's own.
@@ -229,11 +229,11 @@ type nodePackage struct {
 
 func readPackage(dir, root string) nodePackage {
 	var p nodePackage
-	_ = json.Unmarshal([]byte(readText(dir, root, "package.json")), &p) // npm itself will tell what is wrong with it
+	_ = json.Unmarshal([]byte(readText(dir, root, "package.json")), &p) // npm itself reports errors in it
 	return p
 }
 
-// testScript is the script of `npm test`; what npm init writes there is no test.
+// testScript returns the script of `npm test`; what npm init writes there is no test.
 func (p nodePackage) testScript() string {
 	s := strings.TrimSpace(p.Scripts["test"])
 	if strings.Contains(s, "no test specified") {
@@ -253,7 +253,7 @@ type pyproject struct {
 
 func readPyproject(dir, root string) pyproject {
 	var p pyproject
-	_ = toml.Unmarshal([]byte(readText(dir, root, "pyproject.toml")), &p) // Python's tools will tell what is wrong with it
+	_ = toml.Unmarshal([]byte(readText(dir, root, "pyproject.toml")), &p) // Python's tools report errors in it
 	return p
 }
 
@@ -275,12 +275,12 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 // maxConfig is the number of bytes read of a configuration file.
 const maxConfig = 1 << 20
 
-// readText reads a small file of a project; one that is not there is empty.
+// readText reads a small file of a project; a missing one is empty.
 func readText(dir, root, name string) string {
 	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
 }
 
-// ReadSome reads the first bytes of a file, at most so many; one that is not there, or cannot be read, is empty.
+// ReadSome reads the first bytes of a file, at most so many; a missing one, or cannot be read, is empty.
 func ReadSome(file string, most int64) string {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
 		return "" // opening a named pipe would wait for ever

@@ -51,7 +51,7 @@ const (
 type File struct {
 	Change
 	Before, After string
-	From          string // of a new file: the deleted one that it was made of; "" for none
+	From          string // of a new file: the deleted file that it was moved from; "" for none
 	moved         string // the text of From
 }
 

@@ -49,9 +49,9 @@ func normal(s string) string {
 	return strings.TrimSpace(whitespace.ReplaceAllString(s, " "))
 }
 
-// Digest is the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each with
-// its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It is
-// at most limit bytes long; 0 is 4 KiB.
+// Digest returns the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each
+// with its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It
+// is at most limit bytes long; 0 is 4 KiB.
 func Digest(v Verdict, limit int) string {
 	if limit <= 0 {
 		limit = defaultDigest

@@ -186,7 +186,7 @@ func prettierConfig(dir, root string) bool {
 	return readPackage(dir, root).Prettier != nil
 }
 
-// nearest is the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
+// nearest returns the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
 func nearest(file string, ok func(root string) bool) string {
 	for at := path.Dir(file); ; at = path.Dir(at) {
 		if ok(at) {

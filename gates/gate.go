@@ -65,7 +65,7 @@ const (
 	Dear                // asks a model
 )
 
-// String is the word for people.
+// String returns the name of the cost class.
 func (c Cost) String() string {
 	names := []string{"instant", "cheap", "costly", "dear"}
 	return names[max(0, min(int(c), len(names)-1))]
@@ -75,7 +75,7 @@ func (c Cost) String() string {
 type Subject struct {
 	Dir     string   // root of the tree
 	Base    string   // commit the change starts from, "" when unknown
-	Tree    string   // tree hash of what is looked at, "" when it is not known
+	Tree    string   // tree hash of Dir, "" if unknown
 	Changed []string // paths changed since Base, slashes, relative to Dir, sorted
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
@@ -100,7 +100,7 @@ type Subject struct {
 
 	Env     []string // environment for programs, complete
 	Timeout time.Duration
-	Diff    Diff   // what changed, with its content; nil where it is not known
+	Diff    Diff   // the changes, with content; nil if unknown
 	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
 	LogDir  string // each gate that runs a program leaves its full output here as NAME.log; "" keeps none
 
@@ -143,7 +143,7 @@ type Report struct {
 	Cases []testout.Case `json:"-"`
 }
 
-// Proof tells what the answer of a test suite is worth.
+// Proof describes how far the result of a test suite can be trusted.
 type Proof struct {
 	Calibration Calibration `json:"calibration"`
 	Why         string      `json:"why,omitempty"`      // why it is uncalibrated
@@ -236,5 +236,5 @@ type TestCount struct {
 	Skipped int `json:"skipped"`
 }
 
-// Total is the number of tests that ran.
+// Total returns the number of tests that ran.
 func (t TestCount) Total() int { return t.Passed + t.Failed }

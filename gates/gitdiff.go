@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// GitDiff is the [Diff] between two trees or commits of a repository.
+// GitDiff returns the [Diff] between two trees or commits of a repository.
 func GitDiff(repo *git.Repo, base, target string) Diff { return gitDiff{repo.Compare(base, target)} }
 
 // GitCompared returns the [Diff] of an existing comparison.

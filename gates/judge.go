@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// judge compares what the runner said of the planted tests with what they are, and returns its answer without them.
-// exact says that a report was asked for which a runner writes only when it has run all tests.
+// judge compares the runner's results for the planted tests with the expected ones, and returns its answer without
+// them. exact says that the call asked for a report that a runner writes only after it has run all tests.
 func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, exact bool) (testout.Result, ran) {
 	res, planted := b.strip(raw)
 	red := 0
@@ -130,7 +130,7 @@ func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Stat
 }
 
 var (
-	// frameLine stands around what runners say of one test.
+	// frameLine matches lines around a runner's output for one test.
 	frameLine = lazyre.New(`^\s*(?:[=_⎯-]{8,}|Traceback \(most recent call last\):|Failures:|failures:)?\s*$`)
 	// totalLine matches the summary lines of test runners.
 	totalLine = lazyre.New(`^(?:=+ )?\d+ (?:failed|passed)\b.* in [\d.]+s|^Ran \d+ tests? in |^(?:FAILED|OK)(?: \(.*\))?$|^(?:Tests|Test Suites|Snapshots|Time):\s|` +

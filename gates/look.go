@@ -36,7 +36,7 @@ func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
 // Count sets the number of tests.
 func (l *Look) Count(t TestCount) { l.w.rep.Tests = &t }
 
-// Exists tells whether the tree has a file of this name.
+// Exists reports whether the tree has a file of this name.
 func (l *Look) Exists(path string) bool {
 	info, err := os.Lstat(filepath.Join(l.w.subject.Dir, filepath.FromSlash(path)))
 	return err == nil && info.Mode().IsRegular()
@@ -77,13 +77,13 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 	return Ended{Exit: out.exit, How: out.how(), Stdout: out.stdout, Text: out.text}, nil
 }
 
-// Command sets what the report says was run, where that is not what a person would type.
+// Command sets the command in the report, if it differs from what a person would type.
 func (l *Look) Command(text string) { l.w.rep.Command = text }
 
 // ErrNoProgram says that a program is not installed.
 var ErrNoProgram = errors.New("not installed")
 
-// Show sets what the report shows of the output, where a program's own is made for other programs.
+// Show sets the output in the report, for programs with machine-readable output.
 func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
 
 // Changed reads the changed files that want accepts. ok is false where the change is not known: the report then is a
@@ -103,5 +103,5 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 	return files, true, ctx.Err()
 }
 
-// Tool is the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
+// Tool returns the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
 func (l *Look) Tool(root, own, name string) string { return l.w.tool(root, own, name) }

@@ -66,7 +66,7 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 	return run(ctx, gates, s, observe, false)
 }
 
-// run is [Run]. With onwards a failure of a gate that only reads files stops no other one.
+// run implements [Run]. With onwards, a failure of a gate that only reads files does not stop later gates.
 func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onwards bool) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
@@ -189,7 +189,7 @@ func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[
 }
 
 // comparable reports whether the tests that ran can be compared with those of the base: no gate failed, or only suites
-// did, and not by a test or a build. A suite that was told to lie names what it left out.
+// did, and not by a test or a build.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
 		if r.decided() && !covers("plan", r.Gate) && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {

@@ -30,8 +30,8 @@ type proven struct {
 	broken []string // files with tests that fail in their base version and were not approved; "" for an unknown file
 }
 
-// prove compares what ran with what ran on the base: by name where the names are known, by number where they are not
-// (RUN-07, GATE-05). Then it revises what was only read in the text of tests. The error says that the work was stopped.
+// prove compares the tests that ran with those of the base: by name if the names are known, else by number (RUN-07,
+// GATE-05). Then it revises findings that come only from reading tests. The error says that the work was stopped.
 func prove(ctx context.Context, v *Verdict, s Subject) error {
 	p := &prover{Verdict: v, s: s, plan: names.PlanOf(s.Batch)}
 	if err := p.gather(ctx); err != nil {
@@ -171,7 +171,7 @@ func (p *prover) hold(ctx context.Context, one *proven) error {
 	return nil
 }
 
-// proofOf returns the proof of a report, which has none where nothing calibrated its suite.
+// proofOf returns the proof of a report, and makes one for a suite that was not calibrated.
 func proofOf(r *Report) *Proof {
 	if r.Proof == nil {
 		r.Proof = &Proof{Calibration: Uncalibrated, Why: "this suite is not calibrated"}

@@ -46,7 +46,7 @@ func (p *prover) compare(one *proven) {
 		loose.Held = nil
 	}
 	for _, w := range names.Weakened(loose, change) {
-		// Tests that stand among the code, as unit tests of Rust do, are never held.
+		// Tests inside of code files, such as unit tests of Rust, are never run in their base version.
 		if one.held.Reverted || p.plan.Change(w.Case.Name) || !unheld && language.OfTest(w.Path) != "" {
 			continue
 		}

@@ -42,7 +42,7 @@ type testRun struct {
 	about string                     // the script, where it is one
 	show  func() string              // what to show instead of the output
 	done  func()
-	cause func(r ran) error                               // looks at a failure for what is not the code's fault
+	cause func(r ran) error                               // finds causes of a failure outside of the code
 	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
 
 	plant recipe // plants tests; nil where runplan cannot plant any, and why says so
@@ -230,8 +230,8 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 	}
 }
 
-// BaseCases are the cases of a report as a later one is compared with them. A failure that is in the output of a
-// command that passed is none: the output quotes another suite.
+// BaseCases returns the cases of a report for comparison with a later one. It ignores failures in the output of a
+// command that passed: the output quotes another suite.
 func (r Report) BaseCases() []testout.Case {
 	if !r.hides() {
 		return r.Cases
@@ -279,7 +279,7 @@ func conclude(w *work, sum testout.Result) {
 	}
 }
 
-// lastTelling is the last line that says what went wrong, else the last one.
+// lastTelling returns the last line that says what went wrong, else the last one.
 func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -322,7 +322,7 @@ func (w *work) named(script, test string) (file string, line int) {
 		return "", 0
 	}
 	test = strings.TrimSpace(test)
-	if head, _, ok := strings.Cut(test, ": "); ok { // what follows tells of the failure
+	if head, _, ok := strings.Cut(test, ": "); ok { // the rest describes the failure
 		test = head
 	}
 	walk(path.Join(w.subject.Dir, path.Dir(script)), 0, func(_ string, names []string) {

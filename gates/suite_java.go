@@ -226,7 +226,7 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 	}
 }
 
-// jvmPair is the text of planted tests. The failing one passes where an assertion that must fail does not.
+// jvmPair returns the text of planted tests. The failing one passes where an assertion that must fail does not.
 func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
 	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert", "kotlin.test.": ""}[from]
 	if ext == ".kt" {

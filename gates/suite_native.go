@@ -38,7 +38,7 @@ func dotnetSuite(dir string, p Project) []suite {
 	return []suite{called(p, args, dotnetTool(""), "how to plant a test for dotnet test is not known")}
 }
 
-// called is a suite that is one call of a program whose output is read as text.
+// called returns a suite that is one call of a program whose output is read as text.
 func called(p Project, args []string, tool Tool, why string) suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil

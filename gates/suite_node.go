@@ -89,7 +89,7 @@ func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	return out
 }
 
-// managerTool is a package manager of Node.
+// managerTool returns a package manager of Node.
 func managerTool(name, config string) Tool {
 	how := map[string]string{
 		"npm": "it comes with https://nodejs.org", "pnpm": "npm install --global pnpm, or corepack enable",
@@ -127,7 +127,7 @@ func packageManager(dir, root string) string {
 	return "npm"
 }
 
-// installs is the command that installs what a package depends on: to the letter of its lock file, where it has one.
+// installs returns the command that installs a package's dependencies: exactly those of its lock file, if it has one.
 func installs(dir, root string) string {
 	tool := packageManager(dir, root)
 	if tool != "npm" {

@@ -78,8 +78,8 @@ var (
 	noSpace       = lazyre.New(`(?m)No space left on device`)
 )
 
-// hindered tells whether a program failed for reasons that are not the code's. Such an error stops a batch as a failure
-// does; it only names another culprit.
+// hindered reports whether a program failed for reasons that are not the code's. Such an error stops a batch as a
+// failure does; it only names another culprit.
 func (w *work) hindered(out ran, failures []testout.Failure) error {
 	if out.ok() || slices.ContainsFunc(failures, func(f testout.Failure) bool { return w.ofCode(f) }) {
 		return nil

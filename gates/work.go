@@ -25,7 +25,7 @@ const DefaultTimeout = 20 * time.Minute
 // missed.
 const maxStdout = 32 << 20
 
-// builtin is a gate of this package: what it is, and what it does with a [work].
+// builtin is a gate of this package: its description, and its function with a [work].
 type builtin struct {
 	info  Info
 	limit time.Duration // its own time limit; 0 takes the subject's
@@ -34,7 +34,7 @@ type builtin struct {
 	reruns       int  // how often failing tests are run again
 	do           func(ctx context.Context, w *work) error
 
-	project  Project // that it looks at; its root is "" where it looks at the whole tree
+	project  Project // the project that it checks; its root is "" for the whole tree
 	affected func(changed []string) bool
 }
 
@@ -74,7 +74,7 @@ type work struct {
 	reruns       int
 
 	text  tape
-	said  string // what to show instead of text, where text is made for programs
+	said  string // output to show instead of machine-readable text
 	spoke bool
 	user  bool // programs run as a user has them, without the variables of a CI
 }
@@ -105,8 +105,8 @@ func (w *work) start(ctx context.Context) error {
 
 func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
 
-// LogName is the file below dir for the log of a gate, "" where there is no folder for logs. What does not fit into a
-// file name becomes a dash.
+// LogName returns the path of a gate's log below dir, "" if there is no folder for logs. It replaces characters that do
+// not fit into a file name with dashes.
 func LogName(dir, gate string) string {
 	if dir == "" {
 		return ""
@@ -177,7 +177,7 @@ type program struct {
 	limit  time.Duration       // its own time limit; 0 has only that of the gate
 	stdout bool                // its standard output is a report of its own
 	quiet  bool                // a probe, which leaves no trace in report and log
-	shown  []string            // what a person would run, where args are of use to this program only
+	shown  []string            // the command for people, where args serve only this program
 	drop   func(string) string // takes out of the output what is not for people; nil keeps all
 }
 
@@ -192,7 +192,7 @@ type ran struct {
 
 func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
 
-// how tells how the program ended, for people.
+// how returns how the program ended, for people.
 func (r ran) how() string {
 	if r.signal != "" {
 		return "it died of " + r.signal
@@ -266,12 +266,12 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	return ran{exit: res.Exit, signal: res.Signal, stdout: res.Stdout, text: text.String()}, nil
 }
 
-// crash tells the signals that a program brings upon itself from those that others send.
+// crash reports whether a program caused the signal itself, and no other process sent it.
 func crash(signal string) bool {
 	return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGPIPE"}, signal)
 }
 
-// toolEnv is env with what keeps tools from drawing, asking, watching and writing into the tree.
+// toolEnv adds variables to env that keep tools from drawing, asking, watching and writing into the tree.
 func toolEnv(env, more []string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -287,7 +287,7 @@ func toolEnv(env, more []string) []string {
 	return append(out, more...)
 }
 
-// environ is the environment of a program.
+// environ returns the environment of a program.
 func (w *work) environ(more []string) []string {
 	env := toolEnv(w.subject.Env, more)
 	if w.user {

@@ -18,7 +18,7 @@ type kind struct {
 	shebangs   []string // programs of a first line #!
 }
 
-// languages is the table of those that lessons can name.
+// languages returns the table of those that lessons can name.
 func languages() map[string]kind {
 	return map[string]kind{
 		"python":     {"py pyi pyw", "SConstruct SConscript", []string{"python", "pypy"}},

@@ -25,7 +25,7 @@ type Layer struct {
 	FS   fs.FS
 }
 
-// BuiltIn is the layer that comes with the program.
+// BuiltIn returns the layer that comes with the program.
 func BuiltIn() Layer {
 	sub, err := fs.Sub(builtIn, "library")
 	if err != nil {
@@ -34,7 +34,7 @@ func BuiltIn() Layer {
 	return Layer{"built-in", "lessons/library", sub}
 }
 
-// DirLayer is a folder on disk. It need not be there.
+// DirLayer returns a folder on disk. It need not be there.
 func DirLayer(name, dir string) Layer {
 	return Layer{name, dir, os.DirFS(dir)}
 }

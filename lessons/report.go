@@ -32,7 +32,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Skip says what was not looked at, and why.
+// Skip is a skipped file, with the reason.
 type Skip struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`

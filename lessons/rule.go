@@ -62,7 +62,7 @@ func compile(l *Lesson) (*rule, error) {
 	return r, nil
 }
 
-// first is the first match in a line that the lesson means.
+// first returns the first match in a line that the lesson means.
 func (r *rule) first(line []byte) []int {
 	if r.unless == nil {
 		return r.re.FindIndex(line)
@@ -75,7 +75,7 @@ func (r *rule) first(line []byte) []int {
 	return nil
 }
 
-// means tells whether a match is what the lesson means.
+// means reports whether a match is what the lesson means.
 func (r *rule) means(match []byte) bool { return r.unless == nil || !r.unless.Match(match) }
 
 // namesLineFeed reports whether an expression has \n in so many words. \s or [^"] alone do not count:

@@ -87,8 +87,8 @@ func (s *Scanner) Source(path string, src []byte) Result {
 	return w.result
 }
 
-// Scan looks at files of dir; their paths are relative to it, with slashes. The error says which file could
-// not be looked at; then nothing is known. A file that is not there any more is skipped.
+// Scan applies the lessons to files of dir; their paths are relative to it, with slashes. The error names a file that
+// could not be read; then the result is not valid. A missing file is skipped.
 func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result, error) {
 	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
 		folders := map[string]int{}

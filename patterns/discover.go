@@ -162,7 +162,7 @@ func most(counts map[string]int) []Count {
 	return all[:min(len(all), mostCounts)]
 }
 
-// Text is the style for a brief, "" if there is nothing to say.
+// Text returns the style for a brief, "" if there is nothing to say.
 func (s Style) Text() string {
 	if len(s.Languages) == 0 {
 		return ""

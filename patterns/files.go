@@ -76,7 +76,7 @@ func sources(dir string, files []string, wanted func(language string) bool, sift
 	return look, skipped, other, nil
 }
 
-// relative is a path below dir, with slashes.
+// relative returns a path below dir, with slashes.
 func relative(dir, file string) (string, error) {
 	rel := file
 	if filepath.IsAbs(file) {

@@ -136,7 +136,7 @@ func convert(ctx context.Context, p Program, l Lesson, lang string, have []Rule)
 	return "", entry, nil
 }
 
-// covered is the rule that enforces a lesson already.
+// covered returns the rule that enforces a lesson already.
 func covered(ctx context.Context, p Program, g grammar, l Lesson, have []Rule) (string, error) {
 	var own []Rule
 	for _, r := range have {
@@ -253,7 +253,7 @@ func Write(dir string, files []Generated) (kept []string, err error) {
 	return kept, nil
 }
 
-// generated tells whether a file is one of ours: a regular file that begins with the mark.
+// generated reports whether a file is one of ours: a regular file that begins with the mark.
 func generated(name string) bool {
 	fi, err := os.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() {

@@ -70,7 +70,7 @@ func languageOf(name string) string {
 	return ""
 }
 
-// canonical is the one name that is used here for a language of a rule.
+// canonical returns the one name that is used here for a language of a rule.
 func canonical(language string) string {
 	l := strings.ToLower(language)
 	switch l {
@@ -85,7 +85,7 @@ func canonical(language string) string {
 	return l
 }
 
-// interpreter is the language that the first line of a script names.
+// interpreter returns the language that the first line of a script names.
 func interpreter(text []byte) string {
 	line, _, _ := bytes.Cut(text[:min(len(text), 200)], []byte("\n"))
 	m := regexp.MustCompile(`^#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?/?(bash|sh|dash|ksh|zsh|python|node)[\d.]*(?:\s|$)`).FindSubmatch(line)

@@ -54,7 +54,7 @@ func Files(ctx context.Context, env []string, dir string, paths ...string) (file
 	return slices.Compact(files), slices.Compact(skipped), nil
 }
 
-// below is a folder or file in dir, relative to it.
+// below returns a folder or file in dir, relative to it.
 func below(dir, name string) (string, error) {
 	if !filepath.IsAbs(name) && path.Clean(filepath.ToSlash(name)) == "." {
 		return ".", nil

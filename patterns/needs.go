@@ -62,7 +62,7 @@ func (n need) cost() int {
 	return 2
 }
 
-// allOf is the need for all of the needs. Those that hold for each text are left out.
+// allOf returns the need for all of the needs. Those that hold for each text are left out.
 func allOf(list ...need) need {
 	var all []need
 	for _, n := range list {
@@ -115,7 +115,8 @@ var ruleKeys = []string{
 	"labels", "files", "ignores", "url", "metadata",
 }
 
-// needOf is the need of a rule document for files in a language. Constraints are left out: they only narrow a match.
+// needOf returns the need of a rule document for files in a language. Constraints are left out: they only narrow a
+// match.
 func needOf(text, language string) need {
 	var doc map[string]any
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

@@ -289,7 +289,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	return skipped, nil
 }
 
-// within tells whether all offsets lie in a text of n bytes.
+// within reports whether all offsets lie in a text of n bytes.
 func (n Node) within(size int) bool {
 	ok := 0 <= n.Start && n.Start <= n.End && n.End <= size && (n.From < 0 || n.From <= n.To && n.To <= size)
 	for _, v := range n.Vars {
@@ -406,7 +406,7 @@ func (d *stepper) object(each func(key []byte)) {
 	}
 }
 
-// raw is a string as it is written, without its quotes.
+// raw returns a string as it is written, without its quotes.
 func (d *stepper) raw() []byte {
 	if !d.take('"') {
 		d.fail()

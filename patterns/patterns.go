@@ -64,7 +64,7 @@ type accepted struct {
 	rules []string
 }
 
-// Found tells whether there is a program. The zero Program is none.
+// Found reports whether there is a program. The zero Program is none.
 func (p Program) Found() bool { return p.Path != "" }
 
 // Find looks for ast-grep: the configured path or name, else $RUNPLAN_AST_GREP, else ast-grep in the PATH of env.

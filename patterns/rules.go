@@ -70,7 +70,7 @@ type Source struct {
 	Name  string // of the folder, for people
 }
 
-// Builtin is the source of the rules that come with the program.
+// Builtin returns the source of the rules that come with the program.
 func Builtin() Source {
 	sub, err := fs.Sub(builtinFiles, "rules")
 	if err != nil {
@@ -79,7 +79,7 @@ func Builtin() Source {
 	return Source{BuiltIn, sub, "built-in"}
 }
 
-// Folder is the source of the rules in a folder on disk. It need not be there.
+// Folder returns the source of the rules in a folder on disk. It need not be there.
 func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir} }
 
 // Load reads the rules of all sources, the later over the earlier, sorted by id. It reads the outer form

@@ -219,7 +219,7 @@ func (p Program) try(ctx context.Context, rules string) error {
 	return err
 }
 
-// limit is the time for one chunk.
+// limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
 	if p.Limit > 0 {
 		return p.Limit
@@ -241,7 +241,7 @@ func stderrText(lines []string) string {
 	return b.String()
 }
 
-// String is the hit as compilers print theirs.
+// String returns the hit as compilers print theirs.
 func (h Hit) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", h.Path, h.Line, h.Col, h.Severity, h.Message, h.Rule)
 }

@@ -32,8 +32,8 @@ const (
 // ruleComment finds the comments that have a mark: a string that looks like one is none.
 const ruleComment = "runplan-comment"
 
-// commentKinds are the names of comments in the trees of a language, "" where they are not known here; then
-// each line that looks like a comment counts as one.
+// commentKinds returns the names of comments in the trees of a language, "" where they are not known here; then each
+// line that looks like a comment counts as one.
 func commentKinds(language string) string {
 	switch language {
 	case "python", "typescript", "tsx", "javascript", "go", "bash":
@@ -44,7 +44,7 @@ func commentKinds(language string) string {
 	return ""
 }
 
-// commentRules are the rules that find comments with marks.
+// commentRules returns the rules that find comments with marks.
 func commentRules(languages []string) string {
 	var b strings.Builder
 	for _, l := range languages {

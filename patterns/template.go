@@ -68,7 +68,7 @@ type candidate struct {
 	rule     any
 }
 
-// document is the candidate as a rule file.
+// document returns the candidate as a rule file.
 func (c candidate) document(id string, l Lesson, g grammar) string {
 	line := func(s string) string {
 		text, _ := json.Marshal(phrase.Line(s)) // a JSON string is a YAML one; no error is possible
@@ -180,8 +180,8 @@ func with(n node, key string, value any) node {
 	return out
 }
 
-// calls are the names that are called in code, in their order; of a.b.c the c. A name too many does no harm:
-// the program decides what a candidate finds.
+// calls returns the names that are called in code, in their order; of a.b.c the c. A name too many does no harm: the
+// program decides what a candidate finds.
 func calls(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`([A-Za-z_][\w.]*)\s*\(`).FindAllStringSubmatch(code, -1) {
@@ -202,7 +202,7 @@ func calls(code string) []string {
 	return names
 }
 
-// handled are the exceptions that handlers in code name.
+// handled returns the exceptions that handlers in code name.
 func handled(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^\s*except\*?\s+(.+?)(\s+as\s+\w+)?\s*:`).FindAllStringSubmatch(code, -1) {
@@ -215,7 +215,7 @@ func handled(code string) []string {
 	return names
 }
 
-// keywords are the names of arguments in code.
+// keywords returns the names of arguments in code.
 func keywords(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`[(,{]\s*([A-Za-z_]\w*)\s*[=:][^=]`).FindAllStringSubmatch(code, -1) {
@@ -226,7 +226,7 @@ func keywords(code string) []string {
 	return names
 }
 
-// mentioned tells whether a text speaks of a name: the name itself, or all of its words.
+// mentioned reports whether a text speaks of a name: the name itself, or all of its words.
 func mentioned(text, name string) bool {
 	if len(name) < 3 {
 		return false

@@ -119,7 +119,7 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 	return nil
 }
 
-// failure is the finding for what the engine printed.
+// failure makes the finding from the output of the engine.
 func failure(script, text, said string) gates.Finding {
 	f := gates.Finding{Rule: "acceptance/failed", Severity: gates.Error, Path: script, Message: "the script failed"}
 	m := failLine.FindStringSubmatch(said)

@@ -1,8 +1,8 @@
-// Package baseline tells what a change broke from what was broken before.
+// Package baseline separates what a change broke from what was broken before.
 //
-// A gate that fails is asked about the commit that the change starts from as well, and only then. What both have in
-// common, test by test and finding by finding, is known: it is shown, warns and does not block. The exit status of a
-// program says nothing here: a suite that was red before may have one more failing test now.
+// Only if a gate fails, it runs on the change's base commit as well. Failures on both sides, test by test and finding
+// by finding, are known: they are shown, warn and do not block. The exit status does not count here: a suite that
+// failed before may have one more failing test now.
 package baseline
 
 import (
@@ -19,7 +19,7 @@ var ErrNoGate = errors.New("there is no such gate at the base")
 // Look asks the gate of that name about the base.
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
-// Around is g, with what look finds at the base counted as known. at names the base for people.
+// Around wraps g so that failures that look finds at the base count as known. at names the base in messages.
 func Around(g gates.Gate, at string, look Look) gates.Gate { return lenient{g, at, look} }
 
 type lenient struct {

@@ -22,13 +22,13 @@ type FileError struct {
 	Message string `json:"message"`
 }
 
-// Error is "path:line: message".
+// Error formats the error as "path:line: message".
 func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message) }
 
 // FileErrors are all that is wrong with a blueprint, in the order of its lines.
 type FileErrors []*FileError
 
-// Error is one line for each.
+// Error formats one line for each error.
 func (e FileErrors) Error() string {
 	lines := make([]string, len(e))
 	for i, one := range e {

@@ -82,7 +82,7 @@ func emit(w *strings.Builder, v reflect.Value, head string, depth int) {
 	}
 }
 
-// variant is the one pointer of an interface that is set.
+// variant returns the one pointer of an interface that is set.
 func (i Interface) variant() reflect.Value {
 	v := reflect.ValueOf(i)
 	for f := range v.NumField() {

@@ -163,7 +163,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	return b, err
 }
 
-// concerns tells whether the change is about a unit.
+// concerns reports whether the change is about a unit.
 func (g *gateLook) concerns(b *Blueprint) bool {
 	if _, ok := g.change(b.File()); ok {
 		return true

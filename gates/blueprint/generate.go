@@ -114,7 +114,7 @@ func liveTexts(root string) (string, error) {
 	return strings.TrimSpace(w.String()), nil
 }
 
-// examples are the source files of the units that were promoted last.
+// examples returns the source files of the units that were promoted last.
 func (o *Brief) examples(root, unit string) (string, error) {
 	done, err := Promotions(root)
 	if err != nil {
@@ -144,7 +144,7 @@ func (o *Brief) examples(root, unit string) (string, error) {
 	return strings.TrimSpace(w.String()), nil
 }
 
-// shared is the source of the shared libraries, as far as they are files of the repository.
+// shared returns the source of the shared libraries, as far as they are files of the repository.
 func (o *Brief) shared(root string, b *Blueprint) string {
 	var w strings.Builder
 	room := mostShared

@@ -54,7 +54,7 @@ func Concerned(root string, changed []string) ([]string, error) {
 	return out, nil
 }
 
-// Review has one live unit of the tree at root reviewed cold. An answer that is none is an error; what was said is kept.
+// Review has one live unit of the tree at root reviewed cold. An invalid answer is an error; its text is stored.
 func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, error) {
 	o := Opinion{Unit: unit}
 	d := v.Deps

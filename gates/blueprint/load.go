@@ -166,7 +166,7 @@ const (
 // Folder is the folder of blueprints, relative to the root of a repository.
 const Folder = "knowledge/blueprints"
 
-// PathOf is the path of a unit's blueprint, with slashes, below the root of the repository.
+// PathOf returns the path of a unit's blueprint, with slashes, below the root of the repository.
 func PathOf(unit string, s State) string {
 	if s == Candidate {
 		return path.Join(Folder, "candidates", unit+".yaml")

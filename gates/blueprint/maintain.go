@@ -94,9 +94,9 @@ func Validate(ctx context.Context, root string, now time.Time, check func(contex
 	return m.done(root, now)
 }
 
-// ReviewLive has each live unit reviewed that changed since its last review (BP-30). What is critical or major becomes an
-// open question, what is critical waits in the queue, and the journal gets one line. It can be interrupted between units:
-// what was reviewed is stored.
+// ReviewLive has each live unit reviewed that changed since its last review (BP-30). Critical and major discrepancies
+// become open questions, critical ones also wait in the queue, and the journal gets one line. It can be interrupted
+// between units: finished reviews are stored.
 func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
 	m := Maintained{Task: CodeReview, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)

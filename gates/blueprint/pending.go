@@ -38,7 +38,7 @@ func pendingFile(unit string, s State) string {
 	return path.Join(ReviewFolder(unit, s), "pending.json")
 }
 
-// Wait writes down that an answer is waited for. There is one question to a unit at a time: the last one.
+// Wait records that the review waits for an answer. A unit has at most one pending question: the last one.
 func (r *Review) Wait() error {
 	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.Reviewer, r.whole.Digest(), r.sources}, "", "  ")
 	if err != nil {

@@ -65,10 +65,10 @@ type Promotion struct {
 	file, journal string
 }
 
-// Journal is the file that people read.
+// Journal returns the path of the readable journal.
 func (p Promotion) Journal() string { return p.journal }
 
-// StageNames are the stages in their order.
+// StageNames returns the stages in their order.
 func StageNames() []string {
 	return []string{"blueprint", "check", "validation", "smoke", "review", "journal", "approval", "promote", "verify"}
 }
@@ -340,7 +340,7 @@ func (w *walk) write() error {
 	return write(w.Root, w.p.journal, []byte(doc.String()))
 }
 
-// tell is one promotion for people.
+// tell writes one promotion for people.
 func (p Promotion) tell(w *strings.Builder) {
 	fmt.Fprintf(w, "\n## %s: %s\n\n%s", p.Unit, p.Outcome, p.At.Format(time.RFC3339))
 	if p.Fidelity != nil {

@@ -40,7 +40,7 @@ type Question struct {
 	YAML      bool      // the blueprint as YAML instead of tables (C-22)
 }
 
-// Texts are the two parts of the prompt.
+// Texts returns the two parts of the prompt.
 func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	bp := q.Blueprint.Tables()
 	if q.YAML {

@@ -27,7 +27,7 @@ type Record struct {
 	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
 	Decision             Recommendation `json:"decision"`
 	DecisionReason       string         `json:"decision_reason"`
-	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim does not stand in the blueprint
+	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in it
 
 	State           State           `json:"state"`
 	Scope           string          `json:"scope,omitempty"`
@@ -69,7 +69,7 @@ func ReviewFolder(unit string, s State) string {
 // stampLayout is the time in names of files.
 const stampLayout = "20060102T150405"
 
-// stamp is the time in the names of a review's files, made unique where two reviews fall into one second.
+// stamp returns the time in the names of a review's files, made unique where two reviews fall into one second.
 func stamp(root, folder string, now time.Time) string {
 	base := now.UTC().Format(stampLayout)
 	for n := 1; ; n++ {
@@ -193,7 +193,7 @@ func SourcesDigest(root string, b *Blueprint) (string, error) {
 // maxSource bounds a source file.
 const maxSource = 4 << 20
 
-// unknownClaims are the discrepancies whose claim does not stand in the blueprint, however it is rendered.
+// unknownClaims returns the discrepancies whose claim is not in the blueprint, in any rendering.
 func unknownClaims(b *Blueprint, r ReviewResult) []int {
 	plain := func(s string) string {
 		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {

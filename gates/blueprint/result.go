@@ -77,7 +77,7 @@ func Severities() []Severity { return []Severity{Critical, Major, Minor, Observa
 // reviewers lists the valid reviewers. The first three are current names, the others come from older corpora.
 func reviewers() []string { return []string{"agent", "adapter", "human", "cc", "gaia-study"} }
 
-// Bounds of an answer. What is longer is not an answer that anybody reads.
+// These limit the size of an answer.
 const (
 	mostDiscrepancies = 60
 	mostQuestions     = 30
@@ -85,7 +85,7 @@ const (
 	maxResult         = 1 << 20
 )
 
-// Schema is the JSON schema of a [ReviewResult].
+// Schema returns the JSON schema of a [ReviewResult].
 func Schema() json.RawMessage {
 	text := func(extra string) string { return fmt.Sprintf(`{"type":"string","maxLength":%d%s}`, mostText, extra) }
 	enum := func(list []string) string { return `{"type":"string","enum":["` + strings.Join(list, `","`) + `"]}` }
@@ -194,7 +194,7 @@ func unfenced(text string) string {
 	return rest
 }
 
-// Count is the number of discrepancies of a severity.
+// Count returns the number of discrepancies of a severity.
 func (r ReviewResult) Count(s Severity) int {
 	n := 0
 	for _, d := range r.Discrepancies {
@@ -212,7 +212,7 @@ func (r ReviewResult) Fidelity() float64 {
 	return rounded(min(max(f, 0), 1))
 }
 
-// Divergence is the rest (BP-21).
+// Divergence returns 1 minus the fidelity (BP-21).
 func (r ReviewResult) Divergence() float64 { return rounded(1 - r.Fidelity()) }
 
 // rounded removes binary rounding errors.
@@ -236,7 +236,7 @@ func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	return said, "as the reviewer says"
 }
 
-// Word is the decision in the words that all reviews share (C-41).
+// Word returns the decision in the words that all reviews share (C-41).
 func (r Recommendation) Word() string {
 	switch r {
 	case Approve:

@@ -124,7 +124,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	return r, write(home, r.PromptPath(), []byte(hide(r.System+"\n---\n\n"+r.Prompt)))
 }
 
-// home is the folder that what a review leaves is kept below, and where in it.
+// home returns the root folder for the files of a review, and the folder below it.
 func (r *Review) home() (root, folder string) {
 	if r.out != "" {
 		return r.out, r.Unit
@@ -132,7 +132,7 @@ func (r *Review) home() (root, folder string) {
 	return r.Root, ReviewFolder(r.Unit, r.State)
 }
 
-// PromptPath is the file with the prompt.
+// PromptPath returns the file with the prompt.
 func (r *Review) PromptPath() string {
 	_, folder := r.home()
 	return promptFile(folder, r.Stamp)
@@ -144,7 +144,7 @@ func (r *Review) AnswerPath() string {
 	return answerFile(folder, r.Stamp)
 }
 
-// Summaries are those of source files of a unit. A file that is not there is among the unseen.
+// Summaries returns the summaries of source files of a unit, and the missing or unreadable files.
 func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary, []patterns.Skip, error) {
 	o.Clients = b.Clients()
 	var there []string
@@ -207,7 +207,7 @@ func (r *Review) Keep(raw string) (string, error) {
 	return name, write(home, name, []byte(raw))
 }
 
-// Judged is the record of a result.
+// Judged returns the record of a result.
 func (r *Review) Judged(res ReviewResult, cold Cold, now time.Time) Record {
 	decision, why := res.Decide(len(r.Unseen))
 	unknown := unknownClaims(r.Blueprint, res)

@@ -73,13 +73,14 @@ func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 	return out
 }
 
-// endsAlike tells whether a path of the source is that of the blueprint, or its end: it may be mounted below a prefix.
+// endsAlike reports whether a path of the source is that of the blueprint, or its end: it may be mounted below a
+// prefix.
 func endsAlike(source, declared string) bool {
 	s, d := summary.NormalPath(source), summary.NormalPath(declared)
 	return s == d || s != "/" && strings.HasSuffix(d, s)
 }
 
-// exchanged are the endpoints that name a model.
+// exchanged returns the endpoints that name a model.
 func (b *Blueprint) exchanged() []Interface {
 	var out []Interface
 	for _, in := range b.Interfaces {

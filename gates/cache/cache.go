@@ -120,8 +120,8 @@ func (s Store) prune() {
 	}
 }
 
-// Key finds the report of a gate about a subject. surroundings is what all gates of a look have in common, see
-// [Surroundings]. It is "" where the tree is not known.
+// Key returns the cache key of a gate's report about a subject. surroundings is the part that all gates share, see
+// [Surroundings]. It returns "" if the tree is unknown.
 func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if s.Tree == "" || surroundings == "" {
 		return ""
@@ -155,7 +155,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Around is g, asked only where the store does not have its answer.
+// Around wraps g so that it runs only if the store does not have its answer.
 func Around(g gates.Gate, s Store, surroundings string) gates.Gate {
 	if !g.Info().Pure || s.Dir == "" {
 		return g
@@ -179,7 +179,7 @@ func Known(g gates.Gate, s gates.Subject) bool {
 	return ok
 }
 
-// recall is the answer in the store.
+// recall returns the answer in the store.
 func (k kept) recall(info gates.Info, s gates.Subject) (gates.Report, bool) {
 	key := Key(info, s, k.surroundings)
 	if key == "" {

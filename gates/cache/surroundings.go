@@ -34,8 +34,8 @@ type Place struct {
 	More     []string // other inputs that the caller knows, such as the configuration
 }
 
-// Surroundings is a digest of the place: this program and the others, the dependencies that are installed, settings that
-// git does not know, and the environment.
+// Surroundings returns a digest of the place: this program and the others, the dependencies that are installed,
+// settings that git does not know, and the environment.
 func Surroundings(p Place) string {
 	var b strings.Builder
 	stat := func(file string) {

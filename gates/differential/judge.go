@@ -58,8 +58,8 @@ func told(s side) string {
 	return text
 }
 
-// usable tells whether a side says anything at all: whether its runs agree, and a test ran in them. It finds what is in
-// the way.
+// usable reports whether the result of a side is meaningful: its runs agree, and a test ran in them. Otherwise it
+// records a finding.
 func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
 	w, same := s.went()
 	if same && w == gates.WentBad {

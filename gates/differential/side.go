@@ -56,7 +56,7 @@ func (s side) always() (names []string, ok bool) {
 	return names, true
 }
 
-// why is the first thing that went wrong in any run.
+// why returns the first thing that went wrong in any run.
 func (s side) why() string {
 	for _, r := range s.runs {
 		if r.Why != "" {

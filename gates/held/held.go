@@ -67,7 +67,7 @@ func (r *Runner) Close() {
 	clear(r.dirs)
 }
 
-// Run is for [gates.Subject.Held].
+// Run implements [gates.Subject.Held].
 func (r *Runner) Run(ctx context.Context, gate string) (gates.HeldRun, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

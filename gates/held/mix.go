@@ -98,8 +98,8 @@ func (m *mix) leave(findings []gates.Finding) []string {
 	return out
 }
 
-// inTests are folders that hold tests and what they read. Those languages that know tests by the names of their
-// files may keep code of the product there as well.
+// inTests matches folders with tests and their data. Languages that recognise tests by file names may have product code
+// there as well.
 const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 
 // fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may
@@ -152,7 +152,7 @@ var (
 	jsHelps = lazyre.New(`['"](?:node:test|vitest|@jest/globals|chai|expect)['"]`)
 )
 
-// asserts are the names of files that hold assertions, where the text agrees.
+// asserts matches the names of files with assertions, if the text agrees.
 var asserts = lazyre.New(`(?i)(?:^|[_\-.])(?:assert\w*|checks?|expect\w*|test\w*|helpers?)(?:[_\-.]|$)`)
 
 // helps reports whether a file that holds no tests is made for them: it uses what only tests use.
@@ -247,7 +247,7 @@ func compact(data json.RawMessage) []byte {
 	return out
 }
 
-// pytestSections are the settings of pytest in a file that holds others as well.
+// pytestSections returns the settings of pytest in a file that holds others as well.
 func pytestSections(data []byte) string {
 	return section(data, "[tool.pytest") + section(data, "[tool:pytest") + section(data, "[pytest")
 }

@@ -125,7 +125,7 @@ var (
 	dockerIt = lazyre.New(`^\s*(?i:RUN|CMD|ENTRYPOINT)\s+`)
 )
 
-// command is the part of a line that a shell gets.
+// command returns the part of a line that a shell gets.
 func command(file, line string) string {
 	t := strings.TrimSpace(line)
 	if strings.HasPrefix(t, "#") || strings.HasPrefix(t, "//") {

@@ -70,8 +70,8 @@ func source(p string) bool {
 	return false
 }
 
-// Memory makes the gate that looks whether a test suite has memory to run in (GATE-07). It warns: the code cannot help
-// it. least is in MiB; available tells what is free, in bytes.
+// Memory makes the gate that checks whether a test suite has enough memory (GATE-07). It only warns, because the code
+// cannot change it. least is in MiB; available returns the free bytes.
 func Memory(least int, available func() (uint64, error)) gates.Gate {
 	return gates.New(info("memory", false), func(_ context.Context, l *gates.Look) error {
 		if available == nil {

@@ -392,5 +392,5 @@ func class(name string) licenceClass {
 	return unknown
 }
 
-// readSome reads the beginning of a file; one that is not there is empty.
+// readSome reads the beginning of a file; a missing one is empty.
 func readSome(file string) string { return gates.ReadSome(file, 256<<10) }

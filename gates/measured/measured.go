@@ -28,7 +28,7 @@ func (p Precision) Percent() float64 {
 	return 100 * (float64(p.True) + float64(p.Arguable)/2) / float64(p.Total())
 }
 
-// String is the precision for people, "-" where no finding was judged.
+// String returns the precision for people, "-" where no finding was judged.
 func (p Precision) String() string {
 	if p.Total() == 0 {
 		return "-"

@@ -3,7 +3,7 @@ package measured
 // Rule is a rule of a gate that is neither a lesson nor a pattern.
 type Rule struct {
 	ID      string
-	InRun   string // its severity where a batch of a plan is looked at and does not ask for it
+	InRun   string // its severity in a batch that does not ask for the change
 	Outside string // its severity in gate and review without a plan
 	Finds   string
 }

@@ -81,7 +81,7 @@ func (g *goFile) visit(n ast.Node) bool {
 		return false
 	case *ast.CallExpr:
 		if quiet(n) {
-			return false // what is only printed is not what tests look at
+			return false // tests do not check what is only printed
 		}
 		g.arguments(n)
 	case *ast.IfStmt:

@@ -1,8 +1,9 @@
-// Package mutants asks what a green test suite is worth. It makes small wrong versions of the lines that a change added,
-// mutants, and runs the tests on each. A mutant that no test notices shows a line whose result nothing checks.
+// Package mutants measures how much a passing test suite proves. It makes small wrong versions of the lines that a
+// change added, mutants, and runs the tests on each. A mutant that all tests pass shows a line whose result nothing
+// checks.
 //
-// Mutants run in a scratch tree of the candidate, never in the tree that is judged. They stop when the time budget is
-// spent; what was not tried is counted as such.
+// Mutants run in a scratch tree of the candidate, never in the tree under review. They stop when the time budget is
+// spent; untried mutants are counted as such.
 package mutants
 
 import (

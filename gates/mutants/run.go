@@ -128,7 +128,7 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 
 var errSlow = errors.New("the tests take much longer than without the mutant")
 
-// target finds the tests that can see a file, and sees them pass without a mutant. It is nil where none do.
+// target finds the tests that cover a file, and checks that they pass without a mutant. It returns nil if none do.
 func (r *runner) target(ctx context.Context, file string) (*target, error) {
 	if t, ok := r.files[file]; ok {
 		return t, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// answer tells why a test need not run any more; "" if nothing answers for it.
+// answer returns why a lost test is explained; "" if nothing explains it.
 func (j *judge) answer(g Lost, old test, known bool) string {
 	switch {
 	case j.Removal != nil && j.Removal(g.Case.Name, old.path):
@@ -210,8 +210,8 @@ func (j *judge) titled(value string) bool {
 	})
 }
 
-// loosely looks for new or changed tests that call what a test called. That is enough where the test itself was
-// seen to pass on the candidate's code.
+// loosely looks for new or changed tests that call the same functions as a test. That is enough if the test itself
+// passed on the candidate's code.
 func (j *judge) loosely(need evidence) string {
 	if len(need.calls) == 0 {
 		return ""
@@ -220,7 +220,7 @@ func (j *judge) loosely(need evidence) string {
 	var names []string
 	for _, c := range j.fresh {
 		if c.evidence.asserts+c.unit.Asserts > 0 && c.evidence.mentions(need.calls) {
-			whole := gather(c.lang, j.after.texts[c.path]) // what is set up need not stand in the test
+			whole := gather(c.lang, j.after.texts[c.path]) // setup code may be outside of the test
 			maps.Copy(calls, whole.calls)
 			maps.Copy(calls, whole.idents)
 			for value := range c.evidence.literals {

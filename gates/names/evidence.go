@@ -166,7 +166,7 @@ func (s *scanner) message(text bool) bool {
 	return false
 }
 
-// told are the calls whose arguments only people read.
+// told lists the calls whose arguments are only for people.
 var told = []string{
 	"Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf", "Println", "Printf", "print", "log", "skipTest", "skip", "subTest",
 	"println", "fail",
@@ -325,7 +325,7 @@ var chained = []string{
 	"isEqualTo", "isTrue", "isFalse", "isNull", "unwrap", "unwrap_err",
 }
 
-// product reports whether a call may be one of what is tested, not of what tests.
+// product reports whether a call may belong to the code under test, and not to the test library.
 func product(path string) bool {
 	root, rest, dotted := strings.Cut(path, ".")
 	last := path[strings.LastIndexByte(path, '.')+1:]

@@ -98,7 +98,7 @@ func key(c testout.Case) string {
 	return c.Group + "\x00" + name
 }
 
-// Trunk is the name of a test without its subtest or row. Titles made of words have neither.
+// Trunk returns the name of a test without its subtest or row. Titles made of words have neither.
 func Trunk(name string) string {
 	if at := strings.IndexAny(name, "/["); at > 0 && !strings.Contains(name[:at], " ") {
 		return name[:at]

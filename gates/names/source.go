@@ -147,7 +147,7 @@ func (s side) of(c testout.Case) (test, bool) {
 	return s.tests[at], true
 }
 
-// fits tells how well a test goes with a case: 0 if it is another one.
+// fits returns how well a test goes with a case: 0 if it is another one.
 func (t test) fits(c testout.Case) int {
 	if !t.named(c) {
 		return 0

@@ -140,7 +140,7 @@ func (r *reader) text(s string, n int) string {
 	return phrase.Fit(redact.Clean(s), n)
 }
 
-// agree makes status and findings say the same: what the gate found counts for more than what it calls it.
+// agree makes status and findings consistent: findings count for more than the status.
 func agree(rep *gates.Report) {
 	errs := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	switch {

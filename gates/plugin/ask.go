@@ -130,9 +130,9 @@ type inProcess struct {
 	info   gates.Info
 }
 
-// InProcess returns g as runplan will see it once it is a plugin: what it is asked and what it answers goes through the
-// messages of the protocol and through all that [Open] does to an answer. Only the process is missing. It is what tests
-// want, see package plugintest. The name is what the configuration would call the gate; "" takes the gate's own.
+// InProcess returns g as runplan sees it as a plugin. Requests and answers go through the messages of the protocol and
+// the checks of [Open]; only the process is missing. Tests use it, see package plugintest. name is the configured name
+// of the gate; "" takes the gate's own.
 func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
 	text, err := settingsJSON(settings)
 	if err != nil {

@@ -167,7 +167,7 @@ func (c Config) digest(version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if c.Path != "" { // what matters is the plugin, not what interprets it
+	if c.Path != "" { // the plugin matters, not its interpreter
 		if file, err = c.locate(c.Path, env, len(c.Command) == 0); err != nil {
 			return "", err
 		}

@@ -16,9 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// process is the program of a plugin. go-plugin drives it through its runner interface, which leaves this package what
-// go-plugin does less well: ending a whole family of processes, reading what they print without ever blocking them, and
-// telling what went wrong.
+// process is the program of a plugin. go-plugin drives it through its runner interface. This package does what
+// go-plugin does less well: it ends all processes, reads their output without ever blocking them, and explains errors.
 type process struct {
 	program string
 	args    []string // of it
@@ -201,7 +200,7 @@ func (p *process) dead() bool {
 	}
 }
 
-// how tells how the program ended, for people.
+// how returns how the program ended, for people.
 func (p *process) how() string {
 	if !p.ended(0) {
 		return "it ended"
@@ -223,16 +222,16 @@ func (p *process) Wait(context.Context) error { <-p.done; return nil }
 // Kill ends the program immediately.
 func (p *process) Kill(context.Context) error { p.end(0); return nil }
 
-// Stdout is the handshake line, once it has been found good, and then nothing until the end.
+// Stdout returns the handshake line, after validation, and then nothing until the end.
 func (p *process) Stdout() io.ReadCloser { return p.greets.out }
 
 // Stderr is empty: it is read here.
 func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the program.
+// Name returns the program.
 func (p *process) Name() string { return p.program }
 
-// ID is the process id, "" before there is one.
+// ID returns the process id, "" before there is one.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

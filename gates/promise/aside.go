@@ -80,7 +80,7 @@ func callsOf(f *syntax.File) [][]string {
 	return out
 }
 
-// glob is the text of a word with what is not known left out.
+// glob returns the text of a word without its unknown parts.
 func glob(w *syntax.Word) string {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -276,7 +276,8 @@ func absolute(arg string) bool {
 	return false
 }
 
-// outsideInstall tells what installs programs on the machine from what runs something of the project.
+// outsideInstall returns why a command must not run if it installs programs on the machine; "" if it runs something of
+// the project.
 func outsideInstall(args []string) string {
 	for _, a := range args {
 		switch a {

@@ -74,7 +74,7 @@ func (o Options) runsSuite(run string) bool {
 	return want != "" && slices.ContainsFunc(o.Suites(), func(have string) bool { return suiteWords(have) == want })
 }
 
-// suiteWords are the words of a plain command without those that do not change which tests run.
+// suiteWords returns the words of a plain command without those that do not change the set of tests.
 func suiteWords(run string) string {
 	var kept []string
 	for _, w := range words(run) {
@@ -121,7 +121,8 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
-// arguments is the argument list that runs a command: its own words where it is one plain command, else bash with its text.
+// arguments returns the argument list that runs a command: its own words if it is one plain command, else bash with its
+// text.
 func arguments(run string, want expectation) []string {
 	if list := words(run); list != nil && !builtin(list[0]) {
 		return list
@@ -136,7 +137,7 @@ func arguments(run string, want expectation) []string {
 	return append(args, "-c", run)
 }
 
-// words are the words of a single plain command without anything that a shell would expand; nil for all else.
+// words returns the words of a single plain command without anything that a shell would expand; nil for all else.
 func words(run string) []string {
 	f, err := parse(run)
 	if err != nil || len(f.Stmts) != 1 {
@@ -158,7 +159,7 @@ func words(run string) []string {
 	return out
 }
 
-// literal is a word without expansions.
+// literal returns a word without expansions.
 func literal(w *syntax.Word) (text string, plain bool) {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -201,8 +202,8 @@ func builtin(name string) bool {
 	return false
 }
 
-// endsInReader reports whether a command is piped into something that reads all of its input, so that what counts is the status of
-// what comes before: "pytest 2>&1 | tail -5".
+// endsInReader reports whether a command is piped into a program that reads all of its input, so that the status of the
+// first command counts: "pytest 2>&1 | tail -5".
 func endsInReader(run string) bool {
 	f, err := parse(run)
 	if err != nil || len(f.Stmts) == 0 {
@@ -290,5 +291,5 @@ func (o Options) placeOf(dir string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shown is a part of a text for a message.
+// shown returns a part of a text for a message.
 func shown(text string) string { return phrase.Fit(strings.Join(strings.Fields(text), " "), 200) }

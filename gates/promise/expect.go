@@ -62,7 +62,7 @@ func expectationOf(c planparse.Command) expectation {
 
 func (e expectation) failing() bool { return e.status && e.exit != 0 }
 
-// wrong says what an end has against the expectation; certain is false where the plan only describes it in words.
+// wrong describes how a result differs from the expectation; certain is false if the plan describes it only in words.
 func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	out := redact.Clean(end.Text)
 	switch {

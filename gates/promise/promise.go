@@ -135,7 +135,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	return out
 }
 
-// summary is a command in one line.
+// summary returns a command in one line.
 func summary(run string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(run), "\n")
 	if more && strings.TrimSpace(rest) != "" {

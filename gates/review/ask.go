@@ -30,7 +30,7 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/review", prompts, layers...)
 }
 
-// words are the rules that a reviewer has for what it finds. A closed list keeps the ids of findings stable.
+// words returns the rules that a reviewer may use. A closed list keeps the ids of findings stable.
 func words(pass int) []string {
 	switch pass {
 	case Architectural:
@@ -43,7 +43,7 @@ func words(pass int) []string {
 	return []string{"not-addressed", "half-addressed", "beyond", "regression"}
 }
 
-// Bounds of an answer. What is longer is not an answer that anybody reads.
+// These limit the size of an answer.
 const (
 	mostFindings = 20
 	mostMessage  = 600
@@ -188,7 +188,7 @@ func (r *run) foreign(text string) string {
 	return fence.Foreign("", strings.TrimRight(text, "\n"))
 }
 
-// finding makes one of what a reviewer remarks. What it says is data: cleaned, cut, and held against the diff.
+// finding converts a reviewer's remark. Its text is data: cleaned, cut, and compared with the diff.
 func (r *run) finding(k kind, m remark) Finding {
 	rule := m.Rule
 	if !slices.Contains(words(k.number), rule) {

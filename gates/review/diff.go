@@ -184,7 +184,7 @@ func letters(s string) int {
 	return n
 }
 
-// line is a line of a changed file as it is now, without secrets; "" if it is not known.
+// line returns a line of a changed file as it is now, without secrets; "" if it is not known.
 func (s shown) line(file string, number int) string {
 	for _, f := range s.files {
 		if f.path == file && number > 0 && number <= len(f.after) {
@@ -194,7 +194,7 @@ func (s shown) line(file string, number int) string {
 	return ""
 }
 
-// has tells whether a changed file has this line now.
+// has reports whether a changed file has this line now.
 func (s shown) has(file, line string) bool {
 	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
 	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return phrase.Cut(phrase.Line(safe(l, s.hide)), mostCitation) == line })

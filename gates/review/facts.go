@@ -13,7 +13,7 @@ import (
 // mostFacts limits the findings that reviewers receive.
 const mostFacts = 30
 
-// factsText tells reviewers what programs found, so that they need not find it again.
+// factsText lists what programs found, so that reviewers need not find it again.
 func (r *run) factsText() string {
 	var b strings.Builder
 	told := 0
@@ -82,7 +82,7 @@ func (p *Pass) sort() {
 	})
 }
 
-// Reports are the passes as gates report, for what reads reports: SARIF, JUnit, the annotations of a workflow.
+// Reports returns the passes as gate reports, for SARIF, JUnit and workflow annotations.
 func (v Review) Reports() []gates.Report {
 	var out []gates.Report
 	for _, p := range v.Passes {

@@ -25,9 +25,8 @@ const (
 	Accepted State = "accepted" // a person says that it is right, and stays
 )
 
-// Ledger remembers the findings of a branch from round to round, so that a review ends: what was said before is not new,
-// what was decided stays decided, and small things may only be brought up in the first rounds. It is a file that people
-// can read.
+// Ledger records the findings of a branch from round to round, so that a review ends: old findings are not new again,
+// decisions stay, and minor findings may be raised only in the first rounds. It is a readable file.
 type Ledger struct {
 	Branch   string  `json:"branch"`
 	Rounds   []Round `json:"rounds"`
@@ -98,8 +97,8 @@ func (p places) name(f Finding, snippet string) string {
 	return identity(f, fmt.Sprintf("%s #%d", phrase.Line(snippet), n+1))
 }
 
-// round is the number of the round that a review of this tree belongs to. A tree that was reviewed last is not a new
-// round, and a branch that was put on another base begins anew.
+// round returns the round that a review of this tree belongs to. A repeated review of the same tree is not a new round,
+// and a rebased branch starts again with round 1.
 func (l *Ledger) round(base, tree string) (n int, again bool) {
 	if len(l.Rounds) == 0 {
 		return 1, false
@@ -128,8 +127,7 @@ func (l *Ledger) asked(base, tree string) int {
 	return n
 }
 
-// floor is the least severity that a reviewer may still bring up when it is asked for the nth time. It rises, so that
-// rounds end.
+// floor returns the lowest severity that a reviewer may still raise in the nth round. It rises, so that rounds end.
 func floor(nth int) gates.Severity {
 	switch nth {
 	case 1:

@@ -74,8 +74,8 @@ type Pass struct {
 	Calls         []Call         `json:"calls,omitempty"`          // how its reviewer was asked
 	Tools         []gates.Report `json:"tools,omitempty"`          // the gates that it is made of, without their findings
 
-	rules  gates.Status // of its gates together; "" where it has none
-	judged gates.Status // of its reviewer; "" where it has none
+	rules  gates.Status // combined status of its gates; "" without gates
+	judged gates.Status // status of its reviewer; "" without one
 	seen   int          // percent of the diff that the reviewer got to see
 }
 
@@ -160,7 +160,7 @@ func (p *Pass) settle() {
 	}
 }
 
-// worse is the one of two answers that says more against the change. "" is none.
+// worse returns the one of two answers that says more against the change. "" is none.
 func worse(a, b gates.Status) gates.Status {
 	order := []gates.Status{"", gates.Skipped, gates.Pass, gates.Warn, gates.Fail, gates.Errored}
 	if slices.Index(order, b) > slices.Index(order, a) {

@@ -45,7 +45,7 @@ type Input struct {
 	Programs bool            // only programs review: the bar applies to the passes that could look; see [Weigh]
 	Doubts   []gates.Finding // unsure remarks from the time of writing; only for reviewers to check
 
-	Feedback     string                                      // the words that a self-fix answers; "" where it is none
+	Feedback     string                                      // the feedback that a self-fix answers; "" otherwise
 	Differential func(context.Context) (gates.Report, error) // whether its test fails on the base and passes on the change; may be nil
 	Only         []int                                       // the passes to make; empty is all
 	Ledger       *Ledger                                     // findings of earlier rounds, brought up to date; nil keeps none
@@ -60,7 +60,7 @@ type Review struct {
 	Reasons       []string   `json:"reasons,omitempty"`
 	Confidence    float64    `json:"confidence"`     // 0 to 1
 	ConfidencePct int        `json:"confidence_pct"` // 0 to 100, the same
-	Arithmetic    []Standing `json:"arithmetic"`     // what the confidence is made of
+	Arithmetic    []Standing `json:"arithmetic"`     // the parts of the confidence
 	Passes        []Pass     `json:"passes"`         // seven
 
 	Only    []int   `json:"only,omitempty"` // the passes that were asked for, where not all were
@@ -99,7 +99,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 	for _, k := range kinds() {
 		r.passes = append(r.passes, newPass(k))
 	}
-	for _, n := range []int{Static, Functional, Security, Prose} { // what programs know, before anybody is asked
+	for _, n := range []int{Static, Functional, Security, Prose} { // facts of programs, before a reviewer is asked
 		if err := r.programs(ctx, n); err != nil {
 			return Review{}, err
 		}

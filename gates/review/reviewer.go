@@ -58,7 +58,7 @@ func choose(list []Reviewer, pass int, a Author) (Reviewer, bool) {
 	return fit[0], true
 }
 
-// independence says what is known of author and reviewer; "" where they are of two vendors.
+// independence notes what is known about the vendors of author and reviewer; "" if they differ.
 func independence(r Reviewer, a Author) (note string, same bool) {
 	switch {
 	case a.Vendor == "":

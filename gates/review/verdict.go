@@ -27,7 +27,7 @@ const EnoughPct = 60
 type Standing struct {
 	Pass     int          `json:"pass"`
 	Status   gates.Status `json:"status"`
-	TrustPct int          `json:"trust_pct"` // how much of what the pass is for was looked at and is well, 0 to 100
+	TrustPct int          `json:"trust_pct"` // the share of the pass that was checked without problems, 0 to 100
 	Why      string       `json:"why,omitempty"`
 	Left     bool         `json:"left_out,omitempty"` // not part of this review; it does not affect the confidence
 }

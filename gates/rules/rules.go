@@ -50,7 +50,7 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	})
 }
 
-// ofLessons are the findings of a scan.
+// ofLessons returns the findings of a scan.
 func ofLessons(res lessons.Result) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
@@ -69,7 +69,7 @@ func ofLessons(res lessons.Result) []gates.Finding {
 	return out
 }
 
-// overChanged is a gate that looks at the changed files, and has nothing to do where there are none.
+// overChanged makes a gate that checks the changed files, and is skipped without any.
 func overChanged(info gates.Info, look func(context.Context, *gates.Look, []string) error) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, err := changed(ctx, l)
@@ -141,7 +141,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 	})
 }
 
-// ofPatterns are the findings of a scan.
+// ofPatterns returns the findings of a scan.
 func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// awareness is how code finds out that it is tested, or reaches into the library that tests it.
+// awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
 	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.Lookup\("test\.|append\(os\.Args,|"-test\.`),
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
@@ -21,7 +21,7 @@ var awareness = map[string]*lazyre.Regexp{
 	".sh": lazyre.New(`\bBATS_\w+`),
 }
 
-// introspection is how code asks who calls it, what runs it, or what lies around it.
+// introspection matches code that asks for its caller, its process or its surroundings.
 var introspection = map[string]*lazyre.Regexp{
 	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bos\.(?:Args|Executable|Stat|Lstat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd)\b|\bfilepath\.Glob\(`),
 	".py": lazyre.New(`\bsys\._getframe|\binspect\.\w+|\btraceback\.\w+|\bsys\.(?:argv|modules|path|orig_argv)\b|\bos\.(?:environ|getenv|path\.exists|path\.isfile|path\.isdir|listdir|getcwd|scandir)\b|\b(?:Path|glob)\b.*\(|__main__\W+__file__|f_code|f_back`),

@@ -148,7 +148,7 @@ func byName(list []section) map[string]section {
 	return out
 }
 
-// whole is the one section of a file that cannot be read.
+// whole returns the one section of a file that cannot be read.
 func whole(text string) []section {
 	if strings.TrimSpace(text) == "" {
 		return nil

@@ -55,8 +55,7 @@ var silencers = []silencer{
 	{"runplan:ignore", false, lazyre.New(`\brunplan:ignore\b`), lazyre.New(`\brunplan:ignore\s+[\w/:.-]+\s+\w.{2,}`), ""},
 }
 
-// silenced finds comments that make tools look away, where a file has more of a sort than it had (GATE-11). A new file
-// had none.
+// silenced finds comments that silence tools, if a file has more of a kind than before (GATE-11). A new file had none.
 func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
 	if prose(ext) || strings.Contains("/"+f.Path, "/node_modules/") || strings.Contains("/"+f.Path, "/vendor/") {
@@ -148,7 +147,7 @@ func (j judge) snapshot(f gates.File) {
 		"a recorded answer was rewritten: %d of its lines are gone", len(lost))
 }
 
-// snapshotOwner is the test file that a jest or vitest snapshot belongs to, "" for others.
+// snapshotOwner returns the test file that a jest or vitest snapshot belongs to, "" for others.
 func snapshotOwner(p string) string {
 	dir, base := path.Split(p)
 	if stem, ok := strings.CutSuffix(base, ".snap"); ok && path.Base(dir) == "__snapshots__" {

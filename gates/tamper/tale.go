@@ -36,7 +36,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	}
 	for _, f := range all {
 		if f.Link {
-			f.After = "" // nobody knows what it will lead to
+			f.After = "" // its future target is unknown
 		}
 		if !language.IsTest(f.Path) {
 			for _, name := range declares(f.Before) {
@@ -169,7 +169,8 @@ func (j judge) excused(sev gates.Severity, file string, units ...testcode.Unit) 
 	return j.milder(sev)
 }
 
-// milder is the severity of what the change explains: an agent's word is doubted, an author's is not.
+// milder returns the severity of a finding that the change explains. An agent's explanation counts for less than that
+// of a person.
 func (j judge) milder(sev gates.Severity) gates.Severity {
 	if j.s.Batch.Key == "" {
 		return gates.Note
@@ -225,7 +226,7 @@ func (t *tale) cases(u testcode.Unit) bool {
 	return false
 }
 
-// fewer says where assertions of a test went, where the change tells; "" where it does not.
+// fewer explains where the assertions of a test went; "" if the change does not tell.
 func (t *tale) fewer(file string, u, n testcode.Unit) string {
 	have := map[string]int{}
 	for _, l := range n.Lines {

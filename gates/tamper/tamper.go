@@ -124,7 +124,7 @@ func unasked(rule string, sev gates.Severity) gates.Severity {
 	return gates.Note
 }
 
-// less is the milder of two severities.
+// less returns the milder of two severities.
 func less(a, b gates.Severity) gates.Severity {
 	order := []gates.Severity{gates.Error, gates.Warning, gates.Note}
 	return order[max(slices.Index(order, a), slices.Index(order, b))]

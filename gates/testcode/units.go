@@ -1,7 +1,7 @@
-// Package testcode reads tests from source files: which tests a file holds, what each asserts, and what turns them off.
+// Package testcode reads tests from source files: the tests of a file, what each asserts, and what turns them off.
 //
-// The readers are small and know no types: Go is parsed, the other languages are read by their brackets, indentation
-// and keywords. Nothing is run.
+// The readers are small and know no types. Go is parsed; other languages are read by brackets, indentation and
+// keywords. No code is run.
 package testcode
 
 import (
@@ -28,7 +28,7 @@ type Unit struct {
 	Text    string   // its body as written in the file
 }
 
-// Bare is the name without the class or group around it.
+// Bare returns the name without the class or group around it.
 func (u Unit) Bare() string {
 	if i := strings.LastIndex(u.Name, GroupMark); i >= 0 {
 		return u.Name[i+len(GroupMark):]

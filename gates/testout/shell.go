@@ -178,7 +178,7 @@ func (t tally) plus(o tally) tally {
 	}
 }
 
-// settle works out how many passed where only the others were told.
+// settle computes the number of passed tests if only the other counts are known.
 func (t tally) settle() tally {
 	if !t.told && t.hasAll {
 		t.passed, t.told = max(0, t.all-t.failed-t.skipped), true

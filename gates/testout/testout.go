@@ -1,8 +1,8 @@
-// Package testout reads what test runners print: how many tests passed, and where the others failed.
+// Package testout reads the output of test runners: how many tests passed, and where the others failed.
 //
-// A reader never guesses. Where a runner does not say how many tests ran, [Result.Known] stays false, since an
-// unknown count is not zero and a skipped test is not a passed one. All readers expect text without terminal
-// control codes, take anything without a panic and keep at most [MaxFailures] failures.
+// A reader never guesses. If a runner does not say how many tests ran, [Result.Known] stays false, since an unknown
+// count is not zero and a skipped test is not a passed one. All readers expect text without terminal control codes,
+// accept any input without a panic and keep at most [MaxFailures] failures.
 package testout
 
 import (
@@ -41,7 +41,7 @@ type Case struct {
 	Status Status `json:"status"`
 }
 
-// Key tells a case from all others of its suite.
+// Key identifies a case in its suite.
 func (c Case) Key() string { return c.Group + "\x00" + c.Name }
 
 // Status is the result of a test.
@@ -68,7 +68,7 @@ func (s Status) rank() int {
 // Failure is one test that failed, or one place that did not build.
 type Failure struct {
 	Name    string // as its runner calls it
-	ID      string // what tells it from all others, where the name does not: that of pytest, or the package and the name
+	ID      string // unique id, if the name is not unique: that of pytest, or the package and the name
 	Group   string // Go's package
 	Path    string // as printed: relative to where the runner ran, or absolute
 	Line    int

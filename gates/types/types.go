@@ -47,7 +47,7 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 	return out
 }
 
-// pythonTool is a type checker of a project's environment, of node_modules or of the PATH.
+// pythonTool returns a type checker of a project's environment, of node_modules or of the PATH.
 func pythonTool(name string, p gates.Project) gates.Tool {
 	t := gates.PythonTool(p.Root, name, p.Marker)
 	t.Own = append(t.Own, "node_modules/.bin/"+name)

@@ -24,7 +24,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, true, func(f *os.File) error { return fill(f, data) })
 }
 
-// WriteLoose is [Write] for what can be made again: it does not wait for the disk.
+// WriteLoose is [Write] without fsync, for files that can be rebuilt.
 func WriteLoose(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, false, func(f *os.File) error { return fill(f, data) })
 }

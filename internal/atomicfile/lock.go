@@ -16,7 +16,7 @@ func Lock(path string) (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// SweepLocked is [Sweep] for a file that is written under its [Lock]. Where nothing was left it takes none.
+// SweepLocked is [Sweep] for a file that is written under its [Lock]. It takes no lock if there is nothing to remove.
 func SweepLocked(path string) error {
 	if left, err := Left(path); err != nil || len(left) == 0 {
 		return err

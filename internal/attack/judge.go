@@ -31,7 +31,7 @@ type result struct {
 	said   string // the end of what the run printed
 }
 
-// landed tells whether the change of the agent counts as done.
+// landed reports whether the change of the agent counts as done.
 func (r result) landed() bool {
 	done := r.merged && (r.exit == 0 || r.c.anyExit) && !r.hung
 	if r.c.honest {
@@ -40,7 +40,7 @@ func (r result) landed() bool {
 	return done && r.oracle != ""
 }
 
-// expected tells whether the case ended as it should.
+// expected reports whether the case ended as it should.
 func (r result) expected() bool {
 	return r.notRun != "" || r.fault == "" && !r.hung && len(r.left) == 0 && r.landed() == r.c.honest
 }
@@ -123,7 +123,7 @@ func (p *place) bash(script, dir string, env []string, out string, limit time.Du
 	return 0, false, err
 }
 
-// hasMerged tells whether there is a run branch with something on it.
+// hasMerged reports whether there is a run branch with something on it.
 func (p *place) hasMerged() bool {
 	out, err := p.clean("", "for-each-ref", "--format=%(objectname)", "refs/heads/runplan/plan/main")
 	if err != nil || out == "" {
@@ -144,7 +144,7 @@ func (p *place) clean(dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// truth is the environment of the oracle, which nothing of the agent reaches.
+// truth returns the environment of the oracle, which the agent cannot affect.
 func (p *place) truth() *scratch.Place {
 	t := scratch.At(filepath.Join(p.Dir, "oracle"), p.lab.binary)
 	t.Env = append(t.Env, "PATH="+p.lab.path, "GOCACHE="+p.lab.truth, "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-count=1", "GOENV=off", "GOWORK=off",

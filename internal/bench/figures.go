@@ -107,7 +107,7 @@ func (b *bench) empty() (string, error) {
 // plan has n batches that write one small file each: an agent that takes no time.
 func plan(n int) string { return planOf(n, "text", "%d.txt", "part %d\n") }
 
-// planOf is the plan of n batches that write a file each. name and body hold the number of the batch.
+// planOf returns the plan of n batches that write a file each. name and body hold the number of the batch.
 func planOf(n int, language, name, body string) string {
 	var s strings.Builder
 	s.WriteString("# Bench\n\n")

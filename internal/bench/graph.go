@@ -68,8 +68,8 @@ func (g graph) floor(workers int) time.Duration {
 	return max(g.critical(), g.work()/time.Duration(workers))
 }
 
-// makespan is the time that the graph takes where batch i occupies a worker for took(i), and of those that could begin
-// the one with the longest chain by guess goes first, then the first of the plan.
+// makespan returns the time that the graph takes where batch i occupies a worker for took(i), and of those that could
+// begin the one with the longest chain by guess goes first, then the first of the plan.
 func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time.Duration {
 	chain, ends := g.chains(guess), make([]time.Duration, len(g.took))
 	begun, busy := make([]bool, len(g.took)), map[int]bool{}
@@ -103,7 +103,7 @@ func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time
 	return now
 }
 
-// files are the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
+// files returns the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
 // the machine has little to do but what runplan asks for. Where the plan tells, each batch has an estimate.
 func (g graph) files(tells bool) map[string]string {
 	files := map[string]string{

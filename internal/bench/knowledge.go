@@ -190,7 +190,7 @@ func (b *bench) compareAst(python, dir string) error {
 	return nil
 }
 
-// definitions are the symbols of the index as lines: path, kind, qualified name, line.
+// definitions returns the symbols of the index as lines: path, kind, qualified name, line.
 func definitions(dir, language string) (string, error) {
 	ctx := context.Background()
 	r, err := store.OpenCuratedReader(ctx, filepath.Join(dir, ".runplan", "curated.sqlite"))

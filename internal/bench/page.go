@@ -22,8 +22,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// page measures the page of a run of 1,000 batches: what it weighs, what the server holds while 100,000 events come in before
-// its eyes, and in Chromium, if there is one, what an update costs.
+// page measures the page of a run of 1,000 batches: its size, the server's memory during 100,000 events, and the cost
+// of an update in Chromium, if installed.
 func (b *bench) page() error {
 	dir, err := b.place.Repo("page", map[string]string{"plan.md": "# A thousand\n"})
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *served) watch(path string) (open func() error, err error) {
 	}, nil
 }
 
-// held is the memory that the server holds now; 0 where the system does not tell.
+// held returns the memory that the server holds now; 0 where the system does not tell.
 func (s *served) held() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {

@@ -64,7 +64,7 @@ func uniform(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, o)
 }
 
-// fixed is the list of a cold start, for ever.
+// fixed returns the list of a cold start, for ever.
 func fixed(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, sampling.DefaultOptions())
 }

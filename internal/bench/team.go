@@ -193,7 +193,7 @@ func (b *bench) outing(dir string, g graph) (outing, error) {
 // off is by how much a prediction missed, as a part of what came.
 func off(predicted, real float64) float64 { return math.Abs(predicted-real) / real }
 
-// quantiles are the smallest, the middle, the ninth tenth and the largest of values.
+// quantiles returns the smallest, the middle, the ninth tenth and the largest of values.
 func quantiles(values []float64) (least, middle, most9, most float64) {
 	s := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return s[min(len(s)-1, int(math.Ceil(part*float64(len(s))))-1)] }

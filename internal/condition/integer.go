@@ -83,7 +83,7 @@ func whole(f float64) int {
 	return int(f)
 }
 
-// String is the text of the expression.
+// String returns the text of the expression.
 func (c *Integer[E]) String() string { return c.text }
 
 // Add returns a+b. A sum that is too large for an int is the largest one, or its negative: with bounds that are

@@ -36,5 +36,5 @@ func (c *Number[E]) Value(facts E) (float64, error) {
 	return f, nil
 }
 
-// String is the text of the expression.
+// String returns the text of the expression.
 func (c *Number[E]) String() string { return c.text }

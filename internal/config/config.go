@@ -172,8 +172,8 @@ func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
 // teamsVariable turns team mode on as well: other tools for teams of agents ask for a variable like it (C-47).
 const teamsVariable = "RUNPLAN_AGENT_TEAMS"
 
-// EnvName is the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go
-// without their section: RUNPLAN_AGENT.
+// EnvName returns the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go without their
+// section: RUNPLAN_AGENT.
 func EnvName(key string) string {
 	key = strings.TrimPrefix(key, "run.")
 	return "RUNPLAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
@@ -325,12 +325,12 @@ func (l *Loaded) validate() error {
 	return errors.Join(errs...)
 }
 
-// Presets are the names that agents.NAME.preset may have.
+// Presets returns the names that agents.NAME.preset may have.
 func Presets() []string {
 	return []string{"claude", "codex", "gemini", "opencode", "aider", "goose", "crush", "qwen", "pi"}
 }
 
-// Permissions are the words that agents.NAME.permission may have.
+// Permissions returns the words that agents.NAME.permission may have.
 func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
 // checkAgent looks at one agent: it needs something to start, and words that are known.

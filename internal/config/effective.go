@@ -23,7 +23,7 @@ type Setting struct {
 // commands.
 func immaterial() []string { return []string{"notify", "training", "feedback", "run.keep_evidence"} }
 
-// private are the last parts of keys whose values may hold a secret.
+// private returns the last parts of keys whose values may hold a secret.
 func private() []string { return []string{"env", "settings", "base_url", "command", "sandbox_command"} }
 
 // Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a run.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// OnLimits are the words that run.on_limit may have.
+// OnLimits returns the words that run.on_limit may have.
 func OnLimits() []string { return []string{"exit", "wait", "fallback", "fallback,wait"} }
 
 // Fallback reports whether a value of [OnLimits] lets another agent take over, and what follows when all agents are

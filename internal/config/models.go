@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 )
 
-// Models says which language models answer, and where (MODEL-03, MODEL-07). Without the section there are none: no
-// endpoint and no model is built in.
+// Models configures the language models and their endpoints (MODEL-03, MODEL-07). There are no defaults: no endpoint
+// and no model is built in.
 type Models struct {
 	Provider  string   `toml:"provider" doc:"who serves the models: ollama, or command for a program that answers; empty is ollama"`
 	Coding    string   `toml:"coding" doc:"model that writes code"`
@@ -34,12 +34,12 @@ type Models struct {
 	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review or critique"`
 }
 
-// Configured reports whether anybody has said which models there are.
+// Configured reports whether any model is configured.
 func (m Models) Configured() bool {
 	return m.Provider != "" || m.Coding != "" || m.Reasoning != "" || m.BaseURL != "" || len(m.Command) > 0 || len(m.Overrides) > 0
 }
 
-// ModelStages are the names that [models.overrides] may have.
+// ModelStages returns the names that [models.overrides] may have.
 func ModelStages() []string {
 	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review", "critique"}
 }

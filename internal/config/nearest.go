@@ -49,7 +49,7 @@ func other(words []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance of two short strings.
+// distance returns the Levenshtein distance of two short strings.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for k := range row {

@@ -18,7 +18,7 @@ type Notify struct {
 	PassEnv []string `toml:"pass_env" doc:"variables of yours that the program may see"`
 }
 
-// NotifyEvents are the words that notify.events may have.
+// NotifyEvents returns the words that notify.events may have.
 func NotifyEvents() []string {
 	return []string{"started", "gate", "blocked", "paused", "budget", "failed", "done", "approval"}
 }
@@ -63,7 +63,7 @@ func Loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// HostOf is an address without what may be a secret in it: scheme and host.
+// HostOf returns an address without possible secrets: scheme and host.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sandboxes are the words that agents.NAME.sandbox may have.
+// Sandboxes returns the words that agents.NAME.sandbox may have.
 func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
 
 // checkSandbox looks at the sandbox of one agent.

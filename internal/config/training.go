@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Training says what trains adapters, and what may never be in training data.
+// Training configures what trains adapters, and what training data must not contain.
 type Training struct {
 	Canaries []string `toml:"canaries" doc:"texts that may not be in training data; where one is, the build of the data fails"`
 	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; what it is to do comes in RUNPLAN_TRAIN_ variables"`

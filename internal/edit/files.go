@@ -60,7 +60,7 @@ func Files(root string, edits []Edit) ([]string, error) {
 	return paths, nil
 }
 
-// open reads the file of an edit. One that is not there can only be made.
+// open reads the file of an edit. A missing one can only be made.
 func open(at string, e Edit) (*file, error) {
 	f := &file{path: filepath.ToSlash(filepath.Clean(e.Path)), at: at, mode: 0o644}
 	b, err := os.ReadFile(at)

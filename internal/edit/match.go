@@ -94,7 +94,7 @@ func (e *MatchError) locate(src string) {
 	}
 }
 
-// bare is a line without its end.
+// bare returns a line without its end.
 func bare(line string) string { return strings.TrimRight(line, "\r\n") }
 
 const (

@@ -124,7 +124,7 @@ func marker(line string, c byte, word string) (int, bool) {
 	return n, n >= 5 && line[n:] == " "+word
 }
 
-// nameBefore is the file name on the last of lines, if there is one.
+// nameBefore returns the file name on the last of lines, if there is one.
 func nameBefore(lines []string) string {
 	for i := len(lines) - 1; i >= max(0, len(lines)-2); i-- {
 		text := strings.TrimSpace(lines[i])

@@ -24,8 +24,8 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return out, err
 }
 
-// Upstream finds what the work in the checkout will be compared with one day: the branch that everybody's work goes
-// to, else the branch that this one follows. It returns the ref and its commit, or nothing.
+// Upstream finds the base to compare the work in the checkout with: the main branch of origin, else the upstream of
+// this branch, else a local main branch. It returns the ref and its commit, or nothing.
 func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string, err error) {
 	refs := []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"}
 	if branch != "" {
@@ -76,7 +76,7 @@ func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (*Wo
 	return r.OpenWorkspace(dir)
 }
 
-// exitStatus is the status that git ended with; 0 for any other error.
+// exitStatus returns the status that git ended with; 0 for any other error.
 func exitStatus(err error) int {
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {

@@ -118,12 +118,12 @@ func (c *Compared) Before(ctx context.Context, path string) ([]byte, error) {
 	return c.text(ctx, path, func(e Entry) string { return blobOf(e.OldMode, e.oldBlob) })
 }
 
-// After is the other side of [Compared.Before].
+// After returns the other side of [Compared.Before].
 func (c *Compared) After(ctx context.Context, path string) ([]byte, error) {
 	return c.text(ctx, path, func(e Entry) string { return blobOf(e.NewMode, e.newBlob) })
 }
 
-// blobOf is "" for what has no content: nothing at all, and submodules.
+// blobOf returns "" for entries without content: missing files and submodules.
 func blobOf(mode, blob string) string {
 	if strings.HasPrefix(mode, "10") || mode == "120000" {
 		return blob

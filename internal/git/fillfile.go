@@ -66,8 +66,8 @@ func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed 
 	return changed, w.headTo(ctx, base) == nil
 }
 
-// copiesBytes tells whether git would write the files of a change as they are stored. Attributes and settings can ask for
-// something else, and links, submodules and entries with marks are left to git.
+// copiesBytes reports whether git would write the files of a change exactly as they are stored. Attributes and settings
+// can change that. Links, submodules and entries with flags are left to git.
 func (w *Workspace) copiesBytes(ctx context.Context, ix *indexFile, list []Entry) bool {
 	for _, e := range ix.entries {
 		if e.flags&(flagAssumed|flagExtended|flagStage) != 0 || path.Base(e.path) == ".gitattributes" {
@@ -100,8 +100,8 @@ func harmless(name string) bool {
 	return true
 }
 
-// plainCheckout tells, as of the first time that it is asked, whether the settings and the attributes of the user and the
-// system leave files as they are stored.
+// plainCheckout reports whether the settings and attributes of user and system leave files as they are stored. It
+// checks them once.
 func (r *Repo) plainCheckout(ctx context.Context) bool {
 	r.objects.checkoutOnce.Do(func() {
 		if runtime.GOOS != "linux" { // on other systems the place of the system's attributes is unknown
@@ -233,7 +233,7 @@ func (w *Workspace) put(root *os.Root, e Entry) (indexLine, error) {
 	return indexLine{stat: is, hash: e.newBlob, flags: uint16(min(len(e.Path), 0xfff)), path: e.Path}, nil
 }
 
-// writeIndex is an index of version 2. size is the length of an object's name in bytes.
+// writeIndex returns an index of version 2. size is the length of an object's name in bytes.
 func writeIndex(entries []indexLine, size int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(entries)*(entryStat+size+40) + indexHead + size)

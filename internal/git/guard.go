@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// OpenReadOnly is [Open] for commands that only read. Git then runs no program that the repository's own configuration or
-// hooks folder names, and fetches nothing: a repository that came as an archive decides nothing. What the user's own
-// configuration names still runs, git-lfs for example. [Repo.AllowPrograms] ends that.
+// OpenReadOnly is [Open] for commands that only read. Git then runs no program from the repository's own configuration
+// or hooks folder, and fetches nothing, so an untrusted repository cannot execute code. Programs in the user's own
+// configuration still run, for example git-lfs. [Repo.AllowPrograms] ends that.
 func OpenReadOnly(ctx context.Context, dir string, env []string) (*Repo, error) {
 	r, err := Open(ctx, dir, env)
 	if err != nil {

@@ -58,7 +58,7 @@ func (r *Repo) CountPast(ctx context.Context, s Span) (int, error) {
 	return strconv.Atoi(out)
 }
 
-// Shallow tells whether the history was cut off when the repository was cloned.
+// Shallow reports whether the history was cut off when the repository was cloned.
 func (r *Repo) Shallow() bool { return exists(r.Common + "/shallow") }
 
 // Remote returns the address of a remote as it is written in the settings, "" if there is none.
@@ -346,7 +346,7 @@ type TreeEntry struct {
 	Name, Mode, Hash string
 }
 
-// Folder tells whether it is a tree itself.
+// Folder reports whether it is a tree itself.
 func (e TreeEntry) Folder() bool { return e.Mode == "40000" }
 
 // File reports whether the entry is a regular file.

@@ -25,8 +25,8 @@ func (w *Workspace) knowIndex(tree string) {
 	}
 }
 
-// indexIs tells whether the index is byte for byte one that is known to hold tree. Where it is not, it may hold it all
-// the same.
+// indexIs reports whether the index is byte for byte one that is known to hold tree. Where it is not, it may hold it
+// all the same.
 func (w *Workspace) indexIs(tree string) bool {
 	if w.index.tree != tree || tree == "" {
 		return false

@@ -170,7 +170,7 @@ func (r *Repo) writeCommit(ctx context.Context, tree string, parents []string, d
 	return name, ok
 }
 
-// ascii leaves to git what it may have to recode.
+// ascii reports whether s is plain ASCII; git may have to recode any other text.
 func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == 0 || c > 126 })
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readHead reads what is checked out from the files where git keeps it in files.
+// readHead reads HEAD and its branch from their files, if git stores them in files.
 func (r *Repo) readHead() (commit, branch string, ok bool) {
 	path := filepath.Join(r.GitDir, "HEAD")
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || r.reftable() {

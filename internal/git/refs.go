@@ -58,7 +58,7 @@ func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error
 	return refs, err
 }
 
-// reftable tells whether the refs are in git's binary form, which only git reads.
+// reftable reports whether the refs are in git's binary form, which only git reads.
 func (r *Repo) reftable() bool { return exists(filepath.Join(r.Common, "reftable")) }
 
 // packed returns the refs under a prefix in packed-refs. A loose file of the same name wins over them.
@@ -92,7 +92,7 @@ func (r *Repo) branch(name string) (string, error) {
 	return refs[name], err
 }
 
-// unfinished are the files that tell of a merge, rebase or the like in the middle.
+// unfinished lists the files that exist during a merge, rebase or similar operation.
 func unfinished() []string {
 	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer",
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}

@@ -43,8 +43,8 @@ func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, u
 	return w.switchFile(head, was, branch, base), untracked
 }
 
-// asIndexed tells for certain that the index holds tree, and that each of its files is as it was when git wrote it into
-// the index. It tells as well whether there is something else in the workspace.
+// asIndexed reports whether it is certain that the index holds tree and that no file changed since git recorded it. It
+// also reports whether the workspace contains anything else.
 func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	file := filepath.Join(w.GitDir, "index")
 	info, err := os.Stat(file)
@@ -78,8 +78,8 @@ func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	return w.holds("", folder)
 }
 
-// holds tells whether the folders of the workspace are folders, and whether there is something that is not known in them.
-// A link in the place of a folder may lead to the very same files.
+// holds reports whether the folders of the workspace are folders, and whether there is something that is not known in
+// them. A link in the place of a folder may lead to the very same files.
 func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) {
 	entries, err := os.ReadDir(filepath.Join(w.Dir, filepath.FromSlash(dir)))
 	if err != nil {
@@ -168,7 +168,7 @@ func underLock(file, text string, do func() error) bool {
 	return true
 }
 
-// logLine is a line of the log of a ref.
+// logLine returns a line of the log of a ref.
 func logLine(was, is, message string) string {
 	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
 }

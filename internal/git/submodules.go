@@ -74,7 +74,7 @@ func (w *Workspace) movedSubmodules(ctx context.Context, base string) (map[strin
 	return moved, nil
 }
 
-// Published tells whether a commit of a submodule is one that its remote has, as far as was ever fetched.
+// Published reports whether a commit of a submodule is one that its remote has, as far as was ever fetched.
 func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	if s.Commit == "" {
 		return true, nil

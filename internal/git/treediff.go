@@ -20,7 +20,7 @@ const (
 // treeEntry is one line of a tree.
 type treeEntry struct{ mode, hash string }
 
-// compare lists in what tree differs from commit base, where that takes no process.
+// compare lists the differences between tree and commit base, if that needs no process.
 func (r *Repo) compare(ctx context.Context, base, tree string) ([]Entry, bool) {
 	if !isHash(base) || !isHash(tree) {
 		return nil, false

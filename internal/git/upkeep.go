@@ -59,5 +59,5 @@ func with(env []string, settings [][2]string) []string {
 // UpkeepLock returns the path of the file that exists during background maintenance.
 func (r *Repo) UpkeepLock() string { return filepath.Join(r.Common, "objects", "maintenance.lock") }
 
-// HasUpkeepLock tells whether git tidies up in the background now, or was killed while it did.
+// HasUpkeepLock reports whether git tidies up in the background now, or was killed while it did.
 func (r *Repo) HasUpkeepLock() bool { _, err := os.Lstat(r.UpkeepLock()); return err == nil }

@@ -274,7 +274,7 @@ func (w *Workspace) HeadRef() (string, error) {
 	return head, nil
 }
 
-// Unfilled tells whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
+// Unfilled reports whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
 func (w *Workspace) Unfilled() bool { return !exists(filepath.Join(w.GitDir, "index")) }
 
 // HeadName returns the repository's ref name of the workspace's HEAD, for [Repo.UpdateRefs].
@@ -381,7 +381,7 @@ func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) 
 	return paths, err
 }
 
-// changed tells as well whether there are links to other repositories among what is new. The tree of the index may be known.
+// changed also reports whether there are new links to other repositories. The tree of the index may be known.
 func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []string, links bool, err error) {
 	entries, ok := w.repo.compare(ctx, base, tree)
 	if !ok {

@@ -33,7 +33,7 @@ func (r *Regexp) Re() *regexp.Regexp {
 	return r.re
 }
 
-// String is the text of the regular expression.
+// String returns the text of the regular expression.
 func (r *Regexp) String() string { return r.text }
 
 // The methods below are those of [regexp.Regexp].

@@ -40,10 +40,10 @@ func NewGroups(groups ...[]Lit) *Groups {
 	return g
 }
 
-// Folded are literals that stand for themselves in any case. The words are in lower case.
+// Folded returns literals that match in any case. The words are in lower case.
 func Folded(words ...string) []Lit { return lits(words, true) }
 
-// Exactly are literals that stand for themselves alone.
+// Exactly returns literals that match only literally.
 func Exactly(words ...string) []Lit { return lits(words, false) }
 
 // Needs returns the literals of an expression: each match contains one of them. It returns nil if none are known.

@@ -82,7 +82,7 @@ func rarest(text string, stride, gram int) int {
 	return best
 }
 
-// usual is a rough guess at how often a byte is in code.
+// usual returns a rough guess at how often a byte is in code.
 func usual(b byte) int {
 	switch b | 0x20 {
 	case ' ':

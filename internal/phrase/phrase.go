@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Count is a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
+// Count returns a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
 func Count(n int, one string, many ...string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one, many...))
 }
 
-// Noun is the noun that goes with n things: "batch" or "batches".
+// Noun returns the noun that goes with n things: "batch" or "batches".
 func Noun(n int, one string, many ...string) string {
 	switch {
 	case n == 1:
@@ -26,7 +26,8 @@ func Noun(n int, one string, many ...string) string {
 	return one + "s"
 }
 
-// Money is a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as nothing.
+// Money returns a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as
+// nothing.
 func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)

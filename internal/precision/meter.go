@@ -80,7 +80,7 @@ func newMeter(o options) (*meter, error) {
 	return m, nil
 }
 
-// searchPath is the search path with the tools of this clone, so that the patterns have ast-grep.
+// searchPath returns the search path with the tools of this clone, so that the patterns have ast-grep.
 func searchPath() string {
 	path := os.Getenv("PATH")
 	if tools, err := filepath.Abs(filepath.Join("bin", "tools")); err == nil {
@@ -199,7 +199,7 @@ func (m *meter) commit(h history, dir, commit string) (look, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, failed := cmd.Output()
-	if failed != nil && cmd.ProcessState.ExitCode() == 2 && strings.Contains(said.String(), "trust") { // a repository with its own settings
+	if failed != nil && cmd.ProcessState.ExitCode() == 2 && strings.Contains(said.String(), "trust") { // own settings
 		return l, nil
 	}
 	var review struct {
@@ -218,7 +218,7 @@ func (m *meter) commit(h history, dir, commit string) (look, error) {
 	return l, nil
 }
 
-// addedLines are the lines of each file that the commit at HEAD added or touched.
+// addedLines returns the lines of each file that the commit at HEAD added or touched.
 func addedLines(dir string) (map[string]map[int]bool, error) {
 	out, err := git(dir, "-c", "core.quotePath=false", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", "HEAD~1", "HEAD")
 	if err != nil {

@@ -81,7 +81,7 @@ func (t *tally) add(verdict, severity string, added bool) {
 	}
 }
 
-// percent is the measured precision, or "-" where nothing was judged.
+// percent returns the measured precision, or "-" where nothing was judged.
 func (t tally) percent() string {
 	n := t.good + t.arguable + t.bad
 	if n == 0 {

@@ -41,8 +41,8 @@ func findCgroups() *cgroups {
 	return c
 }
 
-// ownCgroup is the folder of the cgroup that this process is in, "" where no others may be made below it: it cannot be
-// written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
+// ownCgroup returns the folder of the cgroup that this process is in, "" where no others may be made below it: it
+// cannot be written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
 func ownCgroup() string {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

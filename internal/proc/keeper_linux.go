@@ -130,7 +130,7 @@ func (r *Reaper) keeper() (*keeper, error) {
 		k := ks.idle[n-1]
 		ks.idle = ks.idle[:n-1]
 		select {
-		case <-k.gone: // somebody killed it
+		case <-k.gone: // it was killed from outside
 		default:
 			ks.mu.Unlock()
 			return k, nil
@@ -224,7 +224,7 @@ func (k *keeper) listen() {
 			k.guest = nil
 			k.mu.Unlock()
 			close(k.gone)
-			if g != nil && !isClosed(g.ended) { // as far as anybody knows
+			if g != nil && !isClosed(g.ended) { // as far as known
 				g.status = syscall.WaitStatus(syscall.SIGKILL)
 				close(g.ended)
 			}
@@ -281,8 +281,8 @@ func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g 
 	return nil, nil, &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(n)}
 }
 
-// left lists what is alive under the keeper. It may miss a process that is just being adopted: that nothing is left only
-// guest.clean tells.
+// left lists the living processes under the keeper. It may miss a process that is just being adopted: only guest.clean
+// proves that none is left.
 func (k *keeper) left() []member { return below(k.pid, nil) }
 
 // kill kills all processes under the keeper in one operation, if the kernel can.

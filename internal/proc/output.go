@@ -39,8 +39,8 @@ func (e *ExitError) Error() string {
 	return text + ": " + how
 }
 
-// Output runs a short trusted program and returns what it printed. Of c it looks at Args, Dir, Env and
-// Stdin only. The program is killed when ctx ends; what it may leave in the background is its own affair.
+// Output runs a short trusted program and returns its standard output. Of c it uses only Args, Dir, Env and Stdin. The
+// program is killed when ctx ends; its background processes are not.
 func Output(ctx context.Context, c Cmd) ([]byte, error) {
 	out, _, err := Outputs(ctx, c)
 	return out, err

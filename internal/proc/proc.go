@@ -87,8 +87,8 @@ type Result struct {
 	Bytes     int64  // size of all output
 	Duration  time.Duration
 	Swept     int // processes that outlived the program and were killed
-	// Left names them by their command lines, ten at most, redacted and safe to show. Where the system does not tell
-	// there are none, see Swept.
+	// Left lists their command lines, ten at most, redacted and safe to show. It is empty if the system does not report
+	// them; see Swept.
 	Left   []string
 	LogErr error // Cmd.Log could not be written to its end
 }
@@ -216,7 +216,7 @@ func (p *process) supervise(ctx context.Context, l Limits, out *sink) Result {
 	return res
 }
 
-// newTimer is a timer that never fires for a limit of zero.
+// newTimer returns a timer that never fires for a limit of zero.
 func newTimer(d time.Duration) *time.Timer {
 	if d > 0 {
 		return time.NewTimer(d)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ReapMain is the reaper's side. It reads what to start, what was started and what ended until in closes, then kills
-// what is left. A program that another process started is killed only if its start time is the one that was
-// registered, so that a process id that has been given away again does no harm.
+// ReapMain is the reaper's side. It reads which programs to start, which started and which ended until in closes, then
+// kills the rest. It kills a program of another process only if its start time is the registered one, so a reused
+// process id does no harm.
 func ReapMain(in io.Reader) {
 	deaf := make(chan os.Signal, 1) // it ends when its parent does, not before
 	signal.Notify(deaf, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -45,7 +45,7 @@ func start(c Cmd, path string, out *sink) (*process, error) {
 	return p, nil
 }
 
-// begin starts c under a keeper of its reaper, or directly where there is none.
+// begin starts c under a keeper of its reaper, or directly if there is none.
 func begin(c Cmd, path string, outputs [2]*os.File) (*process, error) {
 	for try := 1; ; try++ {
 		p := &process{}

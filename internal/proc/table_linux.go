@@ -82,7 +82,7 @@ func bornAt(pid int) string {
 	return ""
 }
 
-// nameOf is the command line of a process; in brackets its short name, where it has none.
+// nameOf returns the command line of a process; in brackets its short name, where it has none.
 func nameOf(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	if b, err := os.ReadFile(dir + "/cmdline"); err == nil && len(b) > 0 {

@@ -123,7 +123,7 @@ type Layer struct {
 	FS  fs.FS
 }
 
-// DirLayer is a folder on disk. It need not be there.
+// DirLayer returns a folder on disk. It need not be there.
 func DirLayer(dir string) Layer { return Layer{dir, os.DirFS(dir)} }
 
 // Set is the prompts of all layers, by name.

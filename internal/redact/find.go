@@ -15,7 +15,7 @@ const (
 	nesting = 2
 )
 
-// hints tells which kinds a text may have: most have none, and an expression takes long to say so.
+// hints finds the kinds that a text may have: most have none, and an expression is slow to say so.
 var hints = sync.OnceValue(func() *literal.Groups {
 	var needs [][]literal.Lit
 	for i := range kinds {
@@ -57,7 +57,7 @@ func Find(text string) []Match {
 	return out
 }
 
-// quiet reports that a text has no secret, without a look at where it would stand.
+// quiet reports whether a text has no secret, without finding positions.
 func (r *Redactor) quiet(text string, depth int) bool {
 	for range layers + 1 {
 		if hints().In(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {

@@ -72,7 +72,7 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 		value = strings.TrimRight(value, ".-=")
 		to = from + len(value)
 		gap := strings.TrimLeft(text[m[3]:from], `"'`)
-		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // plain words; only a flag has its value there
+		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // only a flag has its value there
 			return start, 0, 0, false
 		}
 		if to < len(text) && strings.IndexByte("([{", text[to]) >= 0 || len(value) < 16 || strings.Count(value, "/") > 2 {

@@ -34,10 +34,10 @@ func (k *Kind) needs() []literal.Lit {
 // shape is a kind with a unique prefix.
 func shape(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr)} }
 
-// word is a kind whose prefix also occurs inside of words.
+// word returns a kind whose prefix also occurs inside of words.
 func word(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true} }
 
-// fixed is a kind of a fixed length: what is longer is something else.
+// fixed returns a kind of a fixed length: what is longer is something else.
 func fixed(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true, exact: true} }
 
 const uuid = `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`

@@ -1,9 +1,10 @@
-// Package redact keeps secrets and terminal tricks out of what is stored or shown, and out of the environment of agents.
+// Package redact keeps secrets and terminal control codes out of stored and shown text, and secrets out of the
+// environment of agents.
 //
-// A [Redactor] knows the values of secret-looking environment variables and the looks of common tokens. It finds them in
-// escapes of JSON, URLs and HTML, with invisible characters inside, and in base64. It is a net, not a proof: a secret
-// that is encrypted, or spelled backwards, or printed a character a line, passes. So what an agent has no need of is not
-// given to it in the first place, see [AgentEnv].
+// A [Redactor] knows the values of secret-looking environment variables and the forms of common tokens. It finds them
+// in escapes of JSON, URLs and HTML, with invisible characters inside, and in base64. It is not a guarantee: it misses
+// a secret that is encrypted, reversed, or printed one character per line. So agents do not get secrets that they do
+// not need, see [AgentEnv].
 package redact
 
 import (

@@ -12,7 +12,7 @@ type view struct {
 	from, to []int32 // where each byte begins and ends in the text that the first view was made of
 }
 
-// place returns where the bytes from a to b of the view stand in the first text.
+// place returns the position of the bytes from a to b of the view in the original text.
 func (v view) place(a, b int) (from, to int) {
 	if v.from == nil {
 		return a, b

@@ -97,7 +97,7 @@ func (b *board) table(w io.Writer, r result) {
 	}
 }
 
-// worse are the places where runplan without a model finds less than BM25 over chunks.
+// worse returns the places where runplan without a model finds less than BM25 over chunks.
 func (b *board) worse() []string {
 	var out []string
 	for _, r := range b.repos {

@@ -126,7 +126,7 @@ func (j judge) pieces(prompt string) map[string]any {
 // commentLines limits how far above a piece its comment may begin.
 const commentLines = 12
 
-// model is the one that the scripts play.
+// model returns the one that the scripts play.
 func model(llm.Stage) (llm.Model, error) {
 	return llm.Model{Name: "script", Provider: "command", Window: 1 << 20, MaxTokens: 1 << 18}, nil
 }

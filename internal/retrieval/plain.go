@@ -49,7 +49,8 @@ func readCode(dir string) ([]text, error) {
 	return all, nil
 }
 
-// wordsOf are the words of a text as a plain search has them: names as a whole and in their parts, in small letters.
+// wordsOf returns the words of a text as a plain search has them: names as a whole and in their parts, in small
+// letters.
 func wordsOf(s string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {

@@ -12,7 +12,7 @@ type Attempt struct {
 	TaskID           string // "<run>/<batch>"
 	Repo             string
 	Mode             Mode
-	Model            string // of the agent, or the agent's name where it does not tell
+	Model            string // of the agent, or the agent's name if it does not report a model
 	Number           int
 	Candidate        int // of a tournament, from 1; 0 outside of one
 	PromptTokens     *int64

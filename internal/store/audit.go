@@ -60,7 +60,7 @@ func OpenAudit(ctx context.Context, path string) (*Audit, error) {
 	return &Audit{db}, nil
 }
 
-// ReadAudit opens the audit at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+// ReadAudit opens the audit at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadAudit(ctx context.Context, path string) (*Audit, error) {
 	db, err := auditFile().readUser(ctx, path)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
 	}, "SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest FROM audit ORDER BY id")
 }
 
-// ChainError is a place where the audit is not what was written.
+// ChainError is a place where the audit was changed.
 type ChainError struct {
 	ID  int64 // of the first entry that does not fit
 	Why string

@@ -27,7 +27,7 @@ type Call struct {
 	At               time.Time
 }
 
-// AddCall writes down a call.
+// AddCall records a call.
 func (j *Journal) AddCall(ctx context.Context, c Call) error {
 	return j.tx(ctx, "call of "+c.Task, func(ctx context.Context, tx *sql.Tx) error {
 		if c.Task == "" || c.Type == "" {

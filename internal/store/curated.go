@@ -8,7 +8,7 @@ import (
 // Curated is the database of facts about a repository (curated.sqlite), opened by its single writer, the index.
 type Curated struct{ CuratedReader }
 
-// CuratedReader answers questions about a repository. It cannot write. It is safe for use by several goroutines.
+// CuratedReader answers questions about a repository. It cannot write. It is safe for concurrent use.
 type CuratedReader struct{ db *sql.DB }
 
 // OpenCurated opens the database at path for writing and makes it where it is missing.

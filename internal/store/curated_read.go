@@ -116,7 +116,7 @@ const (
 	Both Direction = "both"
 )
 
-// ends are the columns of an edge for a direction: the one that is given, and the one that is asked for.
+// ends returns the columns of an edge for a direction: the one that is given, and the one that is asked for.
 func (d Direction) ends(source, target string) ([][2]string, error) {
 	switch d {
 	case Out:

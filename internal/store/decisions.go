@@ -21,7 +21,7 @@ type FileDecision struct {
 	At       time.Time
 }
 
-// AddDecisions writes down what a stage decided, all or nothing.
+// AddDecisions records what a stage decided, all or nothing.
 func (j *Journal) AddDecisions(ctx context.Context, all []FileDecision) error {
 	if len(all) == 0 {
 		return nil

@@ -27,7 +27,7 @@ type Enrichment struct {
 	At       time.Time
 }
 
-// AddEnrichment writes down what a model said, and returns the id of the row.
+// AddEnrichment records what a model said, and returns the id of the row.
 func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, err error) {
 	err = j.tx(ctx, "enrichment of "+e.Path, func(ctx context.Context, tx *sql.Tx) error {
 		if err := e.check(); err != nil {

@@ -40,7 +40,7 @@ func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
 	return &Inbox{db}, nil
 }
 
-// ReadInbox opens the inbox at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+// ReadInbox opens the inbox at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
 	db, err := inboxFile().readUser(ctx, path)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Inbox) Read(ctx context.Context, id int64, intent string, confidence in
 	return b.change(ctx, id, "UPDATE inbox SET intent = ?, confidence_pct = ?, reply = ? WHERE id = ? AND intent IS NULL", intent, confidence, reply, id)
 }
 
-// Finish marks an item as done. One that already was is left as it is, and told with false.
+// Finish marks an item as done. It returns false and changes nothing if it was done already.
 func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome string) (bool, error) {
 	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'", stamp(at), outcome, id)
 }

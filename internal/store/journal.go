@@ -46,7 +46,7 @@ func OpenJournal(ctx context.Context, path string) (*Journal, error) {
 	return openJournal(ctx, path, true)
 }
 
-// OpenExistingJournal opens the journal at path; one that is not there is an error that wraps fs.ErrNotExist.
+// OpenExistingJournal opens the journal at path; a missing one is an error that wraps fs.ErrNotExist.
 func OpenExistingJournal(ctx context.Context, path string) (*Journal, error) {
 	return openJournal(ctx, path, false)
 }

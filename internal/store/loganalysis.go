@@ -14,7 +14,7 @@ import (
 // writing to, and is safe for concurrent use.
 type Log struct{ db *sql.DB }
 
-// OpenLog opens the journal at path for reading. One that is not there is an error that wraps fs.ErrNotExist.
+// OpenLog opens the journal at path for reading. A missing one is an error that wraps fs.ErrNotExist.
 func OpenLog(ctx context.Context, path string) (*Log, error) {
 	db, err := rawFile().openReader(ctx, path)
 	if err != nil {

@@ -24,7 +24,7 @@ func (p Post) fields() []string {
 	return []string{strconv.FormatInt(p.ID, 10), p.Run, stamp(p.At), string(p.Body)}
 }
 
-// Vouches tells whether runplan itself wrote a post. A journal that checks nothing vouches for all.
+// Vouches reports whether runplan itself wrote a post. A journal that checks nothing vouches for all.
 func (j *Journal) Vouches(p Post) bool {
 	return j.seal == nil || j.seal.Check(p.Seal, seal.Post, p.fields()...)
 }

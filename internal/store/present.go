@@ -80,7 +80,7 @@ func same(path string, was, now os.FileInfo, err error) error {
 	return nil
 }
 
-// Save writes what the journal holds to a new file: as long as it is open, it can be read also where it was deleted.
+// Save writes the content of the journal to a new file: while it is open, it can be read even if it was deleted.
 func (j *Journal) Save(ctx context.Context, path string) error {
 	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		return fmt.Errorf("save the journal as %s: %w", path, explain(err))

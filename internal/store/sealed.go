@@ -32,7 +32,7 @@ type chainHead struct {
 	file     *seal.HeadFile
 }
 
-// root is the link before the first event: what the run was started with.
+// root returns the link before the first event: what the run was started with.
 func root(s *seal.Seal, r Run) string {
 	return s.Sum(seal.Run, r.ID, r.Slug, r.Plan, string(r.PlanText), stamp(r.Started))
 }
@@ -216,8 +216,8 @@ func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedR
 	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
 }
 
-// SetAside moves the events of a run from seq on to where they count for nothing, and says what they claimed to be: their
-// kinds with the batch, in order. The table keeps them.
+// SetAside moves the events of a run from seq on to a table where they have no effect. It returns what they claimed to
+// be: their kinds with the batch, in order. The table keeps them.
 func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -49,7 +49,7 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	return &Session{db, task, path}, nil
 }
 
-// Task is the id of the task.
+// Task returns the id of the task.
 func (s *Session) Task() string { return s.task }
 
 // Path returns the path of the file.
@@ -63,7 +63,7 @@ func (s *Session) Set(ctx context.Context, key string, value any) error {
 	return s.SetAll(ctx, map[string]any{key: value})
 }
 
-// SetAll keeps values, all or none: a task that is killed never finds one that does not fit the others.
+// SetAll stores values, all or none, so a killed task never leaves inconsistent ones.
 func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 	keys := make([]string, 0, len(values))
 	for k := range values {
@@ -89,7 +89,7 @@ func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 	}))
 }
 
-// Get reads a value into what into points to. A key that is not known leaves it as it is.
+// Get reads a value into what into points to. An unknown key leaves it unchanged.
 func (s *Session) Get(ctx context.Context, key string, into any) (found bool, err error) {
 	var text string
 	err = s.db.QueryRowContext(ctx, "SELECT value FROM kv WHERE key = ?", key).Scan(&text)
@@ -105,7 +105,7 @@ func (s *Session) Get(ctx context.Context, key string, into any) (found bool, er
 	return true, nil
 }
 
-// Delete forgets a value; one that is not there is as good.
+// Delete forgets a value; a missing one is as good.
 func (s *Session) Delete(ctx context.Context, key string) error {
 	return s.failed("forget "+key, write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE key = ?", key)

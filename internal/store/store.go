@@ -53,17 +53,17 @@ type kind struct {
 	renew   string // advice to a reader of a file with an older schema
 }
 
-// What is known of the code can be made anew, so it is not looked through each time, as the others are.
+// This database can be rebuilt, so it is not checked at each start like the others.
 func rawFile() kind {
 	return kind{scripts: "migrations", cache: 500, checked: true, renew: "run: runplan status"}
 }
 func curatedFile() kind { return kind{scripts: "curated", cache: 32000, renew: "run: runplan index"} }
 func sessionFile() kind { return kind{scripts: "session", cache: 1000, checked: true} }
 
-// open opens the database at path, making it where mayCreate says so, and brings its schema up to date.
+// open opens the database at path, creates it if mayCreate says so, and migrates its schema.
 //
-// WAL with synchronous=NORMAL survives the death of the process at any moment. After a loss of power the
-// last transactions may be missing; then the work they tell of is done once more, which finds it done.
+// WAL with synchronous=NORMAL survives a crash of the process at any moment. After a power failure the last
+// transactions may be missing; then their work is repeated and finds that it is done.
 func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, error) {
 	if !mayCreate {
 		if _, err := os.Stat(path); err != nil {
@@ -98,7 +98,7 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 
 func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
 
-// openWith opens a database and has it looked at; what may not be used is closed again.
+// openWith opens a database and checks it; it closes one that must not be used.
 func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB, error) {
 	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may hold what a URL reads as its own
 	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
@@ -149,7 +149,7 @@ func (k kind) prepare(ctx context.Context, db *sql.DB) error {
 	return migrate(ctx, db, names)
 }
 
-// current tells whether a reader knows what it will find.
+// current checks that a reader knows the schema.
 func (k kind) current(ctx context.Context, db *sql.DB) error {
 	names, err := k.names()
 	if err != nil {
@@ -162,7 +162,7 @@ func (k kind) current(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// names are the migrations in their order.
+// names returns the migrations in their order.
 func (k kind) names() ([]string, error) {
 	names, err := fs.Glob(scripts, k.scripts+"/*.sql")
 	sort.Strings(names)

@@ -14,8 +14,8 @@ import (
 // training opens it (DB-13); others read with [Log].
 type Training struct{ j *Journal }
 
-// OpenTraining opens the journal at path for what belongs to training, and makes it where it is missing: what is learnt
-// from a repository's history needs no run before it.
+// OpenTraining opens the journal at path for training data, and creates it if it is missing: learning from a
+// repository's history needs no earlier run.
 func OpenTraining(ctx context.Context, path string) (*Training, error) {
 	j, err := OpenJournal(ctx, path)
 	if err != nil {
@@ -41,7 +41,7 @@ type TrainingPlan struct {
 	At              time.Time
 }
 
-// AddTrainingPlan writes down a plan, and returns the id of the row.
+// AddTrainingPlan records a plan, and returns the id of the row.
 func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, error) {
 	return t.add(ctx, "training plan of "+p.Stage, func() error {
 		if p.Task == "" || p.Raw == "" {

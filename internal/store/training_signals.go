@@ -24,7 +24,7 @@ func (s TrainingSignal) same(t TrainingSignal) bool {
 	return s.Note == t.Note && (s.Value == t.Value || s.Value != nil && t.Value != nil && *s.Value == *t.Value)
 }
 
-// AddSignals writes down those of the signals that say something else than the last ones did, all or nothing, and returns
+// AddSignals records those of the signals that say something else than the last ones did, all or nothing, and returns
 // them. Said again, it adds nothing.
 func (t *Training) AddSignals(ctx context.Context, all []TrainingSignal) (added []TrainingSignal, err error) {
 	err = t.j.tx(ctx, "what became of code", func(ctx context.Context, tx *sql.Tx) error {

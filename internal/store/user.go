@@ -35,8 +35,8 @@ func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
 	return k.open(ctx, path, true)
 }
 
-// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed, is
-// brought up to date first. One that is not there is an error that wraps fs.ErrNotExist.
+// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed,
+// is brought up to date first. A missing one is an error that wraps fs.ErrNotExist.
 func (k kind) readUser(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := k.openReader(ctx, path)
 	if errors.Is(err, ErrOlder) {

@@ -174,7 +174,7 @@ func (s *storm) receipts(r *repository) {
 	}
 }
 
-// snapshot is all that a run may not touch: files, index, HEAD, configuration, hooks, stash, other branches.
+// snapshot returns all that a run may not touch: files, index, HEAD, configuration, hooks, stash, other branches.
 func (s *storm) snapshot(r *repository) (map[string]string, error) {
 	out := map[string]string{}
 	add := func(path string) error {

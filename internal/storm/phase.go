@@ -20,7 +20,7 @@ func teamPhases() []string {
 	}
 }
 
-// phase tells what a headless run was doing when it was killed, by the last thing that the journal knows.
+// phase returns what a headless run was doing when it was killed, by the last thing that the journal knows.
 func (r *repository) phase(events []event) string {
 	if len(events) == 0 {
 		return phases()[0]

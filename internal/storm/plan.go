@@ -57,7 +57,7 @@ func (r *repository) changes(n int) []string {
 	return append(out, fmt.Sprintf("parts/%d.txt", n))
 }
 
-// act is the shell text that does the work of a batch, but for its part: it leaves a mark, so that work done twice
+// act returns the shell text that does the work of a batch, but for its part: it leaves a mark, so that work done twice
 // shows, and joins the others where all write one file. The first attempt of a flaky one leaves a wrong mark; where
 // candidates compete, all but one leave a good one.
 func (r *repository) act(n int) string {

@@ -124,7 +124,7 @@ func (r *repository) journal(query string, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// run is the id of the run, or "" while the journal has none.
+// run returns the id of the run, or "" while the journal has none.
 func (r *repository) run() string {
 	var id string
 	_ = r.journal("SELECT run FROM runs", func(rows *sql.Rows) error { return rows.Scan(&id) }) // no journal yet

@@ -67,7 +67,7 @@ type event struct {
 	Commit, Tree, Base, Receipt, Fingerprint string
 }
 
-// stage is the last part of a command id: "3/r1-c1/gate" is a gate.
+// stage returns the last part of a command id: "3/r1-c1/gate" is a gate.
 func (e event) stage() string { return e.Command[strings.LastIndexByte(e.Command, '/')+1:] }
 
 // session starts the run or resumes it, and kills it as chosen.

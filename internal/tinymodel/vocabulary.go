@@ -122,8 +122,8 @@ func (v *vocabulary) addAnswer(text string) ([]int, error) {
 	return ids, nil
 }
 
-// spelled is the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; what is searched for in
-// prompts as a whole stays as it is.
+// spelled returns the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; what is searched
+// for in prompts as a whole stays as it is.
 func (v *vocabulary) spelled(id int) string {
 	if v.kinds[id] != kindNormal {
 		return v.texts[id]

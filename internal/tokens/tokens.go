@@ -10,20 +10,20 @@ import (
 // PerToken is the estimated number of characters in a token (BUD-04).
 const PerToken = 4
 
-// Estimate is the number of tokens of text, rounded up (BUD-04).
+// Estimate returns the number of tokens of text, rounded up (BUD-04).
 func Estimate(text string) int { return OfChars(utf8.RuneCountInString(text)) }
 
-// OfChars is the number of tokens of so many characters, rounded up.
+// OfChars returns the number of tokens of so many characters, rounded up.
 func OfChars(n int) int { return (n + PerToken - 1) / PerToken }
 
 // Budget is the size limit of a model's input and output, in tokens (BUD-01).
 type Budget struct {
 	Window   int     `json:"context_window" toml:"context_window"`   // prompt and answer together
-	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // the part for system prompt, task, retries and the answer
+	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // for system prompt, task, retries, answer
 	Margin   float64 `json:"margin,omitempty" toml:"-"`              // estimates are raised by this share of themselves (BUD-04)
 }
 
-// Validate tells what is wrong with a budget (BUD-07).
+// Validate returns an error for an invalid budget (BUD-07).
 func (b Budget) Validate() error {
 	switch {
 	case b.Window <= 0:

@@ -14,7 +14,7 @@ func Environ(t testing.TB) []string {
 	return append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
 }
 
-// root is the folder of the module around the test.
+// root returns the folder of the module around the test.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -46,7 +46,7 @@ func Missing(t testing.TB, err error, how string) {
 // AstGrep says how to get ast-grep.
 const AstGrep = "install it into bin/tools: make tools"
 
-// NodeModules is the folder in bin/tools of the repository that holds the package of that name for Node.js.
+// NodeModules returns the folder in bin/tools of the repository that holds the package of that name for Node.js.
 func NodeModules(t testing.TB, name string) string {
 	t.Helper()
 	at := filepath.Join(root(t), "bin", "tools", "js", "node_modules")

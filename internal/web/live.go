@@ -28,8 +28,8 @@ type Look struct {
 	Said  string // text for screen readers; "" says nothing new
 }
 
-// Looking finds out what a page looks like. last is the stamp of what is known; where it is the same still, the parts may be
-// left out.
+// Looking returns the present state of a page. last is the known stamp; if it has not changed, the parts may be
+// omitted.
 type Looking func(ctx context.Context, last string) (Look, error)
 
 // Version names what all parts look like together.

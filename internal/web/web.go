@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Options say what is served, where and to whom.
+// Options configures what is served, on which address and to whom.
 type Options struct {
 	Addr     string // host:port; port 0 takes one that is free
 	Insecure bool   // addresses that others can reach are allowed
@@ -77,7 +77,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}}, nil
 }
 
-// loopback tells whether a host that was asked for is this machine, for this machine.
+// loopback reports whether a host that was asked for is this machine, for this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost"

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// gosec reads what "gosec -fmt=json" prints. It looks at packages, and so at more than what changed.
+// gosec reads the output of "gosec -fmt=json". It checks packages, and so more than the change.
 func gosec() tool {
 	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -61,7 +61,7 @@ func gosec() tool {
 		}}
 }
 
-// folders are those of files, each once.
+// folders returns those of files, each once.
 func folders(files []string) []string {
 	var out []string
 	for _, f := range files {
@@ -110,8 +110,8 @@ func bandit() tool {
 		}}
 }
 
-// semgrep reads what "semgrep scan --json" prints. It is given the project's own rules and no others: those of the
-// registry would be fetched.
+// semgrep reads the output of "semgrep scan --json". It uses only the project's own rules: those of the registry would
+// need the network.
 func semgrep() tool {
 	return tool{name: "semgrep", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -204,8 +204,8 @@ func gitleaks() tool {
 		}}
 }
 
-// govulncheck reads the stream of objects that "govulncheck -format json" prints. A vulnerable function that is called
-// blocks where the change touched what is required; else it was there before.
+// govulncheck reads the stream of objects of "govulncheck -format json". A called vulnerable function blocks if the
+// change touched requirements; otherwise it was there before.
 func govulncheck() tool {
 	isMod := func(p string) bool { return path.Base(p) == "go.mod" }
 	return tool{name: "govulncheck", cost: gates.Costly, wants: func(p string) bool { return isMod(p) || path.Ext(p) == ".go" }, none: "no Go file changed",
@@ -279,7 +279,7 @@ func govulncheck() tool {
 		}}
 }
 
-// npmAudit reads what "npm audit --json" prints. It is about what is required, so that it looks where that changed.
+// npmAudit reads the output of "npm audit --json". It checks requirements, so it runs only if they changed.
 func npmAudit() tool {
 	wants := func(p string) bool {
 		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) && !strings.Contains(p, "node_modules/")

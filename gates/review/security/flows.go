@@ -31,7 +31,7 @@ type span struct {
 	from, to int
 }
 
-// from is the index of the first line of the function around the line.
+// from returns the index of the first line of the function around the line.
 func (p place) from() int {
 	if !p.span.known {
 		p.span.from, p.span.to = around(p.lang, p.lines, p.at)
@@ -178,7 +178,7 @@ var (
 	template = lazyre.New(`\$\{[^}]+\}|["'` + "`" + `]\s*\+|\+\s*["'` + "`" + `]|%[sv]|\{[^}"']+\}|\.format\(`)
 )
 
-// requestFlow finds what a request brought where it does harm: in a page, a path, the target of a redirect or of a fetch.
+// requestFlow finds request data in a harmful place: in a page, a path, the target of a redirect or of a fetch.
 func requestFlow(p place) *flaw {
 	get := func(re *lazyre.Regexp) string {
 		m := re.FindStringSubmatch(p.text)
