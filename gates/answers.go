@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Answers reports whether the batch answers for a finding of a gate that was there before it: where the plan names the test, the
+// Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test, the
 // file or the gate's command. Other words of the plan do not count.
 //
 //   - A test is named by its own name or by its file, in the Files section or anywhere in the text.

@@ -110,7 +110,7 @@ func noTests(why string) builtin {
 // isSuite reports whether a gate is a test suite.
 func isSuite(gate string) bool { return covers(testsName, gate) }
 
-// Suites makes the test gates of the tree in dir, without the visible skip of a tree that has none.
+// Suites makes the test gates of the tree in dir, without the visible skip for a tree without tests.
 func Suites(dir string, s Settings) []Gate {
 	var out []Gate
 	for _, g := range Builtin(dir, s) {

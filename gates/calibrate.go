@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// RuleCalibration marks a test suite that does not report what its tests do. It names no file and no test, so that no
+// RuleCalibration marks a test suite that does not report the results of its tests. It names no file and no test, so no
 // baseline excuses it.
 const RuleCalibration = "calibration"
 
@@ -65,7 +65,7 @@ func (b *bed) pair(prefix string) (fail, pass string) {
 	return names[flip[0]&1], names[1-flip[0]&1]
 }
 
-// sow writes text to a file of the tree, behind what the file holds.
+// sow appends text to a file of the tree.
 func (b *bed) sow(w *work, file, text string) error {
 	at := filepath.Join(w.subject.Dir, filepath.FromSlash(file))
 	if w.subject.Planted != nil {
@@ -101,8 +101,8 @@ func (b *bed) clear() {
 	b.undo = nil
 }
 
-// try runs r once. Where the tree is a room of the runner's it plants tests, believes the suite only if it saw them as
-// they are, and takes all traces of them out of the answer.
+// try runs r once. If the tree is a room of the runner, it plants tests and accepts the suite only if their results are
+// right. It removes all traces of them from the answer.
 func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) {
 	b, r, err := w.prepare(r)
 	if err != nil {
@@ -203,7 +203,7 @@ func (w *work) uncalibrated(why string) {
 	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
 }
 
-// lies fails the gate: the suite does not report what its tests do.
+// lies fails the gate: the suite does not report the results of its tests.
 func (w *work) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	w.find(Finding{
@@ -213,7 +213,7 @@ func (w *work) lies(format string, args ...any) {
 	w.uncalibrated(msg)
 }
 
-// own reports whether text tells of a planted test.
+// own reports whether text is about a planted test.
 func (b *bed) own(text string) bool { return strings.Contains(text, b.word) }
 
 // breaks reports whether a planted file did not compile or load.

@@ -12,9 +12,9 @@ import (
 type Facts struct {
 	Env     map[string]string `expr:"env"`
 	Gate    string            `expr:"gate"`
-	Changed []string          `expr:"changed"` // empty where nothing changed, or the whole tree is looked at
+	Changed []string          `expr:"changed"` // empty if nothing changed, or for a check of the whole tree
 	All     bool              `expr:"all"`     // the whole tree is looked at
-	Batch   string            `expr:"batch"`   // number of the batch, "" where there is none
+	Batch   string            `expr:"batch"`   // number of the batch, "" outside of a batch
 }
 
 // FindingFacts holds the values that a severity's condition may read.

@@ -138,7 +138,7 @@ type Detection struct {
 // DetectIn returns the result of [Detect] to share between callers.
 func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
-// Ignored reports whether a folder of this name holds what is not the project's own.
+// Ignored reports whether a folder with this name holds files that do not belong to the project.
 func Ignored(name string) bool {
 	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".") // .git, .runplan, .tox, caches
 }
@@ -192,12 +192,12 @@ func pythonTest(name string) bool {
 	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
 }
 
-// below reports whether a project of the same language stands above p.
+// below reports whether a project of the same language is above p.
 func below(p Project, all []Project) bool {
 	return slices.ContainsFunc(all, func(q Project) bool { return q.Language == p.Language && within(p.Root, q.Root) })
 }
 
-// within reports whether root lies truly below the folder above.
+// within reports whether root is strictly below the folder above.
 func within(root, above string) bool {
 	return root != above && (above == "." || strings.HasPrefix(root, above+"/"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// defaultDigest is the size of a digest for which no limit is given.
+// defaultDigest is the default size limit of a digest.
 const defaultDigest = 4 << 10
 
 // Fingerprint identifies a failure. Two verdicts that fail in the same way have the same fingerprint, even if line
@@ -106,7 +106,7 @@ func section(r Report, limit int) string {
 	}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
-	// Findings may take two thirds where there is output to show as well.
+	// Findings may take two thirds if there is output to show as well.
 	room := limit
 	if r.Output != "" && r.Status == Fail {
 		room = limit * 2 / 3
@@ -157,8 +157,9 @@ const (
 	maxLineLen  = 400
 )
 
-// telling picks the lines of a program's output that say what went wrong, with their neighbours, in at most limit
-// bytes. The first errors matter most, the last lines are always there; without any telling line it is the tail.
+// telling selects the lines of a program's output that explain the failure, with their neighbours, in at most limit
+// bytes. The first errors matter most, and the last lines are always included. Without any such line it returns the
+// tail.
 func telling(out string, limit int) string {
 	lines := strings.Split(strings.TrimRight(out, "\n\t "), "\n")
 	for i, l := range lines {

@@ -66,7 +66,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 	return res, out, nil
 }
 
-// mixed tells the failures of a first run that the second has not.
+// mixed returns the failures of a first run that the second does not have.
 func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Result, second ran) (testout.Result, ran) {
 	if !second.ok() && len(again.Failures) == 0 {
 		return res, out // it failed again, without a name

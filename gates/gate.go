@@ -15,10 +15,10 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Gate looks at a tree and reports.
+// Gate checks a tree and reports.
 type Gate interface {
 	Info() Info
-	// Check looks at s. The error says why the gate could not look.
+	// Check checks s. The error says why the gate could not look.
 	Check(ctx context.Context, s Subject) (Report, error)
 }
 
@@ -30,8 +30,8 @@ type Info struct {
 	Blocking bool   `json:"blocking"`          // a failure stops the batch; else it only warns
 	Command  string `json:"command,omitempty"` // what it runs, for people; "" for built-in checks
 
-	// Pure says that the answer follows from the subject, the configuration and the programs that are installed,
-	// so that it holds as long as they stay as they are.
+	// Pure says that the answer depends only on the subject, the configuration and the installed programs, so it can be
+	// cached.
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that the gate compares the tree with its base. It can do nothing with a whole tree.
 	Compares bool `json:"compares,omitempty"`
@@ -45,7 +45,7 @@ type Info struct {
 	Off   bool   `json:"-"` // the configuration turns it off
 }
 
-// Kind tells programs that state facts from models that judge.
+// Kind separates programs, which state facts, from models, which judge.
 type Kind string
 
 // The kinds of gates.
@@ -71,7 +71,7 @@ func (c Cost) String() string {
 	return names[max(0, min(int(c), len(names)-1))]
 }
 
-// Subject is the tree a gate looks at.
+// Subject is the tree that a gate checks.
 type Subject struct {
 	Dir     string   // root of the tree
 	Base    string   // commit the change starts from, "" when unknown
@@ -85,8 +85,8 @@ type Subject struct {
 	// Planted, if set, receives the path of each file of the tree in which a gate planted tests and restored the
 	// content.
 	Planted func(path string)
-	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of
-	// the tree and returns the environment for the second.
+	// Fresh, if set, is called before failing tests are run again. It undoes what the first run left outside of the
+	// tree and returns the environment for the second.
 	Fresh func() ([]string, error)
 	// BaseTests returns the tests that a gate named when it looked at Base, nil if they are unknown. It may run
 	// that gate's suite: call it only if the answer matters.
@@ -95,7 +95,7 @@ type Subject struct {
 	BaseSuites func(ctx context.Context) ([]string, error)
 	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not possible.
 	Held func(ctx context.Context, gate string) (HeldRun, error)
-	// ChangedTests says what follows from a test that only passes as the candidate has it.
+	// ChangedTests decides about tests that pass only in the candidate's version.
 	ChangedTests ChangedTests
 
 	Env     []string // environment for programs, complete
@@ -104,9 +104,9 @@ type Subject struct {
 	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
 	LogDir  string // each gate that runs a program leaves its full output here as NAME.log; "" keeps none
 
-	// Redact, if set, takes secrets out of what a report, a log or an error may hold. It gets whole lines.
+	// Redact, if set, removes secrets from reports, logs and errors. It gets whole lines.
 	Redact func(string) string
-	// Reaper, if not nil, ends what a gate started should this process be killed.
+	// Reaper, if not nil, ends the gate's processes if this process is killed.
 	Reaper *proc.Reaper
 }
 
@@ -139,7 +139,7 @@ type Report struct {
 	LogHash  string        `json:"log_hash,omitempty"` // hex SHA-256 of that file
 	Proof    *Proof        `json:"proof,omitempty"`    // what the answer of a test suite is worth; nil for other gates
 
-	// Cases are the tests that ran, by name. They stay out of the journal: there may be thousands.
+	// Cases lists the tests that ran, by name. They are not in the journal, because there may be thousands.
 	Cases []testout.Case `json:"-"`
 }
 
@@ -155,7 +155,7 @@ type Proof struct {
 	Asks        string      `json:"asks,omitempty"`     // what a person has to approve before the merge
 }
 
-// Calibration tells whether a suite was seen to fail a test that must fail and to pass one that must pass.
+// Calibration says whether a suite failed a test that must fail and passed one that must pass.
 type Calibration string
 
 // The result of a suite that cannot be calibrated, such as a shell script, counts, and its receipt says so.
@@ -181,7 +181,7 @@ type HeldRun struct {
 	Reverted bool           // all that changed is as it was in an older commit
 }
 
-// ChangedTests says what follows from a test that passes as the candidate has it and fails as the base had it.
+// ChangedTests decides about a test that passes in the candidate's version and fails in the base's.
 type ChangedTests string
 
 // Such a test warns, asks for a person's approval, or fails. The zero value warns.

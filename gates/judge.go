@@ -42,7 +42,7 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	return res, out
 }
 
-// compare looks at each planted pair.
+// compare checks each planted pair.
 func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted map[string]testout.Status) {
 	why := ""
 	told := map[string]bool{}
@@ -137,7 +137,7 @@ var (
 		`^\s+(?:Test Files|Tests|Start at|Duration)\s{2,}|^\s+\d+ (?:passing|failing|pending)\b|^test result: |^\d+ examples?, |^\d+ runs, |^(?:#|ℹ) \w+ [\d.]+$|^(?:\[\w+\]\s+)?Tests run: `)
 )
 
-// clean takes what runners print about planted tests out of their output.
+// clean removes the output about planted tests.
 func (b *bed) clean(text string) string {
 	if !b.own(text) {
 		return text
@@ -147,7 +147,7 @@ func (b *bed) clean(text string) string {
 	for i, l := range lines {
 		gone[i] = b.own(l) || totalLine.MatchString(l)
 	}
-	for i := range lines { // downwards, then upwards: frames around what is gone
+	for i := range lines { // downwards, then upwards: frames around removed lines
 		gone[i] = gone[i] || i > 0 && gone[i-1] && frameLine.MatchString(lines[i])
 	}
 	for i := len(lines) - 2; i >= 0; i-- {
@@ -165,7 +165,7 @@ func (b *bed) clean(text string) string {
 	return out.String()
 }
 
-// totals says in words what ran.
+// totals describes the test counts in words.
 func totals(r testout.Result) string {
 	return phrase.Count(r.Passed, "test") + " passed, " + phrase.Count(r.Failed, "test") + " failed, " + phrase.Count(r.Skipped, "test") + " skipped\n"
 }

@@ -139,7 +139,7 @@ func (w *work) settleLint(p Project, all []Project) {
 	}
 }
 
-// scope lists the files of want that are to be looked at: those that changed if that is known, else all.
+// scope lists the files to check among those that want accepts: the changed ones if known, else all.
 func scope(w *work, p Project, all []Project, want func(name string) bool) []string {
 	var out []string
 	filesOf(w.subject.Dir, p, all, func(rel, name string) {
@@ -153,7 +153,7 @@ func scope(w *work, p Project, all []Project, want func(name string) bool) []str
 
 var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
 
-// goLint runs go vet, which also sees what does not compile, and gofmt -l.
+// goLint runs go vet, which also finds code that does not compile, and gofmt -l.
 func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 	// With -trimpath, which GOFLAGS may hold, go answers from its cache with paths of another checkout of the same code.
 	vet, err := w.run(ctx, program{args: []string{"go", "vet", "-trimpath=false", "./..."}, dir: p.Root})

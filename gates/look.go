@@ -30,7 +30,7 @@ func (l *Look) Find(f Finding) { l.w.find(f) }
 // Skip records that the gate checked nothing, and why.
 func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
 
-// Note adds what is worth knowing to the report.
+// Note adds a sentence to the report's note.
 func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
 
 // Count sets the number of tests.
@@ -42,7 +42,7 @@ func (l *Look) Exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Rel turns a path that a program printed in dir into one of the tree; "" if it lies outside.
+// Rel turns a path that a program printed in dir into one of the tree; "" if it is outside.
 func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
 
 // Program is a program to run in the tree.
@@ -86,8 +86,8 @@ var ErrNoProgram = errors.New("not installed")
 // Show sets the output in the report, for programs with machine-readable output.
 func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
 
-// Changed reads the changed files that want accepts. ok is false where the change is not known: the report then is a
-// visible skip. What is too large is noted.
+// Changed reads the changed files that want accepts. ok is false if the change is unknown: the report then is a visible
+// skip. Files that are too large are noted.
 func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
 	if l.w.subject.Diff == nil {
 		l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")

@@ -201,7 +201,7 @@ func (v Verdict) comparable() bool {
 	return true
 }
 
-// decided reports whether a report fails for more than what was only read in tests.
+// decided reports whether a report fails because of more than advice.
 func (r Report) decided() bool {
 	return r.Status == Fail && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
 }
@@ -236,7 +236,7 @@ func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err e
 	return settle(rep, info.Blocking), nil
 }
 
-// settle makes status and findings agree: an error blocks, and what fails says why.
+// settle makes status and findings consistent: an error blocks, and a failure has a reason.
 func settle(rep Report, blocking bool) Report {
 	errs := slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity == Error })
 	if errs && rep.Status != Skipped {
@@ -260,7 +260,7 @@ func settle(rep Report, blocking bool) Report {
 	return rep
 }
 
-// Join takes out of rep what another gate has said of the same line. See [Finding.Same].
+// Join removes findings from rep that another gate has reported for the same line. See [Finding.Same].
 func Join(rep Report, others []Report) Report {
 	n := len(rep.Findings)
 	rep.Findings = slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
@@ -353,7 +353,7 @@ func (r Report) blocking() []Finding {
 	return out
 }
 
-// Tests sums the counts of all reports that have one; nil if none has.
+// Tests sums up the counts of all reports that have one; nil if none has.
 func (v Verdict) Tests() *TestCount {
 	var sum *TestCount
 	for _, r := range v.Reports {

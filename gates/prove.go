@@ -50,7 +50,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 	return nil
 }
 
-// prover turns what is known of the suites into findings in their reports.
+// prover turns the known results of the suites into findings in their reports.
 type prover struct {
 	*Verdict
 	s       Subject
@@ -59,7 +59,7 @@ type prover struct {
 	changes []names.File
 }
 
-// gather asks for the names of the base's tests, and has them run on the candidate where they changed.
+// gather gets the names of the base's tests, and runs changed ones in their base version on the candidate.
 func (p *prover) gather(ctx context.Context) error {
 	if p.s.BaseTests == nil {
 		return nil

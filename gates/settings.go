@@ -45,8 +45,8 @@ func (s Settings) Projects(dir string) []Project {
 	return Detect(dir)
 }
 
-// CommandGate is a program that has to exit with 0. One that has the name of a detected gate takes its place, and so
-// does one named "tests" or "lint" for all of that sort.
+// CommandGate is a program that must exit with 0. It replaces a detected gate of the same name; one named "tests" or
+// "lint" replaces all of that kind.
 type CommandGate struct {
 	Name     string
 	Command  []string // program and arguments

@@ -18,7 +18,7 @@ import (
 type Single struct {
 	Path  string // of the file, relative to the tree, slashes
 	Only  string // the one test in it that is meant, as its runner calls it; "" means all
-	Shell string // what runs it, where the project's files do not tell; bash -eu -o pipefail
+	Shell string // what runs it, if the project's files do not tell; bash -eu -o pipefail
 }
 
 // Went says how one run of a [Single] went.
@@ -142,7 +142,7 @@ var (
 	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )
 
-// broke tells a run in which the test itself never got so far as to look at the code.
+// broke reports whether the test itself did not get as far as checking the code.
 func (s Single) broke(out ran, res testout.Result) bool {
 	if slices.ContainsFunc(res.Failures, func(f testout.Failure) bool {
 		return f.Build || setsUp.MatchString(f.Name) || setsUp.MatchString(f.Message)
@@ -165,7 +165,7 @@ func (s Single) broke(out ran, res testout.Result) bool {
 	return false
 }
 
-// LanguageOf tells the language of a file by its name; "" for one that no runner of single files is for.
+// LanguageOf returns the language of a file by its name; "" if no runner of single files supports it.
 func LanguageOf(file string) Language {
 	switch path.Ext(file) {
 	case ".go":

@@ -30,7 +30,7 @@ type suite struct {
 	project Project
 	command string // for people
 	tools   []Tool // that the command needs
-	// plan says what to run. An error says why the tests cannot run here.
+	// plan returns the runs. An error says why the tests cannot run here.
 	plan func(ctx context.Context, w *work) ([]testRun, error)
 }
 
@@ -113,7 +113,7 @@ func (s suite) check(ctx context.Context, w *work) error {
 	return s.asUser(ctx, w)
 }
 
-// one runs r and notes what failed.
+// one runs r and notes the failures.
 func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran, error) {
 	if r.done != nil {
 		defer r.done()
@@ -159,7 +159,7 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 	return res, out, nil
 }
 
-// result reads what the runner said.
+// result reads the runner's output.
 func (r testRun) result(out ran) testout.Result {
 	if r.read == nil {
 		return testout.Text(out.text)
@@ -174,7 +174,7 @@ func (s suite) cannot(err error) error {
 	return err
 }
 
-// note turns what a runner said into findings.
+// note turns a runner's result into findings.
 func note(w *work, dir, about string, out ran, res testout.Result) {
 	if out.ok() {
 		if res.Failed > 0 {
@@ -250,7 +250,7 @@ func (r Report) hides() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == ruleHidden })
 }
 
-// conclude compares the counts with what a suite should say of itself.
+// conclude compares the counts with those that a suite should report.
 func conclude(w *work, sum testout.Result) {
 	w.rep.Cases = sum.Cases
 	failed := slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error })

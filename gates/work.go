@@ -121,7 +121,7 @@ func LogName(dir, gate string) string {
 	return filepath.Join(dir, phrase.Fit(strings.TrimLeft(name, "."), 100)+".log")
 }
 
-// close derives the status and fills in what a report tells of its log.
+// close derives the status and adds the log to the report.
 func (w *work) close() error {
 	if w.rep.Status == "" {
 		w.rep.Status = Pass

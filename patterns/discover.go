@@ -27,7 +27,7 @@ const (
 // Style describes how a code base is written, so that new code can look like existing code.
 type Style struct {
 	Languages []LanguageStyle `json:"languages"`
-	Note      string          `json:"note,omitempty"` // what was not looked at, and why
+	Note      string          `json:"note,omitempty"` // what was skipped, and why
 	Skipped   []Skip          `json:"skipped,omitempty"`
 }
 

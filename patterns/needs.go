@@ -109,7 +109,7 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// ruleKeys are the keys of a rule file that are known here. Those of any other may say what a rule matches.
+// ruleKeys lists the known keys of a rule file. Any other key may change what a rule matches.
 var ruleKeys = []string{
 	"id", "language", "rule", "constraints", "utils", "transform", "fix", "rewriters", "severity", "message", "note",
 	"labels", "files", "ignores", "url", "metadata",

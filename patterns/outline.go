@@ -26,7 +26,7 @@ type Text struct {
 type Node struct {
 	Rule       string
 	Start, End int
-	From, To   int // what the rule's fix would replace: the extent of a definition. -1: the rule has none
+	From, To   int // the range that the rule's fix replaces: the extent of a definition. -1: the rule has none
 	Vars       []Var
 }
 
@@ -46,7 +46,7 @@ func (n Node) Var(name string) (v Var, ok bool) {
 	return Var{}, false
 }
 
-// ErrTooMuch says that an answer is longer than what is held in memory.
+// ErrTooMuch says that an answer is too long to hold in memory.
 var ErrTooMuch = errors.New("ast-grep's answer is too long")
 
 // Nodes applies rules to texts of dir in one process and returns the matches by path, in no order. It is for indexing:

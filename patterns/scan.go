@@ -158,7 +158,7 @@ func (r *Result) sort() {
 // rulePartial marks what the program could not parse. A rule may be blind there.
 const rulePartial = "runplan-partial"
 
-// ownRules are ours, for the languages of the files and of the rules.
+// ownRules returns runplan's own rules, for the languages of the files and of the rules.
 func ownRules(files []source, docs []document) string {
 	var languages []string
 	for _, f := range files {

@@ -29,8 +29,9 @@ import (
 // Own is the engine's argument for a script that starts in its own folder.
 const Own = "-own"
 
-// New makes the gate for the scripts in folder, relative to the tree. The engine is called with [Own], a script and the
-// tree; it prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and ends with 0 or 1.
+// New makes the gate for the scripts in folder, relative to the tree. It calls the engine with [Own], a script and the
+// tree. The engine prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and exits
+// with 0 or 1.
 func New(folder string, engine []string) gates.Gate {
 	info := gates.Info{Name: "acceptance", Kind: gates.Static, Cost: gates.Costly, Blocking: true, Command: "testscripts of " + folder}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {

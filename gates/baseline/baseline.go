@@ -53,8 +53,8 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
 
-// compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
-// alike only as many are known as there were. What a batch answers for stays what it is.
+// compare marks the errors of rep that are also in before as known, and lowers them to warnings. Of several equal ones,
+// only as many are known as there were. Findings that the batch is responsible for do not change.
 func compare(gate string, rep, before gates.Report, at string, answers func(gates.Finding) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {

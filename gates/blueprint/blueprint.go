@@ -56,7 +56,7 @@ type Volume struct {
 	Mode string `yaml:"mode" json:"mode,omitempty"` // ro or rw
 }
 
-// FailureMode is a documented failure, with what the unit answers to it.
+// FailureMode is a documented failure and the unit's response to it.
 type FailureMode struct {
 	Condition string `yaml:"condition" json:"condition" need:"yes"`
 	Response  string `yaml:"response" json:"response" need:"yes"`

@@ -25,7 +25,7 @@ type FileError struct {
 // Error formats the error as "path:line: message".
 func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message) }
 
-// FileErrors are all that is wrong with a blueprint, in the order of its lines.
+// FileErrors holds all errors of a blueprint, in the order of its lines.
 type FileErrors []*FileError
 
 // Error formats one line for each error.

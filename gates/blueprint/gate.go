@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Gate holds changed source files against the live blueprints that they belong to. Without live blueprints, and where no
-// source file of one changed, it is a visible skip. A live blueprint that a batch rewrites is a finding, unless the batch names
-// the file, and the one before counts: an agent does not move the mark.
+// Gate compares changed source files with their live blueprints. Without live blueprints, or if no source file of one
+// changed, it is a visible skip. A batch must not rewrite a live blueprint unless it names the file: that is a finding,
+// and the old blueprint counts.
 func Gate(find func(context.Context) (patterns.Program, error)) gates.Gate {
 	info := gates.Info{Name: "blueprint", Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -95,7 +95,7 @@ func (g *gateLook) look(ctx context.Context) error {
 	return nil
 }
 
-// changed lists what differs.
+// changed lists the differing files.
 func (g *gateLook) changed(ctx context.Context) error {
 	sub := g.Subject()
 	if sub.Diff == nil {
@@ -130,7 +130,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	sub := g.Subject()
 	c, changed := g.change(name)
 	moved := changed && c.Status != gates.Added && sub.Diff != nil && !sub.Names(name)
-	if moved && sub.Batch.Number == "" { // a person's own change, which others get to see as such
+	if moved && sub.Batch.Number == "" { // a person's own change, which reviewers see as such
 		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning, Message: "a live blueprint changes along with the code, which is held against the new one", Fix: "runplan blueprint promote is the way to a live blueprint"})
 		moved = false
 	}

@@ -19,7 +19,7 @@ import (
 // references is the number of units that serve as examples: those that were promoted last (BP-24).
 const references = 3
 
-// Bounds of what a generation gets to see of other units and of the shared library.
+// These limit how much a generation sees of other units and of the shared library.
 const (
 	mostReference = 60_000
 	mostShared    = 120_000

@@ -47,7 +47,7 @@ type Endpoint struct {
 	Purpose  string `yaml:"purpose" json:"purpose,omitempty"`
 }
 
-// Name is "GET /orders".
+// Name returns the endpoint in the form "GET /orders".
 func (e Endpoint) Name() string { return e.Method + " " + e.Path }
 
 // WebSocket is a socket with the messages that go over it.

@@ -60,7 +60,7 @@ func ValidUnit(name string) error {
 	return nil
 }
 
-// judge finds what is of the right type and makes no sense.
+// judge finds values of the right type that are invalid.
 func (d *decoder) judge(b *Blueprint) {
 	at := func(key, format string, args ...any) { d.errorf(b.Line(key), format, args...) }
 	if err := ValidUnit(b.Unit); err != nil {

@@ -58,7 +58,7 @@ func (m Maintained) done(root string, now time.Time) (Maintained, error) {
 	return m, Note(root, Entry{At: now, Unit: "all", Kind: "maintenance", Text: text})
 }
 
-// Validate checks all live units. One whose blueprint cannot be read is a problem, and does not keep the others from it.
+// Validate checks all live units. An unreadable blueprint is a problem, and the check continues with the others.
 func Validate(ctx context.Context, root string, now time.Time, check func(context.Context, *Blueprint, State) (Checked, error)) (Maintained, error) {
 	m := Maintained{Task: Validation, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)

@@ -15,13 +15,13 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// ErrNotCold says that an answer comes from where the code was written.
+// ErrNotCold says that the answer comes from a session that wrote the code.
 var ErrNotCold = errors.New("the answer is not from a cold review")
 
 // ErrNoQuestion says that no answer is waited for.
 var ErrNoQuestion = errors.New("no review waits for an answer")
 
-// ErrStale says that blueprint or sources are not what the reviewer was shown.
+// ErrStale says that blueprint or sources have changed since the review was prepared.
 var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
 
 // pending stores a question until its answer arrives as a file.
@@ -102,7 +102,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 	return r, r.Judged(res, cold, now), nil
 }
 
-// recall reads what the reviewer was shown.
+// recall reads the files that the reviewer was shown.
 func (r *Review) recall() error {
 	name := summariesFile(ReviewFolder(r.Unit, r.State), r.Stamp)
 	raw, err := readBelow(r.Root, name, 64<<20)
@@ -143,7 +143,7 @@ type Generation struct {
 	At      time.Time `json:"at"`
 }
 
-// Generations lists what is known of how the code of a unit came about, in order.
+// Generations lists the known generations of a unit's code, in order.
 func Generations(root, unit string) ([]Generation, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, Candidate), "generation_*.json"))
 	if err != nil {

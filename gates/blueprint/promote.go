@@ -282,8 +282,8 @@ func (w *walk) approve(ctx context.Context) (step, error) {
 	return step{StagePass, "signed by " + by}, nil
 }
 
-// move makes the candidate live: first the live file, then the candidate goes. What was read in the first stage is what
-// becomes live.
+// move makes the candidate live: it writes the live file, then removes the candidate. It writes the content that the
+// first stage read.
 func (w *walk) move(context.Context) (step, error) {
 	live := PathOf(w.p.Unit, Live)
 	if err := write(w.Root, live, w.candidate); err != nil {
@@ -300,7 +300,7 @@ func (w *walk) move(context.Context) (step, error) {
 	return step{StagePass, live}, nil
 }
 
-// verify reads what is live now, and sees that nothing changed on the way.
+// verify reads the live file and checks that it is unchanged.
 func (w *walk) verify(context.Context) (step, error) {
 	b, err := Load(w.Root, w.p.Unit, Live)
 	if err != nil {
@@ -316,7 +316,7 @@ func (w *walk) verify(context.Context) (step, error) {
 	return step{StagePass, "the live blueprint and the source are those that were reviewed"}, nil
 }
 
-// write keeps the record, and writes the day's journal anew from all records of the day.
+// write stores the record, and rewrites the day's journal from all records of the day.
 func (w *walk) write() error {
 	text, err := json.MarshalIndent(w.p, "", "  ")
 	if err != nil {

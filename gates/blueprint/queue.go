@@ -49,7 +49,7 @@ const (
 
 func queueFolder() string { return path.Join(Folder, "queue") }
 
-// ErrNoItem says that the queue has no such item.
+// ErrNoItem says that the queue does not have the item.
 var ErrNoItem = errors.New("the queue has no such item")
 
 // Enqueue puts the critical discrepancies of a review into the queue. One that waits already is not put there twice; one

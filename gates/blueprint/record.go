@@ -173,7 +173,7 @@ func digest(text []byte) string {
 // Digest identifies the content of a blueprint without its open questions, layout and comments.
 func (b *Blueprint) Digest() string { return digestOf(b) }
 
-// SourcesDigest names the content of the source files. A file that is not there counts as such.
+// SourcesDigest returns a digest of the source files. Missing files are part of it.
 func SourcesDigest(root string, b *Blueprint) (string, error) {
 	sum := sha256.New()
 	for _, p := range slices.Sorted(slices.Values(b.Paths())) {

@@ -42,7 +42,7 @@ type QuestionUpdate struct {
 	Evidence string `json:"evidence"`
 }
 
-// NotFound is the evidence of what is missing (BP-18).
+// NotFound is the evidence for a missing thing (BP-18).
 const NotFound = "not found in summary"
 
 // Severity ranks a discrepancy.
@@ -66,7 +66,7 @@ const (
 	Reject           Recommendation = "reject"
 )
 
-// Dimensions lists what a review is about (BP-14).
+// Dimensions lists the dimensions of a review (BP-14).
 func Dimensions() []string {
 	return []string{"contract", "dependencies", "failure_modes", "intent", "open_questions"}
 }
@@ -106,7 +106,7 @@ func Schema() json.RawMessage {
 		`"additionalProperties":false}`)
 }
 
-// ErrAnswer says that an answer is none: it is not in the form, or not about the unit.
+// ErrAnswer says that an answer is invalid: it has the wrong form, or is about another unit.
 var ErrAnswer = errors.New("read the review")
 
 // ParseResult parses an answer strictly: one JSON object about this unit with all fields, no unknown fields and correct
@@ -122,7 +122,7 @@ func ParseResult(unit, text string) (ReviewResult, error) {
 	return r, r.complete(unit)
 }
 
-// complete sees to what a schema cannot say, and writes missing evidence in one way (C-21).
+// complete checks what a schema cannot, and normalises missing evidence (C-21).
 func (r *ReviewResult) complete(unit string) error {
 	var errs []error
 	wrong := func(format string, args ...any) {

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Review is one cold review that is prepared: what the reviewer is asked, and what it is about.
+// Review is one prepared cold review: the question and its subject.
 type Review struct {
 	Root      string
 	Unit      string
@@ -47,7 +47,7 @@ type Deps struct {
 	Hide    func(string) string // takes known secrets out of what is kept; may be nil
 }
 
-// Options say what is reviewed.
+// Options configures a review.
 type Options struct {
 	Unit     string
 	State    State

@@ -101,7 +101,7 @@ func (s Store) Put(key string, r gates.Report) error {
 
 func (s Store) file(key string) string { return filepath.Join(s.Dir, key+".json") }
 
-// prune removes the oldest entries where there are too many.
+// prune removes the oldest entries if there are too many.
 func (s Store) prune() {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil || len(entries) <= mostKept {

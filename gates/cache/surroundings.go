@@ -115,7 +115,7 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 	return true, nil
 }
 
-// setting tells files that git ignores and programs read all the same.
+// setting reports whether programs read the file although git ignores it.
 func setting(name string) bool {
 	if name == "" || strings.HasSuffix(name, "/") || strings.HasPrefix(name, ".runplan/") {
 		return false
@@ -127,7 +127,7 @@ func setting(name string) bool {
 	return slices.Contains([]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"}, path.Ext(base))
 }
 
-// volatile tells variables that differ from one shell, or one job, to the next and mean nothing to programs.
+// volatile reports whether a variable differs between shells or jobs without an effect on programs.
 func volatile(name string) bool {
 	switch name {
 	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_WORKER", "RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":

@@ -42,10 +42,10 @@ const DefaultRuns = 3
 // Base makes the scratch tree of the base, which the gate writes the test into. done removes it and is never nil.
 type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), err error)
 
-// Options say what is compared.
+// Options configures the comparison.
 type Options struct {
 	Files []string // the regression test, as PATH or PATH::NAME, and then the files that it reads
-	Shell string   // what runs it, where the project's files do not tell
+	Shell string   // what runs it, if the project's files do not tell
 	Runs  int      // of each side; 0 is [DefaultRuns]
 	Base  Base
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// judge says what the two sides come to.
+// judge derives the result from the two sides.
 func (c *compared) judge(base, now side, fix []gates.File) {
 	if last := base.runs[len(base.runs)-1]; last.Command != "" {
 		c.Note("%s, %s", told(base), told(now))
@@ -35,7 +35,7 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 	}
 }
 
-// told is one side for people: "base: failed 3 of 3 runs (TestAdd)".
+// told describes one side: "base: failed 3 of 3 runs (TestAdd)".
 func told(s side) string {
 	w, same := s.went()
 	if !same {

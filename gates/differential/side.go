@@ -40,7 +40,7 @@ func (s side) went() (w gates.Went, ok bool) {
 	return w, true
 }
 
-// always names the tests that failed each time. Of runs that name none, the file itself failed.
+// always returns the tests that failed in each run. If a run names none, the file itself failed.
 func (s side) always() (names []string, ok bool) {
 	for i, r := range s.runs {
 		if i == 0 {
@@ -66,7 +66,7 @@ func (s side) why() string {
 	return ""
 }
 
-// count tells the runs apart: "2 of 3 runs".
+// count formats the number of runs: "2 of 3 runs".
 func (s side) count(w gates.Went) int {
 	n := 0
 	for _, r := range s.runs {

@@ -24,7 +24,7 @@ import (
 // is no longer used, also after an error.
 type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
 
-// Options say where the suites run.
+// Options configures where the suites run.
 type Options struct {
 	Repo  *git.Repo
 	Room  Room
@@ -52,7 +52,7 @@ type room struct {
 	done func()
 }
 
-// New makes a runner for the subject of a candidate. Its tree, base and difference have to be known.
+// New makes a runner for the subject of a candidate. Its tree, base and diff must be known.
 func New(o Options, s gates.Subject) *Runner {
 	return &Runner{Options: o, subject: s, dirs: map[string]room{}}
 }
@@ -110,7 +110,7 @@ func because(rep gates.Report) string {
 	return ""
 }
 
-// suite runs a gate on the tree as it is planned now.
+// suite runs a gate on the planned tree.
 func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why string, err error) {
 	tree, err := r.Repo.EditTree(ctx, r.subject.Tree, r.mix.put, r.mix.drop)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 	return v.Reports[0], why, nil
 }
 
-// plan decides what of the base is put back.
+// plan decides which files of the base are restored.
 func (r *Runner) plan(ctx context.Context) (*mix, error) {
 	m := &mix{repo: r.Repo, put: map[string]git.TreeFile{}}
 	diff := r.Repo.Compare(r.subject.Base, r.subject.Tree)

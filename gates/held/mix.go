@@ -27,7 +27,7 @@ type mix struct {
 	reverted bool
 }
 
-// nothing reports whether the candidate runs the base's tests as they are.
+// nothing reports whether the candidate runs the base's tests unchanged.
 func (m *mix) nothing() bool { return len(m.put)+len(m.drop) == 0 }
 
 // add decides about one path that the candidate changed.
@@ -155,7 +155,7 @@ var (
 // asserts matches the names of files with assertions, if the text agrees.
 var asserts = lazyre.New(`(?i)(?:^|[_\-.])(?:assert\w*|checks?|expect\w*|test\w*|helpers?)(?:[_\-.]|$)`)
 
-// helps reports whether a file that holds no tests is made for them: it uses what only tests use.
+// helps reports whether a file without tests serves tests: it uses what only tests use.
 func helps(p, text string) bool {
 	if strings.Contains(text, "AssertionError") && asserts.MatchString(path.Base(p)) {
 		return true
@@ -177,8 +177,7 @@ var (
 	jsReaches = lazyre.New(`(?m)^(?:[\w.]+\.\w+\s*=[^=]|Object\.(?:assign|defineProperty)\(|process\.|globalThis|(?:before|after)(?:Each|All)?\(|(?:setup|teardown)\()`)
 )
 
-// reaches reports whether a new test file does something when it is loaded, so that it may change what other tests
-// see.
+// reaches reports whether a new test file runs code when it is loaded, which may affect other tests.
 func reaches(p, text string) bool {
 	switch language.OfTest(p) {
 	case language.Go:

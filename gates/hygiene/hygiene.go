@@ -28,8 +28,8 @@ func info(name string, blocking bool) gates.Info {
 	return gates.Info{Name: name, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking}
 }
 
-// Size makes the gate that holds source files to a length (GATE-17). A file that was too long before may stay as it is,
-// but not grow.
+// Size makes the gate that limits the length of source files (GATE-17). A file that was too long before may stay so,
+// but must not grow.
 func Size(most int) gates.Gate {
 	return gates.New(info("size", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && source(c.Path) })

@@ -93,7 +93,7 @@ type dependency struct {
 	dev                 bool
 }
 
-// dependencies returns what reads the dependencies in a file of that name; nil for other files.
+// dependencies returns the reader for dependencies in a file with that name; nil for other files.
 func dependencies(p string) func(string) []dependency {
 	switch base := path.Base(p); {
 	case base == "go.mod":
@@ -317,7 +317,7 @@ func licenceOf(dir string) string {
 	return ""
 }
 
-// nameOf tells a licence by words of its text.
+// nameOf identifies a licence by words of its text.
 func nameOf(text string) string {
 	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	head := text[:min(len(text), 600)]
@@ -352,7 +352,7 @@ const (
 	strong
 )
 
-// class judges a name, or an expression of names: of alternatives the freest counts, of what goes together the strictest.
+// class rates a name, or an expression of names: the freest of alternatives counts, the strictest of a conjunction.
 func class(name string) licenceClass {
 	name = strings.Trim(name, "() ")
 	if parts := regexp.MustCompile(`(?i)\s+or\s+|\s*/\s*`).Split(name, -1); len(parts) > 1 {

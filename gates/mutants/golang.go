@@ -319,7 +319,7 @@ func quietValue(e ast.Expr) bool {
 	return ok && (id.Name == "nil" || id.Name == "false")
 }
 
-// quiet reports whether a call only tells people something, gives back what it holds, or waits.
+// quiet reports whether a call only prints, returns a stored value, or waits.
 func quiet(c *ast.CallExpr) bool {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:

@@ -65,7 +65,7 @@ type scanner struct {
 	msg    bool     // what follows on this line is the message of a Python assertion
 }
 
-// gather reads what a text calls and compares.
+// gather finds the calls and compared values in a text.
 func gather(lang, text string) evidence {
 	s := scanner{text: text, lang: lang, out: newEvidence()}
 	for i := 0; i < len(text); {

@@ -18,11 +18,11 @@ import (
 // File is a changed file with its old and new text; "" if it did not exist or was removed.
 type File struct{ Path, Before, After string }
 
-// Runs are the tests that ran, each as its runner calls it.
+// Runs holds the tests that ran, with their runners' names.
 type Runs struct {
 	Base []testout.Case
 	Now  []testout.Case
-	// Held are the base's tests on the candidate's code; nil where they were not run.
+	// Held lists the results of the base's tests on the candidate's code; nil if they were not run.
 	Held []testout.Case
 }
 
@@ -50,7 +50,7 @@ type Answered struct {
 	How  string // "renamed to TestSum"
 }
 
-// Compare tells which tests are lost, in the order of the base, and which are answered for.
+// Compare returns the lost tests, in the order of the base, and the explained ones.
 func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	now := map[string]testout.Case{}
 	for _, n := range r.Now {
@@ -89,7 +89,7 @@ func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	return lost, answered
 }
 
-// key tells a case from others. Addresses in a name differ from run to run.
+// key identifies a case. It cuts addresses, which differ from run to run.
 func key(c testout.Case) string {
 	name := c.Name
 	if at := strings.Index(name, " at 0x"); at >= 0 {
@@ -106,7 +106,7 @@ func Trunk(name string) string {
 	return name
 }
 
-// judge looks for what answers for a test.
+// judge looks for explanations of lost tests.
 type judge struct {
 	Change
 	before, after side

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// What is kept of an answer. The numbers stand in docs/plugins.md.
+// These limit an answer. docs/plugins.md lists them.
 const (
 	maxFindings = 200
 	maxRule     = 200

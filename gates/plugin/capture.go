@@ -160,7 +160,7 @@ func (c *capture) close() {
 // logFile is a file that begins when there is something to write, and does not grow for ever.
 type logFile struct {
 	path string
-	keep bool // what it held before stays
+	keep bool // keep existing content
 	file *os.File
 	hash hash.Hash
 	size int64

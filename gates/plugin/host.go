@@ -31,7 +31,7 @@ var ErrClosed = errors.New("the plugin has been closed")
 // ErrExited says that the program of a plugin ended although it should not have.
 var ErrExited = errors.New("the plugin ended by itself")
 
-// Open starts a plugin and asks it what it is. The error is a [gates.GateError]: the gate could not look.
+// Open starts a plugin and asks for its description. The error is a [gates.GateError]: the gate could not look.
 func Open(ctx context.Context, c Config) (*Plugin, error) {
 	c, err := c.checked()
 	if err != nil {

@@ -225,7 +225,7 @@ func (p *process) Kill(context.Context) error { p.end(0); return nil }
 // Stdout returns the handshake line, after validation, and then nothing until the end.
 func (p *process) Stdout() io.ReadCloser { return p.greets.out }
 
-// Stderr is empty: it is read here.
+// Stderr returns an empty reader: this package reads the standard error.
 func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name returns the program.
@@ -249,7 +249,7 @@ func (p *process) PluginToHost(network, addr string) (string, string, error) {
 	return network, addr, nil
 }
 
-// HostToPlugin is described above.
+// HostToPlugin returns the address unchanged.
 func (p *process) HostToPlugin(network, addr string) (string, string, error) {
 	return network, addr, nil
 }

@@ -42,7 +42,7 @@ const (
 	letGo      = 2 * time.Second // for go-plugin to drop a plugin that has ended
 )
 
-// Error is a plugin that did not do what it was asked to.
+// Error says that a plugin did not do what it was asked to.
 type Error struct {
 	Command string // what was started
 	Doing   string // "start", "ask"
@@ -193,7 +193,7 @@ func gasp(err error) time.Duration {
 	return lastGasp / 10
 }
 
-// answered tells an answer of the plugin from a failure to get one.
+// answered reports whether the plugin itself answered with an error.
 func answered(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented, codes.Internal:
@@ -223,7 +223,7 @@ func size(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// end ends the plugin and removes what it left. With grace it is asked first.
+// end ends the plugin and removes its files. With grace it first asks the plugin to exit.
 func (s *session) end(grace time.Duration) {
 	if s.proc != nil {
 		s.proc.end(grace)

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// aside says why a command of the plan is not run as a check; "" where it is.
+// aside returns why a command of the plan is not run as a check; "" if it is.
 func aside(c planparse.Command) string {
 	if c.Expected == "FAIL" && !exitStatus.MatchString(c.Said) {
 		return "the plan expects it to fail on the way, and nothing later says how it ends"

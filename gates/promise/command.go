@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// command runs a command of the plan and holds its end against what the plan expects.
+// command runs a command of the plan and compares its result with the expectation.
 func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command) error {
 	want := expectationOf(c)
 	run, outside := o.atRoot(c.Run)

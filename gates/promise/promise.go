@@ -61,7 +61,7 @@ type Options struct {
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
 }
 
-// Tree is the tree that is looked at, as git has it.
+// Tree is the tree to check, as git has it.
 type Tree interface {
 	// Files returns the paths of its files, with slashes.
 	Files() []string
@@ -86,7 +86,7 @@ func (o Options) ignored(ctx context.Context, p string) bool {
 	return err == nil && found[p]
 }
 
-// Gates returns the gates of a batch; none where it promises nothing.
+// Gates returns the gates of a batch; none if it promises nothing.
 func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	if o.Severity == "" {
 		o.Severity = gates.Error
@@ -188,7 +188,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		rule, what, fix := RuleNotCreated, "the batch creates it, and it is not there", "create it"
 		switch n.Verb {
 		case "modify":
-			// To change what is not there is to create it, and to remove it is a change as well.
+			// A change of a missing file creates it, and a removal is a change as well.
 			ok = changed || s.Changed == nil
 			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before", "make the change that the batch asks for"
 			if !there && !changed {
@@ -220,8 +220,8 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 	return nil
 }
 
-// means reports whether a path of the plan means that path of the tree: the path itself, one below it where it is a folder, one that
-// matches where it is a glob, or one that ends with it, since plans shorten paths.
+// means reports whether a path of the plan refers to the path p of the tree. It may be p itself, a folder above p, a
+// glob that matches p, or a suffix of p, since plans shorten paths.
 func means(name, p string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
 	if strings.ContainsAny(name, "*?[{") {

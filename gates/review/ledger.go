@@ -77,7 +77,7 @@ func identity(f Finding, snippet string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// places tells findings of one rule apart that are about lines which read alike: the second of a file is not the first.
+// places numbers findings of one rule about equal lines: the second of a file is not the first.
 type places map[string][]int
 
 // name names a finding as [identity] does, and by which of the lines that read alike it is about.
@@ -227,7 +227,7 @@ func (l *Ledger) entry(id string) *Entry {
 	return nil
 }
 
-// trim forgets what was fixed long ago.
+// trim removes entries that were fixed long ago.
 func (l *Ledger) trim() {
 	if len(l.Rounds) > mostRounds {
 		l.Rounds = slices.Clone(l.Rounds[len(l.Rounds)-mostRounds:])
@@ -283,7 +283,7 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	return *e, nil
 }
 
-// open shows the reviewer of a pass what was found before and is not settled.
+// open lists for the reviewer of a pass the earlier findings that are not settled.
 func (l *Ledger) open(pass int) string {
 	if l == nil {
 		return ""
@@ -299,7 +299,7 @@ func (l *Ledger) earlier() string {
 	return l.listed(func(e Entry) bool { return !e.Fact && e.State != Open })
 }
 
-// mostListed bounds what a prompt has of the ledger.
+// mostListed limits the part of the ledger in a prompt.
 const mostListed = 20
 
 func (l *Ledger) listed(want func(Entry) bool) string {

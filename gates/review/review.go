@@ -268,7 +268,7 @@ func (r *run) differential(ctx context.Context, p *Pass) error {
 	return nil
 }
 
-// close brings the ledger up to date and weighs what was seen.
+// close updates the ledger and computes the verdict.
 func (r *run) close() Review {
 	out := Review{Only: r.in.Only, Base: r.in.Subject.Base, Tree: r.in.Subject.Tree, Changed: r.diff.changed, Author: r.in.Author}
 	again := false

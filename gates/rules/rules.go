@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read
-// when there is something to look at.
+// Lessons finds the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read only
+// if there are files to check.
 func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true, Scoped: true}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {

@@ -43,7 +43,7 @@ func report(ctx context.Context, l *gates.Look, found []gates.Finding, look func
 	return nil
 }
 
-// mark marks what is in old as known.
+// mark marks findings that are in old as known.
 func mark(found, old []gates.Finding, files []gates.File) {
 	now, before, fresh := map[string][]string{}, map[string][]string{}, map[string]map[int]bool{}
 	for _, f := range files {

@@ -157,7 +157,7 @@ func inPart(file, text string) []hit {
 	return out
 }
 
-// hints tells whether a text may assign a secret.
+// hints reports whether a text may assign a secret.
 var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(literal.Needs(assignment.String())) })
 
 // Hints returns literals of which every line with a guessed secret contains one, unless it is escaped or encoded. They
@@ -229,7 +229,7 @@ func assigned(file, text string) []hit {
 	return out
 }
 
-// plainText are files whose values need no quotes.
+// plainText reports whether values in the file need no quotes.
 func plainText(file string) bool {
 	base := path.Base(file)
 	switch path.Ext(base) {
@@ -313,7 +313,7 @@ func harmlessEnv(f gates.File) bool {
 	return true
 }
 
-// fixture reports whether a file is made for tests, or is a copy of what others published.
+// fixture reports whether a file is in a folder of test data or third-party code.
 func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
 }
@@ -324,7 +324,7 @@ func madeUp(p string) bool {
 	return language.IsTest(p) || gates.Match([]string{"**/*.{md,mdx,rst,adoc}", "**/{tests,test,__tests__,examples,samples}/**", "**/*-tests/**"}, p)
 }
 
-// skipped are files that programs write, full of hashes.
+// skipped reports whether a file is generated and full of hashes.
 func skipped(p string) bool {
 	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Cargo.lock", "*.min.js.map"}, p)
 }
@@ -365,7 +365,7 @@ func spelledOut(s gates.Subject, line string) bool {
 	return false
 }
 
-// veil shows of a value what helps to find it.
+// veil returns the part of a value that helps to find it.
 func veil(h hit) string {
 	if h.rule == "private-key" {
 		return "its first line"

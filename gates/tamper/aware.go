@@ -32,7 +32,7 @@ var introspection = map[string]*lazyre.Regexp{
 
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
-	// tester is a name of tests or of what runs them.
+	// tester matches a name of tests or of a test runner.
 	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
@@ -40,7 +40,7 @@ var (
 	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // a server does not listen there, as a rule
 )
 
-// namesTester reports whether a line names tests, or what runs them, in a text.
+// namesTester reports whether a line names tests, or a test runner, in a text.
 func namesTester(line string) bool {
 	if ownMarks.MatchString(line) || shellTester.MatchString(line) {
 		return true
@@ -59,8 +59,8 @@ var equalToAll = lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""
 // mostApart limits the lines between a question and its use.
 const mostApart = 3
 
-// aware finds code of the product that behaves differently while it is tested: what its tests say then holds for no
-// user. It reads added lines only, and knows the common ways.
+// aware finds product code that behaves differently under test, so that its tests prove nothing for users. It reads
+// added lines only, and knows the common forms.
 func (j judge) aware(f gates.File) {
 	if language.IsTest(f.Path) || kindOf(f.Path) != "" {
 		return

@@ -93,7 +93,7 @@ func New() gates.Gate {
 	})
 }
 
-// judge turns what was seen into findings.
+// judge turns observations into findings.
 type judge struct {
 	l    *gates.Look
 	s    gates.Subject
@@ -320,7 +320,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 	j.hollow(f, added)
 }
 
-// weaker compares a test with what it was.
+// weaker compares a test with its old version.
 func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	find := func(rule string, sev gates.Severity, fix, format string, args ...any) {
 		j.find(rule, sev, path, n.Line, fix, format, args...)
@@ -357,7 +357,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	}
 }
 
-// disabled finds what turns off whole files, or the runner.
+// disabled finds code that turns off whole files, or the runner.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 	keys := make([]string, 0, len(now.Disabled))
 	for k := range now.Disabled {

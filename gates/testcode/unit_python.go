@@ -120,7 +120,7 @@ func indentOf(l string) int {
 	return n
 }
 
-// closingLine returns the line on which the brackets that line at opens are closed; at itself where none does.
+// closingLine returns the line on which the brackets that line at opens are closed; at itself if none are.
 func closingLine(lines []string, at int) int {
 	depth := 0
 	for i := at; i < len(lines); i++ {

@@ -96,7 +96,7 @@ func (r Result) Add(o Result) Result {
 	return r
 }
 
-// failing is r with what was found to fail, and nothing where the summary of the runner was not among the lines.
+// failing returns r with the found failures, or an empty result if the lines had no summary of the runner.
 func (r Result) failing(found []Failure) Result {
 	if !r.Known {
 		return Result{}

@@ -83,7 +83,7 @@ func (s *summary) bad() bool {
 	return known*100 > cheats*mostKnown
 }
 
-// print writes what went wrong, what is known, and the table.
+// print writes the failures, the known cheats, and the table.
 func (s *summary) print(took time.Duration) {
 	for _, r := range s.results {
 		switch why, known := s.known[strings.TrimSuffix(r.c.name, "#2")]; {

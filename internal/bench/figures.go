@@ -120,7 +120,7 @@ func planOf(n int, language, name, body string) string {
 
 const config = "[gates]\ndetect = false\n[[gates.command]]\nname = \"true\"\nrun = \"true\"\n"
 
-// repository is one like those that people have: some folders, two hundred files.
+// repository makes a typical repository: some folders, two hundred files.
 func (b *bench) repository(name string, batches int) (string, error) {
 	files := map[string]string{"plan.md": plan(batches), ".runplan/config.toml": config}
 	for i := range 200 {

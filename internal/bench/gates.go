@@ -31,7 +31,7 @@ func (b *bench) goSource() (dir, name string, err error) {
 	return filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(name)), "GOROOT/" + name, nil
 }
 
-// found runs a program that exits with 1 where it finds something, or with 0, and returns what it printed.
+// found runs a program that exits with 1 if it finds something, else with 0, and returns its output.
 func found(cmd *exec.Cmd) ([]byte, error) {
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -118,7 +118,7 @@ func overLines(re string) bool {
 	return strings.Contains(regexp.MustCompile(`\[\^[^\]]*\]`).ReplaceAllString(re, ""), `\n`)
 }
 
-// rgRegex writes a pattern as rg takes it: ASCII classes, and no escapes of what needs none.
+// rgRegex converts a pattern for rg: ASCII classes, and no unnecessary escapes.
 func rgRegex(re string) string {
 	var s strings.Builder
 	s.WriteString("(?-u)")

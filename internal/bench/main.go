@@ -76,7 +76,7 @@ func (b *bench) all(only string) error {
 	return nil
 }
 
-// of is full, or few in a quick run.
+// of returns full, or few in a quick run.
 func (b *bench) of(full, few int) int {
 	if b.quick {
 		return few

@@ -269,7 +269,7 @@ func (b *bench) pageMemory(l *longRun, s *served) error {
 	return nil
 }
 
-// settled waits until the server has read what there is, and returns what it holds.
+// settled waits until the server has read all events, and returns its memory.
 func (s *served) settled() (int64, error) {
 	for range 3 {
 		if _, err := s.get("/run/" + longRunID + "/"); err != nil {

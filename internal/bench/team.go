@@ -23,12 +23,12 @@ type teamRun struct {
 	graph
 	number int
 	told   outing  // the plan says how long each batch is likely to take
-	first  *outing // nothing is known; nil where there was none
+	first  *outing // without earlier runs; nil if it did not run
 	second *outing // with that one as history
 
 	foretold   float64 // speed-up as predicted from the plan's estimates
 	unread     float64 // as predicted from nothing
-	remembered float64 // and after the first run; 0 where there was none
+	remembered float64 // and after the first run; 0 if there was none
 }
 
 // outing is one run of a plan.
@@ -190,7 +190,7 @@ func (b *bench) outing(dir string, g graph) (outing, error) {
 	return o, nil
 }
 
-// off is by how much a prediction missed, as a part of what came.
+// off returns the error of a prediction, relative to the real value.
 func off(predicted, real float64) float64 { return math.Abs(predicted-real) / real }
 
 // quantiles returns the smallest, the middle, the ninth tenth and the largest of values.

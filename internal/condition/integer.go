@@ -13,9 +13,9 @@ import (
 
 // Integer is a compiled expression over the fields of E whose value is a whole number.
 //
-// The operators + - * / compute with whole numbers where both sides are whole: a division rounds down, and what
-// is too large for an int stays at the largest or the smallest one instead of turning over. With a fraction on
-// either side they compute with fractions. The value is rounded down in the end.
+// The operators + - * / compute with whole numbers if both sides are whole: division rounds down, and overflow
+// saturates at the largest or smallest int. With a fraction on either side they compute with fractions. The final value
+// is rounded down.
 type Integer[E any] struct {
 	text    string
 	program *vm.Program

@@ -63,7 +63,7 @@ type Stages struct {
 	Symbols int    `toml:"symbols" doc:"pieces of code that the model of precision is asked about at most; the window may have room for fewer"`
 }
 
-// defaultModels are tuning values only (CFG-05).
+// defaultModels returns only tuning values (CFG-05).
 func defaultModels() Models {
 	return Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}
 }

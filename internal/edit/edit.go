@@ -76,8 +76,8 @@ func count(src, search string) (n int) {
 	}
 }
 
-// wholeLines lists where search, which ends with a line end, begins at the start of a line, also where places share
-// lines. The last line of src need not have a line end.
+// wholeLines lists where search, which ends with a line end, begins at the start of a line, including overlapping
+// places. The last line of src may lack a line end.
 func wholeLines(src, search string) []int {
 	var at []int
 	for i := 0; i < len(src); {

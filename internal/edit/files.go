@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// file is one that edits are about: what it was, and what it is to be.
+// file is an edited file: its old and its new content.
 type file struct {
 	path string // as it is shown
 	at   string // its path on disk
@@ -127,7 +127,7 @@ func (f *file) restore() error {
 	switch {
 	case f.written && f.there:
 		if err = os.WriteFile(f.at, []byte(f.was), f.mode); err == nil {
-			err = os.Chmod(f.at, f.mode) // a file that is made anew has what the umask leaves
+			err = os.Chmod(f.at, f.mode) // a new file has the umask applied
 		}
 	case f.madeBelow != "":
 		err = os.RemoveAll(f.madeBelow)

@@ -164,7 +164,7 @@ func bigrams(s string) map[[2]byte]int {
 	return m
 }
 
-// similarity is Dice's coefficient over pairs of bytes: 0 nothing in common, 1 the same pairs.
+// similarity returns Dice's coefficient over pairs of bytes: 0 nothing in common, 1 the same pairs.
 func similarity(pairs map[[2]byte]int, size int, s string) float64 {
 	if size < 2 || len(s) < 2 {
 		return 0

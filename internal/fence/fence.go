@@ -42,7 +42,7 @@ func Line(text string) string {
 	return phrase.Line(text)
 }
 
-// oneLine tells what is on one line already, as most texts are: in ASCII, and with single spaces alone.
+// oneLine reports whether a text is one line already, as most texts are: ASCII with single spaces.
 func oneLine(text string) bool {
 	space := true // before it
 	for i := range len(text) {

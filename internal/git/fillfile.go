@@ -86,7 +86,7 @@ func (w *Workspace) copiesBytes(ctx context.Context, ix *indexFile, list []Entry
 	return w.repo.plainCheckout(ctx)
 }
 
-// harmless tells paths of files that may be written. git refuses the others as well.
+// harmless reports whether a path may be written. git refuses the others as well.
 func harmless(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\\:") {
 		return false

@@ -34,7 +34,7 @@ type Repo struct {
 	GitDir string // folder of this checkout's HEAD and index
 	Common string // folder that all worktrees share
 	env    []string
-	plain  []string // env without what guards a repository that is only read; nil where nothing does
+	plain  []string // env without the guards for a read-only repository; nil without guards
 
 	objects objects
 }

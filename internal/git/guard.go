@@ -136,7 +136,7 @@ func namesProgram(key string) bool {
 	return slices.ContainsFunc(programNames(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// nothing returns the value with which a setting runs nothing, or only what shows a file as it is.
+// nothing returns the value with which a setting runs nothing, or only a program that copies its input.
 func nothing(key string) string {
 	section, _, _ := strings.Cut(key, ".")
 	_, name, _ := cutLast(key)

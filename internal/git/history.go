@@ -61,7 +61,7 @@ func (r *Repo) CountPast(ctx context.Context, s Span) (int, error) {
 // Shallow reports whether the history was cut off when the repository was cloned.
 func (r *Repo) Shallow() bool { return exists(r.Common + "/shallow") }
 
-// Remote returns the address of a remote as it is written in the settings, "" if there is none.
+// Remote returns the URL of a remote as written in the configuration, "" if there is none.
 func (r *Repo) Remote(ctx context.Context, name string) string {
 	out, err := r.Run(ctx, "config", "--get", "remote."+name+".url")
 	if err != nil {
@@ -215,7 +215,7 @@ func pastOf(head []string) (Past, error) {
 
 // Object is the object that git has under a name.
 type Object struct {
-	Hash string // "" where git has no such object
+	Hash string // "" if git has no such object
 	Kind string // blob, tree, commit or tag
 	Data []byte // nil for one that is larger than [MaxBlob]
 	Size int

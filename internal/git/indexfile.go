@@ -23,7 +23,7 @@ const (
 // indexFile is an index that is in one file and has version 2 or 3.
 type indexFile struct {
 	entries []indexLine
-	root    *cachedTree // nil where the index holds none
+	root    *cachedTree // nil if the index has none
 }
 
 // indexLine is one entry of an index.
@@ -107,7 +107,7 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 	return ix, nil
 }
 
-// checksum returns the length of the checksum with which data ends, 0 where there is none that is right.
+// checksum returns the length of the valid checksum at the end of data, 0 if there is none.
 func checksum(data []byte) int {
 	for _, h := range []hash.Hash{sha1.New(), sha256.New()} {
 		if end := len(data) - h.Size(); end >= indexHead {
@@ -120,9 +120,9 @@ func checksum(data []byte) int {
 	return 0
 }
 
-// cachedTrees reads the part of an index that names its trees. Each is a name, a zero, the number of entries, a space, the
-// number of folders in it and a line feed, then its object's name unless the number of entries is negative, then the
-// folders. It returns what follows, and no tree where data is something else.
+// cachedTrees parses an entry of the index's tree cache. Each entry is a name, a zero, the number of index entries, a
+// space, the number of subtrees and a line feed. Then follow the object's name, unless the number of entries is
+// negative, and the subtrees. It returns the remaining data, and no tree if data is invalid.
 func cachedTrees(data []byte, size int) (*cachedTree, []byte) {
 	_, data, named := bytes.Cut(data, []byte{0})
 	line, data, ended := bytes.Cut(data, []byte{'\n'})

@@ -63,7 +63,7 @@ func NewSet(lits []Lit) *Set {
 
 func hash(v uint32) uint32 { return v * hashMul >> (32 - hashBits) }
 
-// rarest returns where in a literal to take its stride grams from: where its bytes are the least usual ones.
+// rarest returns where in a literal to take its stride grams from: at its rarest bytes.
 func rarest(text string, stride, gram int) int {
 	best, bestCost := 0, 1<<30
 	for at := 0; at+stride+gram-1 <= len(text); at++ {

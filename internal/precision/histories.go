@@ -115,7 +115,7 @@ func draw(dir string, seed uint64) ([]string, error) {
 			all = append(all, commit)
 		}
 	}
-	slices.Sort(all) // so that new commits leave the order of the others as it is
+	slices.Sort(all) // so that new commits do not change the order of the others
 	r := rand.New(rand.NewPCG(seed, 1))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all, nil

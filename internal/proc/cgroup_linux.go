@@ -16,7 +16,7 @@ import (
 // cgroup in one operation: no fork escapes, and it works even if keepers and reaper are dead. They are not a security
 // boundary: a process that may write to the parent cgroup can move there.
 type cgroups struct {
-	base string // "" where there are none to be used
+	base string // "" if cgroups cannot be used
 	name string // what the names of ours begin with
 }
 
@@ -29,7 +29,7 @@ func findCgroups() *cgroups {
 	if c.base == "" {
 		return c
 	}
-	entries, _ := os.ReadDir(c.base) // none that can be read is none to remove
+	entries, _ := os.ReadDir(c.base) // nothing to remove if it is unreadable
 	for _, e := range entries {
 		f := strings.Split(strings.TrimPrefix(e.Name(), cgroupPrefix), "-")
 		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] && strings.HasPrefix(e.Name(), cgroupPrefix) {

@@ -27,8 +27,8 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	return len(seen) + more, names, err
 }
 
-// end asks what is left to end, then kills it. It notes the ids in seen, and returns the names of what it found and
-// those of what is still there.
+// end asks the remaining processes to end, then kills them. It adds their ids to seen, and returns the names of all and
+// of those still alive.
 func (p *process) end(c Cmd, grace time.Duration, seen map[int]bool) (names, stuck []string) {
 	left, none := p.holder.left()
 	if none {

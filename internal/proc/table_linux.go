@@ -168,7 +168,7 @@ func nobodyNew(pid int, entry string) bool {
 	return true
 }
 
-// below lists what descends from pid, pid itself and the children in spare with what descends from those excepted.
+// below lists the descendants of pid, without pid itself, and without the children in spare and their descendants.
 func below(pid int, spare map[int]bool) []member {
 	rows := readTable()
 	ours := map[int]bool{}

@@ -79,8 +79,8 @@ func varied(run string) bool {
 
 func hexDigit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// decodings calls found with what a run can stand for: base64 that began up to three bytes later, as other text may
-// stand before it, and hexadecimal digits.
+// decodings calls found with the possible decodings of a run: hexadecimal, and base64 that begins up to three bytes
+// later, as other text may precede it.
 func decodings(run string, found func(string) bool) bool {
 	buf := make([]byte, 0, len(run))
 	for skip := range 4 {

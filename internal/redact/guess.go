@@ -172,7 +172,7 @@ func Placeholder(v string) bool {
 	return len(tail) >= 8 && (Entropy(tail) < 1.6 || zeros.MatchString(tail))
 }
 
-// Entropy is Shannon's, in bits for a byte.
+// Entropy returns the Shannon entropy in bits per byte.
 func Entropy(s string) float64 {
 	if s == "" {
 		return 0

@@ -9,7 +9,7 @@ import (
 // view is a text as a reader of one more layer of escapes sees it. Where from is nil it is the text itself.
 type view struct {
 	text     string
-	from, to []int32 // where each byte begins and ends in the text that the first view was made of
+	from, to []int32 // where each byte begins and ends in the original text
 }
 
 // place returns the position of the bytes from a to b of the view in the original text.
@@ -114,7 +114,7 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
-// unescape reads the escape at the start of s. n is 0 where there is none. A negative r is a byte: -1 is 0x00.
+// unescape reads the escape at the start of s. n is 0 if there is none. A negative r is a byte: -1 is 0x00.
 func unescape(s string) (r rune, n int, drop bool) {
 	switch c := s[0]; {
 	case c == '\\':

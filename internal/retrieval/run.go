@@ -262,7 +262,7 @@ func (g goal) shows(u unit, shown []piece) bool {
 	return true
 }
 
-// missed says what is wrong with what was shown.
+// missed describes what the shown pieces lack.
 func (g goal) missed(repo string, t *task, shown []piece) string {
 	first, _, _ := strings.Cut(t.message, "\n")
 	text := fmt.Sprintf("%s %s %q\n", repo, short(t.hash), first)

@@ -36,8 +36,8 @@ func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.
 	return RemoveSession(dir, task)
 }
 
-// sealed returns the bytes of a closed database, with its write-ahead log merged into the one file. A file without such
-// a log stays unchanged, byte for byte.
+// sealed returns the bytes of a closed database, with its write-ahead log merged into the one file. A file that was
+// sealed before stays unchanged, byte for byte.
 func sealed(ctx context.Context, path string) ([]byte, error) {
 	db, err := openWith(ctx, path, func(ctx context.Context, db *sql.DB) error {
 		names, err := sessionFile().names()

@@ -16,7 +16,7 @@ type AuditEntry struct {
 	ID           int64     `json:"id"`
 	At           time.Time `json:"at"`
 	Action       string    `json:"action"`
-	Subject      string    `json:"subject,omitempty"` // what was agreed to, where it is not the tier
+	Subject      string    `json:"subject,omitempty"` // what was agreed to, if not the tier
 	FromTier     *int      `json:"from_tier"`         // nil where the tier was not the matter
 	ToTier       *int      `json:"to_tier"`
 	Owner        string    `json:"owner"`

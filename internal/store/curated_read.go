@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// marks is "?, ?, ?" for a list of ids, with the ids.
+// marks returns "?, ?, ?" for a list of ids, and the ids.
 func marks(ids []int64) (string, []any) {
 	args := make([]any, len(ids))
 	for i, id := range ids {
@@ -54,7 +54,7 @@ func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) 
 	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
 }
 
-// FileByPath returns a file of a repository; found is false where there is none.
+// FileByPath returns a file of a repository; found is false if there is none.
 func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
 	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo, path)
 	if err != nil || len(all) == 0 {
@@ -266,7 +266,7 @@ func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int
 		ON e.id = f.id WHERE f.repo_id = ? GROUP BY f.id ORDER BY n DESC, f.path LIMIT ?`, repo, limit)
 }
 
-// AdapterForStage returns the active adapter of a stage with the highest version; found is false where there is none.
+// AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
 	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
 		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)

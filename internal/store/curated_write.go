@@ -388,12 +388,12 @@ func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) (
 	})
 }
 
-// ClearDependencies removes what files import, of all files if none are given.
+// ClearDependencies removes the imports of files, of all files if none are given.
 func (t *CuratedTx) ClearDependencies(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "dependencies", "DELETE FROM dependencies WHERE source_file_id", repo, files)
 }
 
-// ClearReferences removes what the symbols of files refer to, of all files if none are given.
+// ClearReferences removes the references of symbols in files, of all files if none are given.
 func (t *CuratedTx) ClearReferences(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "references", "DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)
 }

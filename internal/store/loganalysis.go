@@ -95,7 +95,7 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 		FROM task_runs t WHERE `+where+` ORDER BY t.id`, args...)
 }
 
-// Attempts returns the attempts at a task in their order, with what the gates said. Final is not told.
+// Attempts returns the attempts at a task in order, with the verdicts of the gates. It does not set Final.
 func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 	return rows(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
 		var failing string
@@ -171,7 +171,7 @@ type DecisionFilter struct {
 	Path  string
 }
 
-// Decisions returns what stages decided, in its order, with what was decided otherwise later.
+// Decisions returns the decisions of stages in order, including those replaced later.
 func (l *Log) Decisions(ctx context.Context, f DecisionFilter) ([]FileDecision, error) {
 	where, args := f.Of.where()
 	return rows(ctx, l.db, "decisions", func(r *sql.Rows, d *FileDecision) error {

@@ -261,7 +261,7 @@ func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if seq == 1 { // what came before it is what the run was started with
+	if seq == 1 { // the first link follows the parameters of the run
 		c, err := j.Verify(ctx, run)
 		if err == nil && c.Bad != nil {
 			err = c.Bad

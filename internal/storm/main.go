@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// storm counts what it does and what it finds.
+// storm counts kills and violations.
 type storm struct {
 	place   *scratch.Place
 	want    int

@@ -17,8 +17,8 @@ type step struct {
 	flaky bool // its first attempt leaves what the gate refuses; in a tournament one of the candidates does
 }
 
-// steps makes up which batches there are: some that need nothing, some that need one or two others, two that are in
-// each other's way, and two that fail at first, with batches that need them where there are such.
+// steps draws the batches: some without needs, some that need one or two others, two that conflict, and two that fail
+// at first, with dependants if there are any.
 func steps(rnd *rand.Rand) []step {
 	list := make([]step, batches+1)
 	needed := map[int]bool{}

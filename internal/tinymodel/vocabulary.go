@@ -135,7 +135,8 @@ func (v *vocabulary) spelled(id int) string {
 	return s.String()
 }
 
-// byteRunes are GPT-2's: printable bytes of Latin-1 stand for themselves, the others for the runes from 256 on.
+// byteRunes is the byte encoding of GPT-2: printable bytes of Latin-1 stand for themselves, the others for the runes
+// from 256 on.
 var byteRunes = func() (runes [256]rune) {
 	next := rune(256)
 	for b := range runes {

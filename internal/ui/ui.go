@@ -144,7 +144,7 @@ func unicodeLocale(env Lookup) bool {
 	return true
 }
 
-// Size returns the width and height of the terminal f, or 80 by 24 where it has none.
+// Size returns the width and height of the terminal f, or 80 by 24 if it has none.
 func Size(f *os.File) (width, height int) {
 	if f != nil {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {

@@ -200,7 +200,7 @@ func brackets(line string) int {
 	return strings.Count(line, "(") + strings.Count(line, "[") - strings.Count(line, ")") - strings.Count(line, "]")
 }
 
-// documented lists the parameters in the docstring that begins at line from; none where no docstring does.
+// documented lists the parameters in the docstring that begins at line from; none if there is no docstring.
 func documented(lines []string, from int) []wrongParam {
 	if from >= len(lines) {
 		return nil

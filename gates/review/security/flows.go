@@ -49,7 +49,7 @@ func (p place) to() int {
 // flow looks at one line within its function.
 type flow func(p place) *flaw
 
-// flows are asked after the checks of one line alone.
+// flows returns the checks that follow those of single lines.
 func flows() []flow {
 	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, silent}
 }
@@ -273,7 +273,7 @@ var (
 	unused   = lazyre.New(`usedforsecurity\s*=\s*False`)
 )
 
-// weakHash finds passwords that are hashed with what is fast to try.
+// weakHash finds passwords that are hashed with a fast function.
 func weakHash(p place) *flaw {
 	if !weakSum.MatchString(p.text) || unused.MatchString(p.text) {
 		return nil
