@@ -323,7 +323,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// rel turns a path that a tool printed in dir into one of the tree; "" if it lies outside.
+// rel turns a path that a tool printed in dir into one of the tree; "" if it is outside.
 func (w *work) rel(dir, p string) string {
 	if p == "" {
 		return ""

@@ -1,6 +1,6 @@
-// Command bench measures what runplan costs, each figure as a ratio to its floor: the same work by the bare
-// means, on the same machine, in the same run, in turns. The figures are medians. Nothing here passes or
-// fails; a goal is something to look at.
+// Command bench measures the overhead of runplan. Each figure is a ratio to its floor: the same work without runplan,
+// on the same machine, in the same run, alternating. The figures are medians. No result fails the command; goals are
+// only for comparison.
 package main
 
 import (

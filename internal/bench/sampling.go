@@ -19,7 +19,7 @@ type world struct {
 	before, after map[string]float64
 }
 
-// worlds has one world for each type. After half of the batches, what was best is worst.
+// worlds has one world for each type of batch. After half of the batches, the best variant becomes the worst.
 func worlds() []world {
 	swap := func(batchType string, v, a, b, c, d float64, names ...string) world {
 		w := world{batchType, map[string]float64{sampling.Vanilla: v}, map[string]float64{sampling.Vanilla: v}}
@@ -168,8 +168,9 @@ func play(slots []sampling.Slot, rates map[string]float64, rng *rand.Rand) []sam
 	return out
 }
 
-// sampling simulates tournaments with the code that runs them: what learning is worth, how fast it forgets, and whether
-// several candidates pass as often as independent ones should. With a path it draws the regret of the first world there.
+// sampling simulates tournaments with the production code. It measures the benefit of learning, the rate of forgetting,
+// and whether several candidates pass as often as independent ones should. With a path it draws the regret of the first
+// world there.
 func (b *bench) sampling(picture string) error {
 	seeds := b.of(400, 200)
 	always := func(s strategy) func(bool) strategy { return func(bool) strategy { return s } }

@@ -333,7 +333,7 @@ func Presets() []string {
 // Permissions returns the words that agents.NAME.permission may have.
 func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
-// checkAgent looks at one agent: it needs something to start, and words that are known.
+// checkAgent checks one agent: it needs a command to start, and known values.
 func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	a, source := l.Agents[name], l.where("agents."+name)
 	switch {
@@ -348,7 +348,7 @@ func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	}
 }
 
-// Source says where a key's value came from; of a table, which file was the last to say something in it.
+// Source returns the origin of a key's value; for a table, the last file that sets something in it.
 func (l *Loaded) Source(key string) string {
 	if s, ok := l.Sources[key]; ok {
 		return s
@@ -370,7 +370,7 @@ type Value struct {
 	Env    string `json:"env"`
 }
 
-// Values lists all settings with their sources, by key. Of the variables of an agent it tells the names only.
+// Values lists all settings with their sources, by key. Of an agent's variables it shows only the names.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
@@ -491,7 +491,7 @@ type Key struct {
 	Doc string `json:"doc"`
 }
 
-// Describe lists what can be set, in the order of the file.
+// Describe lists all settings in the order of the file.
 func Describe() []Key {
 	var out []Key
 	var walk func(t reflect.Type, prefix string)

@@ -22,7 +22,7 @@ func defaultCritique() Critique {
 	return Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)}
 }
 
-// checkCritique looks at [critique].
+// checkCritique checks [critique].
 func (l *Loaded) checkCritique(wrong func(error)) {
 	c := l.Critique
 	for _, f := range []struct {

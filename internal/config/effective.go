@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Setting is one effective setting, as a run keeps it: what it is set to by digest, so that no secret is kept, with the
-// place that it came from.
+// Setting is one effective setting as a run stores it: a digest of its value, so that no secret is stored, and its
+// source.
 type Setting struct {
 	Sum  string `json:"sum"`            // hex SHA-256 of its JSON, cut to 16 digits
 	Text string `json:"text,omitempty"` // the value, for people; "" where it may hold a secret
@@ -73,7 +73,7 @@ func values(key string, v reflect.Value, out map[string]any) {
 	}
 }
 
-// Change is a setting that is not what it was.
+// Change is a setting whose value has changed.
 type Change struct {
 	Key      string
 	Old, New *Setting // nil for the built-in value

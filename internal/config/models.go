@@ -50,7 +50,7 @@ type Budget struct {
 	ReservedTokens int `toml:"reserved_tokens" doc:"of these, for instructions, the task, retries and the answer; the rest is for context"`
 }
 
-// Solve holds what solving a task needs to know. What is not given has no default (C-03).
+// Solve holds the settings for solving a task. They have no defaults (C-03).
 type Solve struct {
 	MaxAttempts        int  `toml:"max_attempts" doc:"attempts at a task before it counts as failed"`
 	MaxRefinementLoops *int `toml:"max_refinement_loops" doc:"how often an attempt may ask for more context"`
@@ -132,7 +132,7 @@ func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
 	}
 }
 
-// checkBudget looks at a budget that is given; whether one is needed is the command's affair.
+// checkBudget checks a given budget; the command decides whether one is needed.
 func (l *Loaded) checkBudget(wrong func(error)) {
 	b := l.Budget
 	switch {

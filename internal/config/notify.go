@@ -23,8 +23,8 @@ func NotifyEvents() []string {
 	return []string{"started", "gate", "blocked", "paused", "budget", "failed", "done", "approval"}
 }
 
-// checkNotify looks at the words and at the address. What the address says beyond its host may be a secret, so it is
-// not in an error.
+// checkNotify checks the events and the URL. Everything in the URL but its host may be a secret, so errors do not
+// contain it.
 func (l *Loaded) checkNotify(wrong func(error)) {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {

@@ -32,7 +32,7 @@ type Reviewer struct {
 	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 is models.timeout"`
 }
 
-// checkReview looks at [review].
+// checkReview checks [review].
 func (l *Loaded) checkReview(wrong func(error)) {
 	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches}, {"review.final", l.Review.Final}} {
 		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {

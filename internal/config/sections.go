@@ -26,7 +26,7 @@ type Config struct {
 	Training  Training         `toml:"training"`
 }
 
-// Run holds what concerns a run as a whole.
+// Run holds the settings of a run as a whole.
 type Run struct {
 	Agent          string   `toml:"agent" doc:"agent to use: script, solver, or a name under [agents]; empty picks script for a literal plan"`
 	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
@@ -115,7 +115,7 @@ type Tests struct {
 	Changed string `toml:"changed" doc:"what follows from a test that passes as the change has it and fails as it was before: warn, approve (a person has to agree) or fail; what the plan names is agreed"`
 }
 
-// Mutants says how much is tried to find out what the tests of a project do not notice.
+// Mutants configures the budget for mutation testing.
 type Mutants struct {
 	Budget Duration `toml:"budget" doc:"time for running the tests on wrong versions of the lines that a batch changed; 0 tries none"`
 	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must notice; 0 only reports"`
@@ -127,7 +127,7 @@ type Promises struct {
 	Timeout  Duration `toml:"timeout" doc:"time limit of one command of the plan"`
 }
 
-// Gates says what is checked after each batch.
+// Gates configures the checks after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
 	RequireTests bool     `toml:"require_tests" doc:"a project without tests fails instead of being skipped"`
@@ -199,7 +199,7 @@ type Workspace struct {
 // Duration is a time span written as "90s" or "30m".
 type Duration time.Duration
 
-// UnmarshalText reads what [time.ParseDuration] reads.
+// UnmarshalText parses a duration in the form of [time.ParseDuration].
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 {

@@ -16,7 +16,7 @@ type Training struct {
 
 func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
 
-// checkTraining looks at [training].
+// checkTraining checks [training].
 func (l *Loaded) checkTraining(wrong func(error)) {
 	t := l.Training
 	switch {

@@ -119,7 +119,7 @@ func splice(src string, at []int, search, replace string) string {
 
 func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r") }
 
-// endings gives text the line ends of src, where src has one kind only.
+// endings gives text the line ends of src, if src uses only one kind.
 func endings(src, text string) string {
 	lf := strings.Count(src, "\n")
 	crlf := strings.Count(src, "\r\n")

@@ -110,7 +110,7 @@ func (f *file) write() error {
 	return os.WriteFile(f.at, []byte(f.text), f.mode)
 }
 
-// makeFolder makes the folder of the file, and remembers what had not been there.
+// makeFolder makes the folder of the file, and records which folders are new.
 func (f *file) makeFolder() error {
 	for dir := filepath.Dir(f.at); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func (f *file) makeFolder() error {
 	return os.MkdirAll(filepath.Dir(f.at), 0o755)
 }
 
-// restore brings the file back to what it was.
+// restore restores the old content of the file.
 func (f *file) restore() error {
 	var err error
 	switch {

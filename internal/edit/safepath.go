@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// ErrUnsafePath says that a path may not be written: it leads out of the workspace, or into what
-// belongs to git or to runplan.
+// ErrUnsafePath says that a path must not be written: it leads out of the workspace, or into files of git or runplan.
 var ErrUnsafePath = errors.New("path refused")
 
 // SafePath returns the path of p below root. It refuses paths that may lead elsewhere: absolute paths, "..", drive
@@ -36,7 +35,7 @@ func Lexical(p string) error {
 
 func refused(p, why string) error { return fmt.Errorf("%w: %q %s", ErrUnsafePath, p, why) }
 
-// lexical returns the parts of a path that leads nowhere but below where it starts.
+// lexical returns the parts of a path that stays below its starting point.
 func lexical(p string) ([]string, error) {
 	refuse := func(why string) ([]string, error) { return nil, refused(p, why) }
 	switch {

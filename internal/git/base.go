@@ -15,7 +15,7 @@ func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
 	return r.Input(ctx, "", "hash-object", "-t", "tree", "--stdin")
 }
 
-// MergeBase returns the best common ancestor of two commits, or "" where their histories never meet.
+// MergeBase returns the best common ancestor of two commits, or "" if there is none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, err := r.Run(ctx, "merge-base", a, b)
 	if exitStatus(err) == 1 {
@@ -36,7 +36,7 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 			refs = append(refs, "refs/heads/"+b)
 		}
 	}
-	// Most are not there; one question about all is cheaper than one about each.
+	// Most of them do not exist; one query for all is cheaper than one for each.
 	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
 		known := strings.Split(there, "\n")
 		refs = slices.DeleteFunc(refs, func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })

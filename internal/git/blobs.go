@@ -18,7 +18,7 @@ import (
 // MaxBlob limits the bytes of a file that [Compared.Before] and [Compared.After] read.
 const MaxBlob = 2 << 20
 
-// maxBlobs bounds what one comparison holds in memory.
+// maxBlobs limits the bytes that one comparison holds in memory.
 const maxBlobs = 256 << 20
 
 // ErrBlobTooLarge says that a file, or all files together, are too large to read.
@@ -56,7 +56,7 @@ func (r *Repo) Compare(base, target string) *Compared {
 	return &Compared{repo: r, base: base, target: target}
 }
 
-// Entries lists what differs, sorted by path. Moves are not looked for.
+// Entries lists the differences, sorted by path. It does not detect renames.
 func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 	c.names.Do(func() {
 		out, err := c.repo.at(ctx, c.repo.Root, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", c.base, c.target, "--")
@@ -232,7 +232,7 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	}
 	defer os.RemoveAll(temp)
 	index := filepath.Join(temp, "index")
-	// A copy of the index spares git to read each file anew.
+	// With a copy of the index, git need not read each file again.
 	own := filepath.Join(r.GitDir, "index")
 	if data, err := os.ReadFile(own); err == nil {
 		if err := os.WriteFile(index, data, 0o600); err != nil {

@@ -24,7 +24,7 @@ type Hit struct {
 	Text string
 }
 
-// grepLine bounds the lines that Grep tells of. What is longer was made by a program.
+// grepLine limits the length of the lines that Grep reports. Longer ones are generated.
 const grepLine = 1000
 
 // Grep searches the text files of a commit for texts, ignoring case. It passes each matching line to each, in the order
@@ -56,7 +56,7 @@ func (r *Repo) partial() bool {
 	return slices.ContainsFunc(packs, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".promisor" })
 }
 
-// hitReader reads what git grep prints, as it comes: COMMIT:PATH, NUL, the number, NUL, the line.
+// hitReader parses the output of git grep as it arrives: COMMIT:PATH, NUL, the number, NUL, the line.
 type hitReader struct {
 	prefix string
 	each   func(Hit)

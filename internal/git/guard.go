@@ -47,7 +47,8 @@ func (r *Repo) submodules() string {
 	return "none"
 }
 
-// Status returns what git status prints with args. A repository that is only read has submodules compared by commit alone.
+// Status returns the output of git status with args. In a read-only repository, submodules are compared by commit
+// alone.
 func (r *Repo) Status(ctx context.Context, args ...string) (string, error) {
 	return r.Run(ctx, append([]string{"status", "-z", "--ignore-submodules=" + r.submodules()}, args...)...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Past is a commit with what it changed against its first parent. A merge has no entries.
+// Past is a commit with its changes against its first parent. A merge has no entries.
 type Past struct {
 	Hash    string
 	Parents []string
@@ -28,7 +28,7 @@ type Past struct {
 	Entries []Entry // sorted by path; a rename is a removed file and an added one
 }
 
-// Blobs returns the objects of both sides: "" for what has no content, which is nothing at all, or a submodule.
+// Blobs returns the objects of both sides: "" for a missing file or a submodule.
 func (e Entry) Blobs() (before, after string) {
 	return blobOf(e.OldMode, e.oldBlob), blobOf(e.NewMode, e.newBlob)
 }
@@ -122,7 +122,7 @@ func (r *Repo) printPast(ctx context.Context, s Span, l *pastReader) error {
 	return l.close()
 }
 
-// pastReader reads what git log prints, as it comes.
+// pastReader parses the output of git log as it arrives.
 type pastReader struct {
 	proc.Records // fields, each with a zero at its end
 	ctx          context.Context
@@ -139,7 +139,7 @@ func newPastReader(ctx context.Context, ahead int) *pastReader {
 	return l
 }
 
-// close reads what is left, and hands over the last commits.
+// close parses the remaining output and passes on the last commits.
 func (l *pastReader) close() error {
 	if err := l.Close(); err != nil {
 		return err

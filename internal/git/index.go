@@ -35,7 +35,7 @@ func (w *Workspace) indexIs(tree string) bool {
 	return ok && sum == w.index.sum
 }
 
-// indexSum tells one index from another.
+// indexSum returns a checksum of the index.
 func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	if shared, _ := filepath.Glob(filepath.Join(w.GitDir, "sharedindex.*")); len(shared) > 0 {
 		return sum, false // a part of it is in another file
@@ -70,7 +70,7 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 	return assumed, skipped, nil
 }
 
-// unmarked tells for certain that no file of an index is hidden.
+// unmarked reports whether it is certain that an index hides no file.
 func unmarked(data []byte) bool {
 	ix, err := parseIndex(data, 0)
 	return err == nil && !slices.ContainsFunc(ix.entries, func(e indexLine) bool { return e.flags&(flagAssumed|flagExtended) != 0 })
@@ -87,8 +87,8 @@ type IndexEntry struct {
 // ErrIndexFormat says that an index is of a kind that [Workspace.Index] does not read.
 var ErrIndexFormat = errors.New("unknown index format")
 
-// Index lists the files of the workspace's index in its order. It reads versions 2 and 3 that are in one file, which is
-// what [Workspace.Fill] writes.
+// Index lists the files of the workspace's index in its order. It reads versions 2 and 3 without a split index, as
+// [Workspace.Fill] writes them.
 func (w *Workspace) Index() ([]IndexEntry, error) {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *Repo) looseTree(hash string) (string, bool) {
 	return hash, err == nil
 }
 
-// isHash tells a full object name from a ref, an abbreviation or anything else.
+// isHash reports whether name is a full object name, and not a ref or an abbreviation.
 func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -88,8 +88,8 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	name = hex.EncodeToString(sum.Sum(nil))
 	dir := filepath.Join(r.Common, "objects", name[:2])
 	path := filepath.Join(dir, name[2:])
-	// Touch an existing object, as git does, so that gc keeps it: an old one without references may be removed at any time. One that
-	// a loss of power has emptied is written anew.
+	// Touch an existing object, as git does, so that gc keeps it: an old unreferenced object may be removed at any
+	// time. Write an object again that a power failure has emptied.
 	if old, _, err := r.loose(name, kind, len(body)); err == nil && bytes.Equal(old, body) {
 		if now := time.Now(); os.Chtimes(path, now, now) == nil {
 			return name, true

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Refs returns all local branches with their commits, read from the files where git keeps them in files.
+// Refs returns all local branches with their commits, read from the ref files if git uses files.
 func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/heads/")
 }
 
-// AllRefs returns every ref with what it names, without "refs/".
+// AllRefs returns every ref with its target, without "refs/".
 func (r *Repo) AllRefs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/")
 }
@@ -165,7 +165,7 @@ func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }
 
-// DropUnfinished forgets a merge or rebase that was left in the middle; the files stay as they are.
+// DropUnfinished abandons an unfinished merge or rebase; the files do not change.
 func (w *Workspace) DropUnfinished() error {
 	for _, name := range unfinished() {
 		if path := filepath.Join(w.GitDir, name); exists(path) {
@@ -177,7 +177,7 @@ func (w *Workspace) DropUnfinished() error {
 	return nil
 }
 
-// Hooks tells which hooks of the repository would run on a commit.
+// Hooks lists the hooks of the repository that would run on a commit.
 func (r *Repo) Hooks(ctx context.Context) ([]string, error) {
 	dir, err := r.Run(ctx, "rev-parse", "--git-path", "hooks")
 	if err != nil {

@@ -135,7 +135,7 @@ func (r *Repo) createFile(branch, commit, message string) bool {
 	})
 }
 
-// switchFile puts HEAD on a branch that is at commit. head is what HEAD names now, and was the commit that it is at.
+// switchFile moves HEAD to a branch at commit. head is the present target of HEAD, and was the present commit.
 func (w *Workspace) switchFile(head, was, branch, commit string) bool {
 	from := strings.TrimPrefix(head, "refs/heads/")
 	file := filepath.Join(w.GitDir, "HEAD")
@@ -144,8 +144,8 @@ func (w *Workspace) switchFile(head, was, branch, commit string) bool {
 	})
 }
 
-// underLock replaces a file by one with a line of text, under git's lock for it, once do has succeeded. It reports whether it
-// did; where not, the file is as it was.
+// underLock replaces a file with a line of text, under git's lock for it, after do has succeeded. It reports whether it
+// did; otherwise the file is unchanged.
 func underLock(file, text string, do func() error) bool {
 	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -173,7 +173,7 @@ func logLine(was, is, message string) string {
 	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
 }
 
-// addTo adds text to the end of a file, which is made where it is not there.
+// addTo appends text to a file, which it creates if it is missing.
 func addTo(path, text string) error {
 	err := appendTo(path, text)
 	if errors.Is(err, fs.ErrNotExist) {

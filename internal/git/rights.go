@@ -14,9 +14,9 @@ import (
 // ErrShut says that a folder is unreadable even after a change of its permissions; usually it belongs to another user.
 var ErrShut = errors.New("the folder cannot be read; give this user the rights to it, remove it, or have git ignore it")
 
-// loosen gives back the rights to files and folders below dir that programs took from their own user, as some do with
-// their caches and some tests do: git can neither read nor remove such files. Links are not followed. It returns how
-// many there were, and the folders that cannot be read all the same, as slash-separated paths below dir.
+// loosen restores the permissions of files and folders below dir that programs took from their own user, as some caches
+// and tests do: git can neither read nor remove such files. It does not follow links. It returns their number, and the
+// folders that are still unreadable, as slash-separated paths below dir.
 func loosen(dir string) (n int, shut []string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -48,7 +48,7 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 	return r.OpenWorkspace(dir)
 }
 
-// OpenWorkspace returns the linked worktree at dir. It fails where dir is not one.
+// OpenWorkspace returns the linked worktree at dir. It fails if dir is not one.
 func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	data, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {
@@ -109,8 +109,8 @@ func (w *Workspace) Run(ctx context.Context, args ...string) (string, error) {
 // Env returns the environment that git is run with in the workspace.
 func (w *Workspace) Env() []string { return w.env }
 
-// Reset brings the workspace to commit base on branch, without a trace of what was there; ignored files
-// stay, they are the caches of the build.
+// Reset brings the workspace to commit base on branch and removes everything else, except for ignored files, which are
+// build caches.
 func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.Unlock(branch); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	return w.cleaned(ctx)
 }
 
-// cleaned removes what is neither in the index nor ignored.
+// cleaned removes files that are neither in the index nor ignored.
 func (w *Workspace) cleaned(ctx context.Context) error {
 	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
@@ -141,7 +141,7 @@ func (w *Workspace) cleaned(ctx context.Context) error {
 	return nil
 }
 
-// Leave brings the workspace to commit at and off branch, without a trace of what was there but for ignored files.
+// Leave brings the workspace to commit at, off branch, and removes everything else except for ignored files.
 func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.Unlock(branch); err != nil {
 		return err
@@ -207,8 +207,7 @@ func removeLocks(paths []string) error {
 	return nil
 }
 
-// Checkout brings the files and the index to tree, on top of commit base, without a trace of what was there but for
-// ignored files.
+// Checkout brings files and index to tree, on top of commit base, and removes everything else except for ignored files.
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
 	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
 		// HEAD is on the branch already, so only the branch has to move before the files do.
@@ -242,7 +241,7 @@ func (w *Workspace) fill(ctx context.Context, tree string) error {
 	return nil
 }
 
-// Check finds out whether the workspace still is what it was made to be.
+// Check verifies that the workspace is still intact.
 func (w *Workspace) Check() error {
 	data, err := os.ReadFile(filepath.Join(w.Dir, ".git"))
 	if err != nil || strings.TrimSpace(string(data)) != "gitdir: "+w.GitDir {
@@ -448,8 +447,8 @@ func (r *Repo) ForgetWorkspaces(dir string) error {
 	return r.forget(dir, func(string) bool { return true })
 }
 
-// ForgetMissing removes git's records of worktrees below dir that do not exist: a "git worktree add" that is killed leaves
-// one. The caller holds off others that add worktrees there.
+// ForgetMissing removes git's records of worktrees below dir that do not exist: a killed "git worktree add" leaves one.
+// The caller must prevent concurrent additions there.
 func (r *Repo) ForgetMissing(dir string) error {
 	return r.forget(dir, func(at string) bool {
 		_, err := os.Lstat(at)

@@ -106,9 +106,9 @@ func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error
 	return name, nil
 }
 
-// CommitTree makes a commit that is on no branch. The same tree, parent ("" is none) and message give the same hash in
-// any repository and at any time: author and dates are fixed, no hook runs, and it is never signed. It is for work in
-// the middle, not for a history that people read.
+// CommitTree makes a commit on no branch. The same tree, parent ("" is none) and message give the same hash in any
+// repository at any time: author and dates are fixed, no hook runs, and it is never signed. It is for temporary work,
+// not for published history.
 func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (string, error) {
 	var parents []string
 	if parent != "" {

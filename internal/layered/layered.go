@@ -107,7 +107,7 @@ func (g *Graph) rank() {
 	}
 }
 
-// reduce drops needs that follow from others.
+// reduce drops needs that other needs imply.
 func (g *Graph) reduce() {
 	order := make([]int, len(g.Nodes))
 	for i := range order {

@@ -10,7 +10,7 @@ type Groups struct {
 	free uint64   // groups without any
 }
 
-// MostGroups bounds what [NewGroups] takes.
+// MostGroups is the limit of [NewGroups].
 const MostGroups = 64
 
 // NewGroups prepares the search. It panics if there are more than [MostGroups]. Each literal needs at least [Shortest]

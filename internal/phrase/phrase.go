@@ -35,7 +35,7 @@ func Money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// Line makes one line of a text, with one space where there was white space.
+// Line puts a text on one line, with one space for each run of white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Cut shortens a text to at most n characters, the last of which marks the cut. With n = 0 it returns "".

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 )
 
-// The verdicts on a finding. An arguable one is what a reviewer might say and an author might not take up; it counts half.
+// An arguable finding is one that a reviewer might raise and an author might reject; it counts half.
 const (
 	isTrue     = "true"
 	isArguable = "arguable"

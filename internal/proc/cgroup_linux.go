@@ -22,7 +22,7 @@ type cgroups struct {
 
 const cgroupPrefix = "runplan-"
 
-// findCgroups looks whether cgroups may be made, and removes those of reapers that are dead with what runs in them.
+// findCgroups checks whether cgroups can be made. It removes those of dead reapers with the processes in them.
 func findCgroups() *cgroups {
 	self := os.Getpid()
 	c := &cgroups{base: ownCgroup(), name: fmt.Sprintf("%s%d-%s-", cgroupPrefix, self, bornAt(self))}
@@ -84,7 +84,7 @@ func delegated(mount, dir string) bool {
 	return false
 }
 
-// create makes the cgroup of a keeper. It returns "" where that is not possible.
+// create makes the cgroup of a keeper. It returns "" if that is not possible.
 func (c *cgroups) create(id string) string {
 	if c.base == "" {
 		return ""

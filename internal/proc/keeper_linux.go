@@ -200,7 +200,7 @@ func (r *Reaper) dismiss(k *keeper) {
 	delete(r.keepers.all, k.id)
 }
 
-// settle has the reaper kill what a dead keeper kept, and returns how many processes that were.
+// settle has the reaper kill the processes of a dead keeper, and returns their number.
 func (r *Reaper) settle(k *keeper) (int, error) {
 	answer := r.expect("settled", k.id)
 	r.send("settle", k.id)
@@ -214,7 +214,7 @@ func (r *Reaper) settle(k *keeper) (int, error) {
 	return strconv.Atoi(args[0])
 }
 
-// listen takes note of what a keeper says until its connection closes.
+// listen reads the messages of a keeper until its connection closes.
 func (k *keeper) listen() {
 	for w := newWire(k.conn, nil); ; {
 		verb, args, err := w.next()

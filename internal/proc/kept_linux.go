@@ -100,7 +100,7 @@ func (h *kept) leave() (int, error) {
 	}
 	h.cmd.Reaper.dismiss(h.keeper)
 	if isClosed(h.guest.clean) {
-		// Linux 6.18 kills what is started in a cgroup that was killed before, so this one is not used again.
+		// Linux 6.18 kills processes started in a cgroup that was killed before, so this one is not reused.
 		h.cmd.Reaper.send("settle", h.keeper.id)
 		return 0, nil
 	}

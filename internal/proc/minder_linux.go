@@ -37,7 +37,7 @@ func newMinder(w *wire) *minder {
 	return &minder{w: w, born: make(chan struct{}, 1), childless: true, keepers: map[int]*ward{}, ids: map[string]*ward{}}
 }
 
-// do carries out what the line says.
+// do executes the command of a line.
 func (m *minder) do(verb string, args []string) {
 	switch {
 	case verb == "keeper" && len(args) == 1:
@@ -63,7 +63,7 @@ func (m *minder) begin() error {
 	return nil
 }
 
-// collect waits for children, those it adopted too, and notes when there are none.
+// collect waits for children, including adopted ones, and notes when there are none.
 func (m *minder) collect() {
 	for {
 		m.mu.Lock()
@@ -109,7 +109,7 @@ func (m *minder) bury() bool {
 	}
 }
 
-// started notes a new child. The lock is held.
+// started records a new child. The caller holds the lock.
 func (m *minder) started() {
 	m.childless = false
 	select {
@@ -161,7 +161,7 @@ func (m *minder) startKeeper(id string) (pid int, cgroup string, err error) {
 	return pid, cgroup, nil
 }
 
-// settle kills what a keeper kept that is dead.
+// settle kills the processes of a dead keeper.
 func (m *minder) settle(id string) {
 	m.mu.Lock()
 	k := m.ids[id]

@@ -138,7 +138,7 @@ func (e *barredError) Error() string {
 }
 func (e *barredError) Is(target error) bool { return target == ErrNotFound }
 
-// startError tells a missing program from a missing working directory and from the rest.
+// startError distinguishes a missing program from a missing working directory and other causes.
 func startError(err error, c Cmd) error {
 	if c.Dir != "" { // the system reports a missing directory as a missing program
 		if fi, derr := os.Stat(c.Dir); derr != nil {

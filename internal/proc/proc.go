@@ -35,7 +35,7 @@ type Cmd struct {
 	// Line receives each line of output while the program runs, free of control codes and cut at 4 KiB.
 	// Calls come one at a time; a slow Line slows the program down.
 	Line func(string)
-	// Redact, if set, is applied to what goes to Line, to Log and to Result.Tail. It gets whole lines.
+	// Redact, if set, is applied to everything in Line, Log and Result.Tail. It gets whole lines.
 	Redact func(string) string
 	// Log names a file to which the combined output is appended. It grows to at most LogCap bytes and then notes the
 	// cut.
@@ -163,7 +163,7 @@ type holder interface {
 	outcome() (exit int, signal syscall.Signal)
 	// asking is called when the program is about to be asked to end.
 	asking()
-	// left lists what is alive of the program. None says that nothing is, for certain.
+	// left lists the living processes of the program. none says that there are certainly none.
 	left() (alive []member, none bool)
 	// kill kills in one operation all that the kernel can kill so.
 	kill()
@@ -253,7 +253,7 @@ func (p *process) outcome(res *Result) {
 	}
 }
 
-// drain reads what is left in the pipes.
+// drain reads the rest of the pipes.
 func (p *process) drain() {
 	for _, pp := range p.pipes {
 		pp.drain()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Reaper is a child process that ends what this one started, should this one be killed. On Linux it also starts the
+// Reaper is a child process that ends the processes of this one if this one is killed. On Linux it also starts the
 // keepers, under which [Run] runs programs, see keeper_linux.go. All methods work on a nil Reaper.
 type Reaper struct {
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func StartReaper(args []string) (*Reaper, error) {
 	return r, nil
 }
 
-// Close ends the reaper, which kills what is still running under it.
+// Close ends the reaper, which kills everything that still runs under it.
 func (r *Reaper) Close() error {
 	if r == nil {
 		return nil

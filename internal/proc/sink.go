@@ -124,8 +124,8 @@ func (s *sink) tell(st *stream, p []byte) {
 	}
 }
 
-// lines cuts p into lines for Line. A carriage return alone starts the line anew, as on a terminal, so
-// that a progress bar is one line.
+// lines splits p into lines for Line. A carriage return alone restarts the line, as on a terminal, so a progress bar is
+// one line.
 func (s *sink) lines(st *stream, p []byte) {
 	for len(p) > 0 {
 		if st.cr {
@@ -180,7 +180,7 @@ func (s *sink) logWrite(p []byte) {
 	}
 }
 
-// finish hands out what is left and fills res.
+// finish passes on the rest and fills res.
 func (s *sink) finish(res *Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	longestName = 120 // bytes of a command line that are shown
 )
 
-// namesOf tells the command lines of processes, oldest first, redacted and cut.
+// namesOf returns the command lines of processes, oldest first, redacted and cut.
 func namesOf(ms []member, hide func(string) string) []string {
 	ms = slices.Clone(ms)
 	slices.SortFunc(ms, func(a, b member) int {

@@ -178,7 +178,7 @@ func below(pid int, spare map[int]bool) []member {
 	return closure(rows, ours)
 }
 
-// familyOf lists what descends from pid, itself included.
+// familyOf lists pid and its descendants.
 func familyOf(pid int) []member { return closure(readTable(), map[int]bool{pid: true}) }
 
 func closure(rows []row, ours map[int]bool) []member {

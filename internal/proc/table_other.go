@@ -2,7 +2,7 @@
 
 package proc
 
-// Without /proc a program's processes are known by its group only: what left the group is not found.
+// Without /proc, a program's processes are known only by their group: one that left the group is not found.
 
 func survivors(pid int, _, _ string, _ []member) []member {
 	if groupAlive(pid) {

@@ -15,7 +15,7 @@ func New[K comparable, V any](most int, cost func(V) int) *Map[K, V] {
 	return &Map[K, V]{most: most, cost: cost, now: map[K]V{}}
 }
 
-// Get returns what is remembered under a key, and remembers it longer.
+// Get returns the value of a key and marks it as recently used.
 func (m *Map[K, V]) Get(key K) (V, bool) {
 	v, ok := m.now[key]
 	if !ok {

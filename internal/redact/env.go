@@ -52,8 +52,8 @@ func split(names []string) (exact map[string]bool, prefixes []string) {
 	return exact, prefixes
 }
 
-// redirectsGit names what git sets for its hooks: with these, git in a workspace works on the user's own
-// repository.
+// redirectsGit matches variables that git sets for its hooks: with these, git in a workspace would work on the user's
+// own repository.
 func redirectsGit(name string) bool {
 	switch strings.ToUpper(name) {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",

@@ -85,7 +85,8 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 	return start, from, to, true
 }
 
-// random reports whether a value has what words, versions and paths lack: digits among letters, and little repetition.
+// random reports whether a value looks random, unlike words, versions and paths: digits among letters, and little
+// repetition.
 func random(v string) bool {
 	letters := strings.ContainsAny(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	digits := 0
@@ -153,7 +154,7 @@ func Weak(v string) bool {
 	return Entropy(v) < 3.0 && len(v) < 20 || Entropy(v) < 2.5
 }
 
-// Reference reports whether a value says where the secret is instead of being it.
+// Reference reports whether a value refers to a secret instead of being one.
 func Reference(v string) bool { return elsewhere.MatchString(v) }
 
 // PublicName reports whether a name is that of something public although it speaks of secrets.

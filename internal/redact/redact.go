@@ -124,7 +124,7 @@ func Hints() []literal.Lit {
 	return out
 }
 
-// spellings lists how a value may appear: as it is, its single lines, in JSON, in a URL, in base64.
+// spellings lists the forms of a value: plain, its single lines, in JSON, in a URL, in base64.
 func spellings(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < minValue {

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// board collects what was measured.
+// board collects the measurements.
 type board struct {
 	o     options
 	mu    sync.Mutex
@@ -72,12 +72,12 @@ func (b *board) print(w io.Writer) {
 	}
 }
 
-// legend says what the tables have.
+// legend describes the columns of the tables.
 const legend = `F: share of the changed files of which something is shown. Fn: share of the changed functions, and blocks at the top of
 files, whose changed lines are all shown. P: share of the characters shown that are of changed files. In per cent.
 `
 
-// table prints what was measured of a repository.
+// table prints the measurements of a repository.
 func (b *board) table(w io.Writer, r result) {
 	fmt.Fprintf(w, "\n%s: %d commits\n%-28s", r.name, r.commits, "")
 	for _, n := range b.o.budgets {

@@ -136,7 +136,7 @@ func changes(dir, parent, hash string) ([]changedFile, error) {
 	return slices.DeleteFunc(files, func(f changedFile) bool { return !isCode(f.path) }), nil
 }
 
-// isCode tells of a file in a programming language.
+// isCode reports whether a file is in a programming language.
 func isCode(name string) bool {
 	switch path.Ext(name) {
 	case ".go", ".py", ".pyi", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift",

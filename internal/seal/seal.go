@@ -22,10 +22,10 @@ import (
 	"time"
 )
 
-// Kind separates what is signed: a seal of one kind is never one of another.
+// Kind is the kind of signed data: a seal of one kind is never valid for another.
 type Kind string
 
-// The kinds of what is signed.
+// The kinds of signed data.
 const (
 	Run     Kind = "run"     // what a run was started with; the first link of its chain
 	Event   Kind = "event"   // an event of the journal, with the seal of the one before it
@@ -46,10 +46,10 @@ type Seal struct {
 	key []byte
 }
 
-// ErrKey says that the key cannot be used as it is.
+// ErrKey says that the key is unusable.
 var ErrKey = errors.New("the key with which runplan signs its journal cannot be used")
 
-// Open reads the key in the folder dir, and makes both where they are missing.
+// Open reads the key in the folder dir, and creates both if they are missing.
 func Open(dir string) (*Seal, error) {
 	path := filepath.Join(dir, FileName)
 	if err := create(path); err != nil {

@@ -51,7 +51,7 @@ func tierText(t *int) string {
 // Audit is the chain of decisions about trust. Rows are only added.
 type Audit struct{ db *sql.DB }
 
-// OpenAudit opens the audit at path for writing, and makes it where it is missing.
+// OpenAudit opens the audit at path for writing, and creates it if it is missing.
 func OpenAudit(ctx context.Context, path string) (*Audit, error) {
 	db, err := auditFile().openUser(ctx, path)
 	if err != nil {
@@ -72,7 +72,7 @@ func ReadAudit(ctx context.Context, path string) (*Audit, error) {
 // Close releases the file.
 func (a *Audit) Close() error { return a.db.Close() }
 
-// ErrMoved says that something was written after what the writer had read.
+// ErrMoved says that an entry was added after the last one that the writer had read.
 var ErrMoved = errors.New("another process wrote to it meanwhile")
 
 // Append adds an entry after the one with the digest after, which the caller saw as the last; "" for an empty file. If

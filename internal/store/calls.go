@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Call is one question to a model with its answer, both redacted (RETR-12). What a model is trained on later is made of
-// these (TRAIN-03): also the calls that execute a task are kept, and answers that could not be used.
+// Call is one question to a model with its answer, both redacted (RETR-12). Later training uses them (TRAIN-03), so
+// calls that execute a task and unusable answers are stored, too.
 type Call struct {
 	ID               int64  // of the row; given when it is read
 	Task             string // of task_runs; its row there may come later

@@ -11,7 +11,7 @@ type Curated struct{ CuratedReader }
 // CuratedReader answers questions about a repository. It cannot write. It is safe for concurrent use.
 type CuratedReader struct{ db *sql.DB }
 
-// OpenCurated opens the database at path for writing and makes it where it is missing.
+// OpenCurated opens the database at path for writing, and creates it if it is missing.
 func OpenCurated(ctx context.Context, path string) (*Curated, error) {
 	db, err := curatedFile().open(ctx, path, true)
 	if err != nil {

@@ -55,7 +55,7 @@ func (t *CuratedTx) TouchText(ctx context.Context, id, modified int64) error {
 	return t.exec(ctx, "write a text's time", "UPDATE texts SET modified = ? WHERE id = ?", modified, id)
 }
 
-// DeleteText removes a text, and what it is found by.
+// DeleteText removes a text and its search index.
 func (t *CuratedTx) DeleteText(ctx context.Context, repo int64, path string) error {
 	const these = "(SELECT c.id FROM chunks c JOIN texts x ON x.id = c.text_id WHERE x.repo_id = ? AND x.path = ?)"
 	if err := t.exec(ctx, "remove a text", "DELETE FROM chunk_words WHERE rowid IN "+these, repo, path); err != nil {
@@ -64,7 +64,7 @@ func (t *CuratedTx) DeleteText(ctx context.Context, repo int64, path string) err
 	return t.exec(ctx, "remove a text", "DELETE FROM texts WHERE repo_id = ? AND path = ?", repo, path)
 }
 
-// PutText replaces what a text is found by. One that is new has nothing yet.
+// PutText replaces the search index of a text. A new text has none yet.
 func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool, chunks []Chunk) error {
 	if !isNew {
 		if err := errors.Join(t.chunks.flush(ctx), t.words.flush(ctx), t.DeleteText(ctx, repo, x.Path)); err != nil {

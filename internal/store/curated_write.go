@@ -68,7 +68,7 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Flush writes the rows that are held back, so that they can be read.
+// Flush writes the buffered rows, so that they can be read.
 func (t *CuratedTx) Flush(ctx context.Context) error {
 	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits, t.chunks, t.words, t.messages} {
 		if err := b.flush(ctx); err != nil {
@@ -95,7 +95,8 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 	return nil
 }
 
-// MakeIndexes brings back what [CuratedTx.DropIndexes] took away: for some tables, which are filled by now, or for all.
+// MakeIndexes restores the indexes that [CuratedTx.DropIndexes] dropped: for some tables, which are filled by now, or
+// for all.
 func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 	var later []droppedIndex
 	for _, x := range t.dropped {
@@ -226,7 +227,7 @@ func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) 
 		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
 }
 
-// PutFile writes a file and returns its id; one with an id is written anew.
+// PutFile writes a file and returns its id; a file with an id is replaced.
 func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
 	if f.ID == 0 {
 		res, err := t.tx.ExecContext(ctx, "INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path, f.Language, f.Hash, f.Size)
@@ -270,7 +271,7 @@ type Content struct {
 	Gone       []int64 // symbols that were there before
 }
 
-// PutContent replaces what is known of a file's content.
+// PutContent replaces the facts about a file's content.
 func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Content) error {
 	if !isNew {
 		for _, table := range []string{"docstrings", "inline_comments", "imports"} {

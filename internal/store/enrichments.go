@@ -45,7 +45,7 @@ func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, er
 	return id, err
 }
 
-// check sees to it that what is said to be JSON is: questions about it would fail or find nothing.
+// check verifies that the JSON fields are valid: queries about invalid ones would fail or find nothing.
 func (m Metadata) check() error {
 	for what, text := range map[string]string{"concepts": m.Concepts, "the public interface": m.API} {
 		var list []any

@@ -25,13 +25,13 @@ type InboxItem struct {
 	Outcome      string     `json:"outcome,omitempty"`
 }
 
-// ErrNoItem says that the inbox has no such item.
+// ErrNoItem says that the inbox does not have the item.
 var ErrNoItem = errors.New("the inbox has no such item")
 
 // Inbox is the list of messages to runplan. Messages do not change; outcomes are added.
 type Inbox struct{ db *sql.DB }
 
-// OpenInbox opens the inbox at path for writing, and makes it where it is missing.
+// OpenInbox opens the inbox at path for writing, and creates it if it is missing.
 func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
 	db, err := inboxFile().openUser(ctx, path)
 	if err != nil {

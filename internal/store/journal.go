@@ -21,7 +21,7 @@ type Journal struct {
 	heads map[string]*chainHead // by run, as far as this process has written or checked them
 }
 
-// Record is one event as it is stored. Body is its JSON.
+// Record is one stored event. Body is its JSON.
 type Record struct {
 	Run   string
 	Seq   int
@@ -41,7 +41,7 @@ type Run struct {
 	Started  time.Time
 }
 
-// OpenJournal opens the journal at path and makes it where it is missing.
+// OpenJournal opens the journal at path, and creates it if it is missing.
 func OpenJournal(ctx context.Context, path string) (*Journal, error) {
 	return openJournal(ctx, path, true)
 }
@@ -135,7 +135,7 @@ func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, 
 	return nil
 }
 
-// page bounds what a reader holds in memory, and the time it keeps the one connection.
+// page limits the rows that a reader holds in memory, and the time that it uses the only connection.
 const page = 500
 
 // Events yields the records of a run with a sequence number of at least from, in order.

@@ -34,8 +34,8 @@ func placeOf(path string) place {
 	return place{path, info, &mark{}}
 }
 
-// Present says whether the journal is still the file that was opened: an error that wraps [ErrGone], [ErrReplaced] or
-// [ErrCut] where it is not. It asks the system for two files, which takes a few microseconds.
+// Present checks that the journal is still the file that was opened. Otherwise the error wraps [ErrGone], [ErrReplaced]
+// or [ErrCut]. It calls stat for two files, which takes a few microseconds.
 func (j *Journal) Present() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -67,7 +67,7 @@ func (j *Journal) present() error {
 	return same(wal, p.wal.info, now, err)
 }
 
-// same compares a file with what it was.
+// same compares a file with its earlier state.
 func same(path string, was, now os.FileInfo, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// ErrForged says that the journal is not what runplan wrote.
+// ErrForged says that runplan did not write the journal as it is.
 var ErrForged = errors.New("the journal holds rows that this runplan did not write, or lacks rows that it wrote")
 
 // Seal makes the journal sign new events and check existing ones before it adds to them. A nil seal signs and checks
@@ -22,7 +22,7 @@ func (j *Journal) Seal(s *seal.Seal) {
 	j.heads = map[string]*chainHead{}
 }
 
-// Signs returns what the journal signs with; nil for nothing.
+// Signs returns the seal that signs new events; nil for none.
 func (j *Journal) Signs() *seal.Seal { return j.seal }
 
 // chainHead is the last link of the chain of a run, as this process knows it.
@@ -242,8 +242,8 @@ func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string,
 	return claims, err
 }
 
-// VerifyEnd checks the last event of a run only, which is enough to believe that runplan itself wrote it: an error that
-// wraps [ErrForged] where it did not. Runs of older programs pass.
+// VerifyEnd checks only the last event of a run, which is enough to prove that runplan wrote it. Otherwise the error
+// wraps [ErrForged]. Runs of older programs pass.
 func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 	if j.seal == nil {
 		return nil

@@ -142,7 +142,7 @@ func RemoveSession(dir, task string) error {
 	return nil
 }
 
-// longestName bounds what a task's id is in the name of a file.
+// longestName limits the length of a task's id in a file name.
 const longestName = 120
 
 // SessionPath returns the path of a task's session. Parts of an id come from plans and may contain any byte. Small

@@ -125,7 +125,7 @@ func unwritable(err error) bool {
 	return errors.As(err, &se) && (se.Code()&0xff == codeReadOnly || se.Code()&0xff == codeCannotOpen)
 }
 
-// prepare looks first and writes last, so that a file which cannot be used stays as it is.
+// prepare checks first and writes last, so an unusable file stays unchanged.
 func (k kind) prepare(ctx context.Context, db *sql.DB) error {
 	names, err := k.names()
 	if err != nil {
@@ -186,8 +186,8 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns how many migrations the file has seen. More than are known is [ErrNewer]; a file that has seen none
-// and is not empty is [ErrForeign].
+// version returns the number of applied migrations. More than this program knows is [ErrNewer]; a file without any that
+// is not empty is [ErrForeign].
 func version(ctx context.Context, q querier, known int) (int, error) {
 	var have, tables int
 	// One question, so that another process that migrates meanwhile is not seen with one half of the answer.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Mode says what a task is for.
+// Mode is the purpose of a task.
 type Mode string
 
 // In mode batch an agent does the work; in the others runplan itself asks the models.

@@ -27,7 +27,7 @@ func OpenTraining(ctx context.Context, path string) (*Training, error) {
 // Close releases the file.
 func (t *Training) Close() error { return t.j.Close() }
 
-// TrainingPlan says what a stage should be trained on, and why (TRAIN-06).
+// TrainingPlan is a plan to train a stage, with the reason (TRAIN-06).
 type TrainingPlan struct {
 	ID              int64  // of the row; given when it is read
 	Task            string // that planned it
@@ -116,7 +116,7 @@ func (t *Training) AddDeployment(ctx context.Context, adapter int64, deployed bo
 	return err
 }
 
-// add inserts one row once it was looked at, and returns its id.
+// add inserts one row after a check, and returns its id.
 func (t *Training) add(ctx context.Context, what string, check func() error, query string, args ...any) (id int64, err error) {
 	err = t.j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		if err := check(); err != nil {
@@ -131,8 +131,8 @@ func (t *Training) add(ctx context.Context, what string, check func() error, que
 	return id, err
 }
 
-// ofStage sees to it that a row says what it is for, so that an adapter never crosses from one kind of model to the
-// other (TRAIN-05).
+// ofStage checks that a row names its stage and role, so that an adapter is never used for the other kind of model
+// (TRAIN-05).
 func ofStage(stage, base, source string) error {
 	switch {
 	case stage == "":

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// check looks at everything that a finished run promises.
+// check verifies everything that a finished run promises.
 func (s *storm) check(r *repository) {
 	s.commits(r)
 	s.strays(r)
@@ -93,7 +93,7 @@ func (s *storm) childless(r *repository) {
 	s.violation(r, "processes outlived the run: %s", strings.Join(left, "; "))
 }
 
-// processes lists what works in the repository or carries the mark of its run.
+// processes lists the processes that work in the repository or carry the tag of its run.
 func (s *storm) processes(r *repository) []string {
 	var out []string
 	run := r.run()

@@ -130,7 +130,7 @@ func (s *storm) finish(r *repository) error {
 	}
 }
 
-// count takes note of what a run was doing when it was killed.
+// count records the activity of a run at the time of its kill.
 func (s *storm) count(r *repository, e end) []string {
 	events, _ := r.events() // none if there is no journal
 	if r.workers == 0 {

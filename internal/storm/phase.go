@@ -58,7 +58,7 @@ func (r *repository) phase(events []event) string {
 // callingOff is the assumed time until cancelled work has stopped: the journal does not record it.
 const callingOff = 100 * time.Millisecond
 
-// underWay lists all that a run in team mode was doing when it was killed, by what was handed out and not reported on.
+// underWay lists the activities of a run in team mode at the time of its kill: commands without a result.
 func underWay(events []event, killed time.Time) []string {
 	if len(events) == 0 {
 		return teamPhases()[:1]

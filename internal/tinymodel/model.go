@@ -14,7 +14,7 @@ import (
 	"math/rand/v2"
 )
 
-// Model says what to make.
+// Model describes the model to make.
 type Model struct {
 	Seed    uint64
 	Window  int    // tokens that prompt and answer may have together; 0: 32768

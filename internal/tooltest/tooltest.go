@@ -1,5 +1,5 @@
-// Package tooltest finds the optional programs that tests use, and says so where one is missing: a test that did not
-// run is not a test that passed.
+// Package tooltest finds the optional programs that tests use, and reports missing ones: a test that did not run has
+// not passed.
 package tooltest
 
 import (
@@ -33,8 +33,8 @@ func root(t testing.TB) string {
 	}
 }
 
-// Missing ends a test for which a program is not there: it is skipped aloud, and fails with RUNPLAN_TEST_ALL=1.
-// how says how to get the program.
+// Missing ends a test whose program is missing: it skips with a message, and fails with RUNPLAN_TEST_ALL=1. how says
+// how to get the program.
 func Missing(t testing.TB, err error, how string) {
 	t.Helper()
 	if os.Getenv("RUNPLAN_TEST_ALL") == "1" {

@@ -141,8 +141,8 @@ func (l *Live) insert(line string) {
 	}
 }
 
-// wrapped breaks a line between words where there is room for whole ones. It is done here, because bubbletea miscounts the
-// rows of lines that are a multiple of the width, and drops empty ones.
+// wrapped breaks a line between words if whole words fit. bubbletea cannot do it: it miscounts the rows of lines that
+// are a multiple of the width, and drops empty ones.
 func wrapped(line string, width int) []string {
 	parts := strings.Split(ansi.Wrap(line, width, ""), "\n")
 	for i, p := range parts {
