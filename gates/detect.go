@@ -43,7 +43,7 @@ type Project struct {
 // maxDepth limits how deep below the tree's root a project may begin; the root has depth 0.
 const maxDepth = 3
 
-// markers in the order of what they say; of one language the first counts.
+// markers are in order of significance; for one language the first match counts.
 func markers() []marker {
 	return []marker{
 		{"go.mod", LangGo},

@@ -21,7 +21,7 @@ var (
 	jvmReport  = lazyre.New(`(?:^|/)(?:target/surefire-reports|build/test-results/[^/]+)/TEST-[^/]+\.xml$`)
 )
 
-// javaSuite runs Maven or Gradle, by the wrapper where the project has one.
+// javaSuite runs Maven or Gradle, by the wrapper if the project has one.
 func javaSuite(dir string, p Project) []suite {
 	var files []string // in folders of tests
 	plain := false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// swiftSuite runs `swift test` where the package has a folder of tests.
+// swiftSuite runs `swift test` if the package has a folder of tests.
 func swiftSuite(dir string, p Project) []suite {
 	if !anyFile(dir, p, nil, func(rel, name string) bool {
 		return strings.HasSuffix(name, ".swift") && (rel == "Tests" || strings.HasPrefix(rel, "Tests/"))
@@ -18,7 +18,7 @@ func swiftSuite(dir string, p Project) []suite {
 	return []suite{called(p, []string{"swift", "test"}, tool, "how to plant a test for swift test is not known")}
 }
 
-// dotnetSuite runs `dotnet test` where one of the projects holds tests.
+// dotnetSuite runs `dotnet test` if one of the projects contains tests.
 func dotnetSuite(dir string, p Project) []suite {
 	if !anyFile(dir, p, nil, func(rel, name string) bool {
 		ext := path.Ext(name)

@@ -87,8 +87,8 @@ func suiteWords(run string) string {
 	return strings.Join(kept, " ")
 }
 
-// missing tells of a program that is not there. One of the tree that git does not ignore is one that the batch should have brought;
-// one of the machine says nothing of the code.
+// missing reports a program that does not exist. If it would be in the tree and is not ignored by git, the batch should
+// have made it; a program missing on the machine says nothing about the code.
 func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
 	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
 		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program), "write it, and make it executable")

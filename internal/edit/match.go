@@ -69,7 +69,7 @@ func newMatchError(src string, e Edit, n int) *MatchError {
 	return m
 }
 
-// locate finds the place where the search text nearly matches, and its first line that differs.
+// locate finds the longest partial match of the search text, and its first line that differs.
 func (e *MatchError) locate(src string) {
 	all := splitLines(src)
 	search := splitLines(e.Edit.Search)
